@@ -1,0 +1,1 @@
+"""Pipelines, planner, operators and their runtime on Spark. Knows neither `ui` nor `storage`."""

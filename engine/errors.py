@@ -1,0 +1,86 @@
+"""Everything that can be wrong with what a user asked for, as sentences.
+
+    StudioError                     one clear sentence; exit status 2 in the command line
+    ├── PipelineError               the document: a node, a field, what was got, what to do
+    │   ├── UnknownColumn           names the columns that exist
+    │   ├── UnknownOperator         names the operators that exist
+    │   └── ExpressionError         Spark's analyzer refused an expression
+    ├── PlanRejected                Flink would reject it: the operators do not fit each other
+    ├── SourceError                 a file that cannot be read at all
+    ├── RunFailed                   an operator failed while running
+    ├── RunCancelled                somebody cancelled the run
+    └── EngineUnavailable           no Java, no Spark, no server at that address
+
+A class keeps its facts as attributes and writes its own sentence. Bad rows are not errors: they are
+rejected rows with a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class StudioError(Exception):
+    """The root: `str(error)` is a sentence for the user. `node` and `field` place it where they can."""
+
+    def __init__(self, sentence: str, node: str = "", field: str = "") -> None:
+        super().__init__(f"{node}: {sentence}" if node else sentence)
+        self.sentence = sentence
+        self.node = node
+        self.field = field
+
+
+class PipelineError(StudioError):
+    """The document is wrong at a node (and field)."""
+
+
+class UnknownColumn(PipelineError):
+    """A parameter names a column that its input does not have."""
+
+    def __init__(self, node: str, field: str, name: str, known: Sequence[str]) -> None:
+        self.name = name
+        self.known = tuple(known)
+        where = f"{field}: " if field else ""
+        columns = ", ".join(self.known) or "none"
+        super().__init__(f"{where}there is no column {name!r}; the input has {columns}.", node, field)
+
+
+class UnknownOperator(PipelineError):
+    """A node asks for an operator that does not exist."""
+
+    def __init__(self, node: str, name: str, known: Sequence[str]) -> None:
+        self.name = name
+        super().__init__(f"there is no operator {name!r}; there are {', '.join(known)}.", node, "operator")
+
+
+class ExpressionError(PipelineError):
+    """Spark's analyzer refused an expression."""
+
+    def __init__(self, node: str, field: str, expression: str, reason: str) -> None:
+        self.expression = expression
+        self.reason = reason
+        where = f"{field}: " if field else ""
+        super().__init__(f"{where}{expression!r} cannot be used: {reason}", node, field)
+
+
+class PlanRejected(StudioError):
+    """The operators do not fit each other; Flink would reject the query too."""
+
+
+class SourceError(StudioError):
+    """A source that cannot be read at all: a missing file, a broken Parquet file, no permission."""
+
+
+class RunFailed(StudioError):
+    """An operator failed while it ran."""
+
+
+class RunCancelled(StudioError):
+    """Somebody cancelled the run."""
+
+    def __init__(self) -> None:
+        super().__init__("the run was cancelled.")
+
+
+class EngineUnavailable(StudioError):
+    """Spark cannot be started or reached."""

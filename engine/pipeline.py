@@ -1,0 +1,200 @@
+"""The pipeline document: nodes, edges, and the order in which the sources arrive.
+
+A versioned JSON document that people save, share and write by hand. It validates its own shape; what
+operators mean and whether they fit each other is for the planner (`engine.planner`).
+"""
+
+from __future__ import annotations
+
+import json
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from engine.errors import PipelineError
+
+VERSION: Final = 1
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Place(_Document):
+    """Where a node stands on the canvas, in pixels."""
+
+    x: float = 0.0
+    y: float = 0.0
+
+
+class Node(_Document):
+    """One source, operator or sink: `operator` names it, `parameters` are its own model's fields."""
+
+    id: str = Field(min_length=1, pattern=r"^[A-Za-z][A-Za-z0-9_ -]*$")
+    operator: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    place: Place = Place()
+
+
+class Edge(_Document):
+    """A connection from a node's output port to a node's input port."""
+
+    source: str
+    target: str
+    source_port: str = "out"
+    target_port: str = "in"
+
+
+class Arrival(_Document):
+    """How several sources interleave, and when a finished source says so.
+
+    in_turn: one record of each source after the other. one_after_the_other: all of the first source,
+    then of the second. by_column: merged by each source's own `arrival_column`, equal values in the order
+    of the sources. listed: `order` names the source of each event.
+    ends: at_its_last_record (a finished source's watermark becomes MAX there and then) or together (all
+    sources end after the last event of all).
+    """
+
+    mode: Literal["one_after_the_other", "in_turn", "by_column", "listed"] = "one_after_the_other"
+    order: tuple[str, ...] = ()
+    ends: Literal["at_its_last_record", "together"] = "at_its_last_record"
+
+
+class Pipeline(_Document):
+    """A pipeline document. Node ids are unique, edges join existing nodes, and there is no cycle."""
+
+    version: Literal[1] = VERSION
+    name: str = "untitled"
+    description: str = ""
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    arrival: Arrival = Arrival()
+    options: dict[str, str] = Field(default_factory=dict)
+
+    def node(self, node_id: str) -> Node:
+        """The node with this id. Raises PipelineError that lists those that exist."""
+        for node in self.nodes:
+            if node.id == node_id:
+                return node
+        known = ", ".join(node.id for node in self.nodes) or "none"
+        message = f"there is no node {node_id!r}; the pipeline has {known}."
+        raise PipelineError(message)
+
+    def inputs(self, node_id: str) -> tuple[Edge, ...]:
+        """The edges into a node, in the document's order."""
+        return tuple(edge for edge in self.edges if edge.target == node_id)
+
+    def outputs(self, node_id: str) -> tuple[Edge, ...]:
+        """The edges out of a node, in the document's order."""
+        return tuple(edge for edge in self.edges if edge.source == node_id)
+
+    def sorted_nodes(self) -> tuple[Node, ...]:
+        """The nodes, each after its inputs, else in the document's order. Raises PipelineError on a cycle."""
+        order = {node.id: at for at, node in enumerate(self.nodes)}
+        sorter = TopologicalSorter(
+            {node.id: [edge.source for edge in self.inputs(node.id)] for node in self.nodes}
+        )
+        try:
+            sorter.prepare()
+        except CycleError as error:
+            cycle = " -> ".join(reversed(error.args[1]))
+            message = f"the edges form a cycle: {cycle}. Remove one of them."
+            raise PipelineError(message, error.args[1][0]) from error
+        done: list[Node] = []
+        while sorter.is_active():
+            ready = sorted(sorter.get_ready(), key=lambda node_id: order[node_id])
+            done.extend(self.node(node_id) for node_id in ready)
+            sorter.done(*ready)
+        return tuple(done)
+
+    def check(self) -> None:
+        """Raise PipelineError for a repeated id, an edge from or to nowhere, or a cycle."""
+        seen: set[str] = set()
+        for node in self.nodes:
+            if node.id.lower() in seen:
+                message = f"two nodes are called {node.id!r}; ids are unique, whatever their case."
+                raise PipelineError(message, node.id, "id")
+            seen.add(node.id.lower())
+        for edge in self.edges:
+            for node_id in (edge.source, edge.target):
+                self.node(node_id)
+        self.sorted_nodes()
+
+    def to_json(self) -> str:
+        """The document as indented JSON, fields in a fixed order."""
+        return self.model_dump_json(indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> Pipeline:
+        """Read a document. Raises PipelineError that names the node, the field, what was got, what exists."""
+        try:
+            raw = json.loads(text)
+        except json.JSONDecodeError as error:
+            message = f"the pipeline is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
+            raise PipelineError(message) from error
+        return cls.from_dict(raw)
+
+    @classmethod
+    def from_dict(cls, raw: object) -> Pipeline:
+        """Read a document that is already parsed. Raises PipelineError."""
+        if not isinstance(raw, dict):
+            message = f"a pipeline is a JSON object with nodes and edges, not {type(raw).__name__}."
+            raise PipelineError(message)
+        version = raw.get("version", VERSION)
+        if isinstance(version, int) and version > VERSION:
+            message = (
+                f"the pipeline has version {version}; this studio reads up to {VERSION}. Update the studio."
+            )
+            raise PipelineError(message, "", "version")
+        try:
+            pipeline = cls.model_validate(raw)
+        except ValidationError as error:
+            raise explain(error, cls, raw) from error
+        pipeline.check()
+        return pipeline
+
+
+def explain(error: ValidationError, model: type[BaseModel], raw: object, node: str = "") -> PipelineError:
+    """Turn pydantic's first complaint into a sentence: the node, the field, what was got, what exists."""
+    first = error.errors()[0]
+    path = list(first["loc"])
+    if (
+        not node
+        and len(path) > 1
+        and path[0] == "nodes"
+        and isinstance(raw, dict)
+        and isinstance(path[1], int)
+    ):
+        entry = raw["nodes"][path[1]]
+        node = (
+            str(entry.get("id", f"node {path[1] + 1}")) if isinstance(entry, dict) else f"node {path[1] + 1}"
+        )
+        path = path[2:]
+    field = ".".join(str(part) for part in path)
+    if first["type"] == "extra_forbidden":
+        known = ", ".join(_fields_at(model, first["loc"]))
+        return PipelineError(f"there is no field {field!r}; there are {known}.", node, field)
+    if first["type"] == "missing":
+        return PipelineError(f"the field {field!r} is missing.", node, field)
+    got = json.dumps(first["input"], default=str, ensure_ascii=False)
+    reason = first["msg"].removeprefix("Value error, ")
+    return PipelineError(f"{field}: {reason} (got {got[:200]}).", node, field)
+
+
+def _fields_at(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
+    """The fields that exist where an unknown one was found: follow the path through nested models."""
+    for part in path[:-1]:
+        field = model.model_fields.get(str(part)) if isinstance(part, str) else None
+        if field is None:
+            continue
+        for candidate in _models_in(field.annotation):
+            model = candidate
+            break
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]

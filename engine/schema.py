@@ -1,0 +1,181 @@
+"""Schemas: the columns of an edge, their types, and which of them is the event time.
+
+A type is written as Spark SQL writes it (`bigint`, `decimal(10,2)`, `array<string>`), since expressions
+are analysed by Spark; `arrow_type` and `flink_type` translate.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from engine.errors import UnknownColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class TimeUnit(Enum):
+    """How an event-time column counts."""
+
+    EPOCH_MS = "epoch_ms"
+    EPOCH_S = "epoch_s"
+    TIMESTAMP = "timestamp"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column. `time` is set where the column is an event-time attribute (Flink: ROWTIME)."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    time: TimeUnit | None = None
+
+    @property
+    def milliseconds(self) -> str:
+        """The Spark SQL expression that gives this event-time column in epoch ms."""
+        name = quote(self.name)
+        match self.time:
+            case TimeUnit.EPOCH_S:
+                return f"CAST({name} AS BIGINT) * 1000"
+            case TimeUnit.TIMESTAMP:
+                return f"unix_millis(CAST({name} AS TIMESTAMP))"
+            case _:
+                return f"CAST({name} AS BIGINT)"
+
+    def without_time(self) -> Column:
+        """The same column as plain data: an updating result has no event time."""
+        return replace(self, time=None)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of an edge in order. Names are unique, whatever their case."""
+
+    columns: tuple[Column, ...]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def event_time(self) -> Column | None:
+        """The first event-time column, or None."""
+        return next((column for column in self.columns if column.time is not None), None)
+
+    def __contains__(self, name: str) -> bool:
+        return any(column.name == name for column in self.columns)
+
+    def column(self, name: str, node: str = "", field: str = "") -> Column:
+        """The column with this name. Raises UnknownColumn, which lists those that exist."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise UnknownColumn(node, field, name, self.names)
+
+    def index(self, name: str) -> int:
+        """The place of a column. Raises UnknownColumn."""
+        return self.columns.index(self.column(name))
+
+    def ddl(self) -> str:
+        """The schema as Spark's DDL."""
+        return ", ".join(f"{quote(column.name)} {column.type}" for column in self.columns)
+
+    def without_times(self) -> Schema:
+        """The same columns, none of them an event time."""
+        return Schema(tuple(column.without_time() for column in self.columns))
+
+
+def quote(name: str) -> str:
+    """A column name as a Spark SQL identifier."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+_DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_FLINK: Final = {
+    "string": "STRING",
+    "boolean": "BOOLEAN",
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "int": "INT",
+    "bigint": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "date": "DATE",
+    "binary": "BYTES",
+    "timestamp": "TIMESTAMP_LTZ(3)",
+    "timestamp_ntz": "TIMESTAMP(3)",
+}
+
+
+def arrow_type(type_: str) -> pa.DataType:
+    """The Arrow type that Spark uses for a type. Raises ValueError for one that the studio does not know."""
+    import pyarrow as pa
+
+    plain = {
+        "string": pa.string(),
+        "boolean": pa.bool_(),
+        "tinyint": pa.int8(),
+        "smallint": pa.int16(),
+        "int": pa.int32(),
+        "bigint": pa.int64(),
+        "float": pa.float32(),
+        "double": pa.float64(),
+        "date": pa.date32(),
+        "binary": pa.binary(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "timestamp_ntz": pa.timestamp("us"),
+    }
+    if type_ in plain:
+        return plain[type_]
+    if match := _DECIMAL.fullmatch(type_):
+        return pa.decimal128(int(match[1]), int(match[2]))
+    if type_.startswith("array<") and type_.endswith(">"):
+        return pa.list_(pa.field("element", arrow_type(type_[6:-1])))
+    if type_.startswith("map<") and type_.endswith(">"):
+        key, value = _split(type_[4:-1])
+        return pa.map_(arrow_type(key), arrow_type(value))
+    message = (
+        f"the type {type_} is not supported; use one of {', '.join(plain)}, decimal(p,s), array<..>, map<..>"
+    )
+    raise ValueError(message)
+
+
+def flink_type(type_: str) -> str:
+    """A type as Flink SQL writes it."""
+    if type_ in _FLINK:
+        return _FLINK[type_]
+    if match := _DECIMAL.fullmatch(type_):
+        return f"DECIMAL({match[1]}, {match[2]})"
+    if type_.startswith("array<"):
+        return f"ARRAY<{flink_type(type_[6:-1])}>"
+    if type_.startswith("map<"):
+        key, value = _split(type_[4:-1])
+        return f"MAP<{flink_type(key)}, {flink_type(value)}>"
+    return type_.upper()
+
+
+def is_numeric(type_: str) -> bool:
+    """True for the types that can be summed."""
+    return type_ in ("tinyint", "smallint", "int", "bigint", "float", "double") or type_.startswith("decimal")
+
+
+def _split(inner: str) -> tuple[str, str]:
+    depth = 0
+    for at, char in enumerate(inner):
+        depth += (char in "<(") - (char in ">)")
+        if char == "," and depth == 0:
+            return inner[:at].strip(), inner[at + 1 :].strip()
+    message = f"map<{inner}> needs a key and a value type"
+    raise ValueError(message)
