@@ -92,9 +92,7 @@ class Pipeline(_Document):
     def sorted_nodes(self) -> tuple[Node, ...]:
         """The nodes, each after its inputs, else in the document's order. Raises PipelineError on a cycle."""
         order = {node.id: at for at, node in enumerate(self.nodes)}
-        sorter = TopologicalSorter(
-            {node.id: [edge.source for edge in self.inputs(node.id)] for node in self.nodes}
-        )
+        sorter = TopologicalSorter({node.id: [edge.source for edge in self.inputs(node.id)] for node in self.nodes})
         try:
             sorter.prepare()
         except CycleError as error:
@@ -143,9 +141,7 @@ class Pipeline(_Document):
             raise PipelineError(message)
         version = raw.get("version", VERSION)
         if isinstance(version, int) and version > VERSION:
-            message = (
-                f"the pipeline has version {version}; this studio reads up to {VERSION}. Update the studio."
-            )
+            message = f"the pipeline has version {version}; this studio reads up to {VERSION}. Update the studio."
             raise PipelineError(message, "", "version")
         try:
             pipeline = cls.model_validate(raw)
@@ -159,17 +155,9 @@ def explain(error: ValidationError, model: type[BaseModel], raw: object, node: s
     """Turn pydantic's first complaint into a sentence: the node, the field, what was got, what exists."""
     first = error.errors()[0]
     path = list(first["loc"])
-    if (
-        not node
-        and len(path) > 1
-        and path[0] == "nodes"
-        and isinstance(raw, dict)
-        and isinstance(path[1], int)
-    ):
+    if not node and len(path) > 1 and path[0] == "nodes" and isinstance(raw, dict) and isinstance(path[1], int):
         entry = raw["nodes"][path[1]]
-        node = (
-            str(entry.get("id", f"node {path[1] + 1}")) if isinstance(entry, dict) else f"node {path[1] + 1}"
-        )
+        node = str(entry.get("id", f"node {path[1] + 1}")) if isinstance(entry, dict) else f"node {path[1] + 1}"
         path = path[2:]
     field = ".".join(str(part) for part in path)
     if first["type"] == "extra_forbidden":

@@ -146,9 +146,7 @@ def arrow_type(type_: str) -> pa.DataType:
     if type_.startswith("map<") and type_.endswith(">"):
         key, value = _split(type_[4:-1])
         return pa.map_(arrow_type(key), arrow_type(value))
-    message = (
-        f"the type {type_} is not supported; use one of {', '.join(plain)}, decimal(p,s), array<..>, map<..>"
-    )
+    message = f"the type {type_} is not supported; use one of {', '.join(plain)}, decimal(p,s), array<..>, map<..>"
     raise ValueError(message)
 
 

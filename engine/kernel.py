@@ -1,0 +1,236 @@
+"""The contract of a kernel, and the loop that feeds it one key after the other.
+
+A kernel is a plain-Python state machine for ONE key at a time: it is given the key's state, then the
+key's records in order of position and the timers that the watermark makes due between them, and hands
+the state back. It imports no Spark and never looks at a clock. `engine.runtime.keyed` runs the same
+loop inside Spark; tests call `run` here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+from engine.position import ordinal, timer
+from engine.timeline import MIN_WATERMARK, Timeline
+
+Row = tuple[Any, ...]
+Key = tuple[Any, ...]
+
+
+class Kernel(ABC):
+    """The rule of a stateful operator for one key. One instance serves all keys of a partition in turn."""
+
+    @abstractmethod
+    def start(self, key: Key, state: Any | None) -> None:
+        """Begin with a key. state: what `finish` gave for it in the epoch before, or None."""
+
+    @abstractmethod
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Take the next record. kind: an int of engine.changelog. row: the step's `values` of `out.port`."""
+
+    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
+        """A timer is due: the watermark has reached time_ms. Called in the order of time."""
+        raise AssertionError(self)
+
+    @abstractmethod
+    def finish(self) -> Any | None:
+        """End with the key: its state (plain picklable Python), or None where there is nothing to keep."""
+
+
+class Emitted(NamedTuple):
+    """One output record."""
+
+    seq: int
+    step: bytes
+    kind: int
+    row: Row
+
+
+class Late(NamedTuple):
+    """One entry of the late ledger; times in epoch ms, None where there is no window.
+
+    lateness_ms: watermark - (end - 1 + allowed lateness), or watermark - event time without a window.
+    """
+
+    port: int
+    seq: int
+    step: bytes
+    event_time_ms: int
+    window_start_ms: int | None
+    window_end_ms: int | None
+    watermark_ms: int
+    lateness_ms: int
+    reason: str
+
+
+@dataclass
+class Saved:
+    """What is kept of a key between epochs: the kernel's state and its timers (time, name, origin)."""
+
+    state: Any
+    timers: list[tuple[int, Any, int, bytes]] = field(default_factory=list)
+
+
+class Output:
+    """Where a kernel is and what it emits: collects records, late entries, fired windows and timers."""
+
+    def __init__(self, timeline: Timeline, rank: int = 0, *, ports: int = 1) -> None:
+        self.timeline = timeline
+        self.seq = 0
+        self.step = b""
+        self.port = 0
+        self.watermark_ms = MIN_WATERMARK
+        self.emitted: list[Emitted] = []
+        self.lates: list[Late] = []
+        self.fired: list[tuple[int, int, int]] = []
+        self._rank = rank
+        self._many_ports = ports > 1
+        self._path = b""
+        self._ordinal = 0
+        self._due: list[tuple[int, int, int, bytes, int]] = []
+        self._timers: dict[tuple[int, Any], tuple[int, bytes]] = {}
+        self._names: dict[int, Any] = {}
+        self._count = 0
+
+    def emit(self, kind: int, row: Row) -> None:
+        """Emit a record, right after what this record or timer has emitted so far."""
+        self.emitted.append(Emitted(self.seq, self._path + ordinal(self._ordinal), kind, row))
+        self._ordinal += 1
+
+    def late(self, event_time_ms: int, lateness_ms: int, reason: str, window: tuple[int, int] | None = None) -> None:
+        """Keep the current record in the late ledger. window: the [start, end) that it missed."""
+        start, end = window if window else (None, None)
+        self.lates.append(
+            Late(
+                self.port,
+                self.seq,
+                self.step,
+                event_time_ms,
+                start,
+                end,
+                self.watermark_ms,
+                lateness_ms,
+                reason,
+            )
+        )
+
+    def window_fired(self, start_ms: int, end_ms: int) -> None:
+        """Note that the window [start, end) fired now, for the timeline."""
+        self.fired.append((self.seq, start_ms, end_ms))
+
+    def set_timer(self, time_ms: int, name: Any = None) -> None:
+        """Call `on_timer` once the watermark reaches time_ms. The same time and name twice is one timer.
+
+        Timers of one operator fire by time, then by the position of the record that first set them.
+        """
+        if (time_ms, name) not in self._timers:
+            self._arm(time_ms, name, self.seq, self.step)
+
+    def delete_timer(self, time_ms: int, name: Any = None) -> None:
+        """Forget a timer; nothing where there is none."""
+        self._timers.pop((time_ms, name), None)
+
+    def _arm(self, time_ms: int, name: Any, origin_seq: int, origin_step: bytes, after_seq: int | None = None) -> None:
+        self._timers[time_ms, name] = (origin_seq, origin_step)
+        due = self.timeline.due(time_ms, self.seq if after_seq is None else after_seq)
+        if due is not None:
+            self._count += 1
+            self._names[self._count] = name
+            heappush(self._due, (due, time_ms, origin_seq, origin_step, self._count))
+
+    def _at(self, seq: int, step: bytes, port: int, watermark_ms: int) -> None:
+        self.seq = seq
+        self.step = step
+        self.port = port
+        self.watermark_ms = watermark_ms
+        self._path = step + ordinal(port) if self._many_ports else step
+        self._ordinal = 0
+
+    def _start(self, timers: Iterable[tuple[int, Any, int, bytes]]) -> None:
+        self._due.clear()
+        self._timers.clear()
+        self._names.clear()
+        for time_ms, name, origin_seq, origin_step in timers:
+            self._arm(time_ms, name, origin_seq, origin_step, after_seq=0)
+
+    def _left(self) -> list[tuple[int, Any, int, bytes]]:
+        return [(time_ms, name, *origin) for (time_ms, name), origin in self._timers.items()]
+
+    def _fire_before(self, kernel: Kernel, seq: int | None) -> None:
+        """Fire what is due before the event `seq`, or all that is due in this epoch."""
+        due = self._due
+        while due and (seq is None or due[0][0] < seq):
+            at, time_ms, origin_seq, origin_step, number = heappop(due)
+            name = self._names.pop(number)
+            if self._timers.get((time_ms, name)) != (origin_seq, origin_step):
+                continue
+            del self._timers[time_ms, name]
+            path = timer(self._rank, time_ms, origin_seq, origin_step)
+            # Two timers of one record for one time share the path: their ordinals go on.
+            goes_on = path == self._path and at == self.seq
+            self.seq, self.step, self._path = at, path, path
+            self.watermark_ms = self.timeline.at(at)
+            self._ordinal = self._ordinal if goes_on else 0
+            kernel.on_timer(time_ms, name, self)
+
+
+class KeyLoop:
+    """Feeds a kernel: `key` begins with a key, `record` hands in the next record, `end` closes the key."""
+
+    def __init__(self, kernel: Kernel, out: Output) -> None:
+        self.kernel = kernel
+        self.out = out
+
+    def key(self, key: Key, saved: Saved | None) -> None:
+        """Begin with a key and what was kept of it."""
+        self.out._start(saved.timers if saved else ())
+        self.kernel.start(key, saved.state if saved else None)
+
+    def record(self, seq: int, step: bytes, port: int, kind: int, row: Row, watermark_ms: int) -> None:
+        """Fire what is due before the record's event, then hand the record in."""
+        out = self.out
+        if out._due:
+            out._fire_before(self.kernel, seq)
+        out._at(seq, step, port, watermark_ms)
+        self.kernel.on_record(kind, row, out)
+
+    def end(self) -> Saved | None:
+        """Fire all that is due in this epoch and give back what to keep of the key."""
+        self.out._fire_before(self.kernel, None)
+        state = self.kernel.finish()
+        timers = self.out._left()
+        return Saved(state, timers) if state is not None or timers else None
+
+
+class Input(NamedTuple):
+    """One input record, as tests write it."""
+
+    seq: int
+    kind: int
+    row: Row
+    port: int = 0
+    step: bytes = b""
+
+
+def run(
+    kernel: Kernel,
+    inputs: Iterable[Input],
+    timeline: Timeline | None = None,
+    *,
+    key: Key = (),
+    saved: Saved | None = None,
+    rank: int = 0,
+    ports: int = 1,
+) -> tuple[Output, Saved | None]:
+    """Run one key through a kernel without Spark. Gives the output, in order of position, and what is kept."""
+    line = timeline or Timeline.of([])
+    out = Output(line, rank, ports=ports)
+    loop = KeyLoop(kernel, out)
+    loop.key(key, saved)
+    for item in inputs:
+        loop.record(item.seq, item.step, item.port, item.kind, item.row, line.at(item.seq - 1))
+    return out, loop.end()

@@ -1,0 +1,272 @@
+"""The contract of an operator: one file in `engine/operators/` holds everything that it is.
+
+    parameters     the fields of a pydantic model; their titles and descriptions draw the form
+    derive         what its output is: schema, keys, kinds of change (planner, from the sources down)
+    offers         what it needs of its inputs to write updates as its consumers want (from the sinks up)
+    strategy       how it will work, and why, in words
+    step           what Spark shall do: a native projection, or a kernel per key
+    flink_sql      the same in Flink SQL
+
+A file in `engine/sources/` is the same for a source, with `read` in place of inputs.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
+from engine.kernel import Kernel
+from engine.schema import Schema, TimeUnit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+Keys = frozenset[frozenset[str]]
+NO_KEYS: Keys = frozenset()
+
+
+class Monotonicity(Enum):
+    """How a value of one key moves from update to update (Flink RelModifiedMonotonicity)."""
+
+    INCREASING = "increasing"
+    DECREASING = "decreasing"
+    CONSTANT = "constant"
+
+
+class Analyzer(Protocol):
+    """Spark's analyzer, as the planner sees it."""
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        """The type of a Spark SQL expression over these columns. Raises ExpressionError."""
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What is known of an output before its consumers are asked.
+
+    upsert_keys: sets of columns of which one identifies a row of the table; empty where only the whole
+    row does. monotonic: by column, how it moves within an upsert key. provides: for a source with a
+    changelog of its own, how it writes updates, which no consumer can change. holdbacks: the sources
+    above, each with the ms by which the watermark is held back on the way.
+    """
+
+    schema: Schema
+    modify: ModifyKinds = INSERT_ONLY
+    upsert_keys: Keys = NO_KEYS
+    monotonic: Mapping[str, Monotonicity] = field(default_factory=dict)
+    holdbacks: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_insert_only(self) -> bool:
+        """True where no row is ever taken back."""
+        return self.modify == INSERT_ONLY
+
+    @property
+    def has_updates(self) -> bool:
+        """True where rows are replaced."""
+        return ModifyKind.UPDATE in self.modify
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One way to give the consumers what they want: what each input has to provide for it, and why."""
+
+    needs: tuple[UpdateKind, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class InputPlan:
+    """An input once everything is decided."""
+
+    node: str
+    derived: Derived
+    mode: ChangelogMode
+
+    @property
+    def schema(self) -> Schema:
+        """The input's columns."""
+        return self.derived.schema
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How an operator works here: a name (AppendFast, with retraction, ...), why, and what state it keeps."""
+
+    name: str
+    reason: str
+    state: str = "none"
+
+
+@dataclass(frozen=True)
+class StepContext:
+    """Everything that is decided of a node when its step is made."""
+
+    node: str
+    rank: int
+    inputs: tuple[InputPlan, ...]
+    schema: Schema
+    mode: ChangelogMode
+    derived: Derived
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def generate_update_before(self) -> bool:
+        """True where somebody downstream needs -U."""
+        return self.mode.has_update_before
+
+
+@dataclass(frozen=True)
+class Projection:
+    """What a native step does with one input: Spark SQL expressions, one per output column, and a condition."""
+
+    values: tuple[str, ...]
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class Native:
+    """A stateless step in Spark SQL: the union of its inputs' projections. `kinds` are kept, others dropped.
+
+    forward: positions stay as they are (a sink); else each record's step is extended.
+    """
+
+    projections: tuple[Projection, ...]
+    kinds: frozenset[int] | None = None
+    forward: bool = False
+
+
+@dataclass(frozen=True)
+class KeyedInput:
+    """What a kernel sees of one input: the key and the values of a row, as Spark SQL expressions.
+
+    Timestamps reach the kernel as BIGINT microseconds and leave it so; the runtime converts.
+    """
+
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A stateful step: repartition by key, sort by position, run a kernel per key.
+
+    kernel: called once per partition, without arguments (functools.partial of the kernel's class).
+    uses_time: whether the kernel looks at watermarks or sets timers.
+    """
+
+    inputs: tuple[KeyedInput, ...]
+    kernel: Callable[[], Kernel]
+    uses_time: bool = False
+
+
+Step = Native | Keyed
+
+
+class Parameters(BaseModel):
+    """The base of all parameter models: unknown fields are errors, values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Operator(Parameters):
+    """An operator with its parameters. Class variables describe it in the palette and the document."""
+
+    operator: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    group: ClassVar[str]
+    ports: ClassVar[tuple[str, ...]] = ("in",)
+    role: ClassVar[str] = "operator"
+    many_edges: ClassVar[bool] = False
+    """Whether a port takes several edges (a union)."""
+
+    @abstractmethod
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The output's schema, kinds of change and keys. Raises PipelineError and PlanRejected."""
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """The ways to write updates as wanted, the cheapest first; () where there is none.
+
+        By default an operator that keeps what it emitted: it can write any, and asks its inputs for -U.
+        wanted is NONE where the output has no updates.
+        """
+        reason = "it has to take back what the old row contributed"
+        return (Offer((UpdateKind.BEFORE_AND_AFTER,) * len(inputs), (reason,) * len(inputs)),)
+
+    @abstractmethod
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """How it works on these inputs, and why."""
+
+    @abstractmethod
+    def step(self, context: StepContext) -> Step:
+        """What Spark shall do."""
+
+    @abstractmethod
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """The operator as a Flink SQL query over its inputs' (table name, schema)."""
+
+
+def forwarded(inputs: Sequence[Derived], wanted: UpdateKind, reason: str) -> Sequence[Offer]:
+    """The offer of an operator that passes kinds on: it needs of its inputs what is wanted of it."""
+    return (Offer((wanted,) * len(inputs), (reason,) * len(inputs)),)
+
+
+@dataclass(frozen=True)
+class SourceFrames:
+    """What a source reads.
+
+    records: `__ordinal` BIGINT (any ascending numbers in order of arrival within the source), `__kind`
+    TINYINT (0..3; null for a watermark event), `__watermark` BIGINT (epoch ms for a watermark event, else
+    null), then the schema's columns, typed. A record's event time is not null.
+    rejected: `file` STRING, `line` BIGINT, `raw` STRING, `reason` STRING; None where nothing can be rejected.
+    """
+
+    records: DataFrame
+    rejected: DataFrame | None = None
+
+
+class Source(Parameters):
+    """A source with its parameters. What all sources share stands here, at the end of each one's form."""
+
+    operator: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    group: ClassVar[str] = "sources"
+    ports: ClassVar[tuple[str, ...]] = ()
+    role: ClassVar[str] = "source"
+
+    event_time: str | None = Field(None, title="Event time", description="The column that says when it happened.")
+    event_time_unit: TimeUnit | None = Field(
+        None, title="Event time counts in", description="Empty: from the type; a number is epoch ms."
+    )
+    watermark_delay_ms: int = Field(
+        0, ge=0, title="Watermark delay", description="How far out of order records may arrive, in ms."
+    )
+    watermark_every: int = Field(
+        1, ge=1, title="Watermark every", description="Send the watermark after every so many records."
+    )
+    arrival_column: str | None = Field(
+        None, title="Arrival column", description="Where sources merge by a column: this source's."
+    )
+
+    @abstractmethod
+    def derive(self, node: str, folder: Path) -> Derived:
+        """The schema, declared or inferred without Spark. folder: what relative paths are relative to."""
+
+    @abstractmethod
+    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
+        """All rows in order of arrival. Raises SourceError."""
+
+    @abstractmethod
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """CREATE TABLE with its WATERMARK."""

@@ -1,0 +1,59 @@
+"""Finds the operators and sources: every module of `engine.operators` and `engine.sources` is one.
+
+A module offers its class as `OPERATOR` or `SOURCE`; adding a file is all it takes.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError
+
+import engine.operators
+import engine.sources
+from engine.errors import UnknownOperator
+from engine.operator import Operator, Source
+from engine.pipeline import Node, explain
+
+
+@cache
+def operators() -> MappingProxyType[str, type[Operator]]:
+    """The operators by name, in the order of their file names."""
+    found: dict[str, type[Operator]] = {}
+    for module in sorted(iter_modules(engine.operators.__path__), key=lambda info: info.name):
+        operator = import_module(f"engine.operators.{module.name}").OPERATOR
+        found[operator.operator] = operator
+    return MappingProxyType(found)
+
+
+@cache
+def sources() -> MappingProxyType[str, type[Source]]:
+    """The sources by name, in the order of their file names."""
+    found: dict[str, type[Source]] = {}
+    for module in sorted(iter_modules(engine.sources.__path__), key=lambda info: info.name):
+        loaded = import_module(f"engine.sources.{module.name}")
+        if hasattr(loaded, "SOURCE"):
+            found[loaded.SOURCE.operator] = loaded.SOURCE
+    return MappingProxyType(found)
+
+
+def lookup(node: Node) -> type[Operator] | type[Source]:
+    """The class behind a node. Raises UnknownOperator, which lists those that exist."""
+    known: dict[str, Any] = {**sources(), **operators()}
+    if node.operator not in known:
+        raise UnknownOperator(node.id, node.operator, sorted(known))
+    cls: type[Operator] | type[Source] = known[node.operator]
+    return cls
+
+
+def configured(node: Node) -> Operator | Source:
+    """The node's operator with its parameters. Raises PipelineError that names the node and the field."""
+    cls = lookup(node)
+    try:
+        return cls.model_validate(node.parameters)
+    except ValidationError as error:
+        raise explain(error, cls, node.parameters, node.id) from error
