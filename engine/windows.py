@@ -1,0 +1,165 @@
+"""Event-time windows: which windows [start, end) a timestamp falls into, and how Flink SQL writes them.
+
+    TUMBLE     size                     |----|----|----|
+    HOP        size, slide              |----|
+                                          |----|
+    CUMULATE   size, step               |-|
+                                        |---|
+                                        |-----|
+    SESSION    gap                      [first, last + gap), where a gap of exactly that length merges
+
+Time: epoch ms. Windows start at offset_ms and at every multiple of the size (HOP: of the slide) from
+there, before 1970 as well: the remainder is Python's, which is never negative.
+Source: Flink TimeWindow.getWindowStartWithOffset, SliceAssigners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+Window = tuple[int, int]
+Assign = Callable[[int], Sequence[Window]]
+
+
+class WindowKind(Enum):
+    """The window functions of Flink SQL."""
+
+    TUMBLE = "tumble"
+    HOP = "hop"
+    CUMULATE = "cumulate"
+    SESSION = "session"
+
+
+@dataclass(frozen=True)
+class Windowing:
+    """A way to cut time into windows.
+
+    size_ms: the length; of CUMULATE the longest, of SESSION the gap. slide_ms: HOP's slide or CUMULATE's
+    step, of which the size is a multiple. Raises ValueError with a sentence.
+    """
+
+    kind: WindowKind
+    size_ms: int
+    slide_ms: int = 0
+    offset_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size_ms <= 0:
+            message = f"a window needs a length above 0 ms, but got {self.size_ms}."
+            raise ValueError(message)
+        if self.kind in (WindowKind.HOP, WindowKind.CUMULATE):
+            name = "slide" if self.kind is WindowKind.HOP else "step"
+            if self.slide_ms <= 0:
+                message = f"{self.kind.value} needs a {name} above 0 ms, but got {self.slide_ms}."
+                raise ValueError(message)
+            if self.size_ms % self.slide_ms:
+                message = (
+                    f"{self.kind.value} needs a size that is a multiple of its {name}, "
+                    f"but got {self.size_ms} ms and {self.slide_ms} ms."
+                )
+                raise ValueError(message)
+
+    def assigner(self) -> Assign:
+        """The function from a timestamp to its windows, by their ends. Raises ValueError for SESSION."""
+        match self.kind:
+            case WindowKind.TUMBLE:
+                return tumbling(self.size_ms, self.offset_ms)
+            case WindowKind.HOP:
+                return hopping(self.size_ms, self.slide_ms, self.offset_ms)
+            case WindowKind.CUMULATE:
+                return cumulating(self.size_ms, self.slide_ms, self.offset_ms)
+            case WindowKind.SESSION:
+                message = "a session's window depends on the other records of its key."
+                raise ValueError(message)
+
+    def described(self) -> str:
+        """The windowing in words, as the plan shows it."""
+        size, slide = duration(self.size_ms), duration(self.slide_ms)
+        offset = f", offset by {duration(self.offset_ms)}" if self.offset_ms else ""
+        match self.kind:
+            case WindowKind.TUMBLE:
+                return f"tumbling windows of {size}{offset}"
+            case WindowKind.HOP:
+                return f"windows of {size} every {slide}{offset}"
+            case WindowKind.CUMULATE:
+                return f"windows that grow by {slide} up to {size}{offset}"
+            case WindowKind.SESSION:
+                return f"sessions that end after a gap of {size}"
+
+    def table_function(self, table: str, time: str, partition_by: Sequence[str] = ()) -> str:
+        """The window table function of Flink SQL. table, time, partition_by: SQL identifiers."""
+        arguments = [f"TABLE {table}", f"DESCRIPTOR({time})"]
+        match self.kind:
+            case WindowKind.TUMBLE:
+                arguments.append(interval(self.size_ms))
+            case WindowKind.HOP | WindowKind.CUMULATE:
+                arguments += [interval(self.slide_ms), interval(self.size_ms)]
+            case WindowKind.SESSION:
+                if partition_by:
+                    arguments[0] += f" PARTITION BY ({', '.join(partition_by)})"
+                arguments.append(interval(self.size_ms))
+        if self.offset_ms and self.kind is not WindowKind.SESSION:
+            arguments.append(interval(self.offset_ms))
+        return f"TABLE({self.kind.name}({', '.join(arguments)}))"
+
+
+def window_start(time_ms: int, size_ms: int, offset_ms: int = 0) -> int:
+    """The start of the tumbling window around a timestamp."""
+    return time_ms - (time_ms - offset_ms) % size_ms
+
+
+def tumbling(size_ms: int, offset_ms: int = 0) -> Assign:
+    """Every timestamp falls into one window."""
+
+    def assign(time_ms: int) -> Sequence[Window]:
+        start = time_ms - (time_ms - offset_ms) % size_ms
+        return ((start, start + size_ms),)
+
+    return assign
+
+
+def hopping(size_ms: int, slide_ms: int, offset_ms: int = 0) -> Assign:
+    """Every timestamp falls into size / slide windows, the one that ends first in front."""
+
+    def assign(time_ms: int) -> Sequence[Window]:
+        last = time_ms - (time_ms - offset_ms) % slide_ms
+        return [(start, start + size_ms) for start in range(last - size_ms + slide_ms, last + 1, slide_ms)]
+
+    return assign
+
+
+def cumulating(size_ms: int, step_ms: int, offset_ms: int = 0) -> Assign:
+    """Every timestamp falls into the window of its step and all longer ones with the same start."""
+
+    def assign(time_ms: int) -> Sequence[Window]:
+        start = time_ms - (time_ms - offset_ms) % size_ms
+        first = time_ms - (time_ms - start) % step_ms + step_ms
+        return [(start, end) for end in range(first, start + size_ms + 1, step_ms)]
+
+    return assign
+
+
+_UNITS = ((86_400_000, "d", "DAY"), (3_600_000, "h", "HOUR"), (60_000, "min", "MINUTE"), (1_000, "s", "SECOND"))
+
+
+def duration(ms: int) -> str:
+    """A length of time for people: 10 s, 1 h, 1500 ms."""
+    for unit_ms, name, _ in _UNITS:
+        if ms and ms % unit_ms == 0:
+            return f"{ms // unit_ms} {name}"
+    return f"{ms} ms"
+
+
+def interval(ms: int) -> str:
+    """A length of time in Flink SQL: INTERVAL '10' SECOND."""
+    sign = "-" if ms < 0 else ""
+    length = abs(ms)
+    for unit_ms, _, name in _UNITS:
+        if length % unit_ms == 0:
+            count = length // unit_ms
+            precision = f"({len(str(count))})" if count > 99 else ""
+            return f"INTERVAL {sign}'{count}' {name}{precision}"
+    seconds, rest = divmod(length, 1000)
+    return f"INTERVAL {sign}'{seconds}.{rest:03d}' SECOND({max(2, len(str(seconds)))}, 3)"

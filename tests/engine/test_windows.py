@@ -1,0 +1,77 @@
+"""Windows: assignment at the edges, before 1970, and in Flink SQL."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.windows import Windowing, WindowKind, cumulating, duration, hopping, interval, tumbling, window_start
+
+SECOND = 1000
+
+
+@pytest.mark.parametrize(
+    ("time_ms", "start"),
+    [
+        (1000000050000, 1000000050000),
+        (1000000054000, 1000000050000),
+        (1000000079900, 1000000070000),
+        (1000000120000, 1000000120000),
+        (1000000111000, 1000000110000),
+        (1000000089000, 1000000080000),
+    ],
+)
+def test_window_starts_are_those_of_the_document(time_ms: int, start: int) -> None:
+    assert window_start(time_ms, 10 * SECOND) == start
+
+
+@pytest.mark.parametrize(("time_ms", "start"), [(-1, -10_000), (-10_000, -10_000), (-10_001, -20_000), (0, 0)])
+def test_a_time_before_1970_falls_into_the_window_around_it(time_ms: int, start: int) -> None:
+    assert tumbling(10_000)(time_ms) == ((start, start + 10_000),)
+
+
+def test_an_offset_moves_the_windows() -> None:
+    assert list(tumbling(10_000, 3_000)(2_999)) == [(-7_000, 3_000)]
+    assert list(tumbling(10_000, 3_000)(3_000)) == [(3_000, 13_000)]
+
+
+def test_hop_starts_may_be_negative() -> None:
+    assert list(hopping(10_000, 5_000)(1_000)) == [(-5_000, 5_000), (0, 10_000)]
+
+
+def test_cumulate_repeats_the_start() -> None:
+    assert list(cumulating(15_000, 5_000)(7_000)) == [(0, 10_000), (0, 15_000)]
+    assert list(cumulating(15_000, 5_000)(-1)) == [(-15_000, 0)]
+
+
+@given(st.integers(-(10**13), 10**13), st.integers(1, 10**6), st.integers(1, 12), st.integers(-(10**6), 10**6))
+def test_every_window_holds_its_timestamp_and_none_is_missed(time_ms: int, slide: int, times: int, offset: int) -> None:
+    size = slide * times
+    hops = list(hopping(size, slide, offset)(time_ms))
+    assert len(hops) == times
+    assert all(start <= time_ms < end and end - start == size and (start - offset) % slide == 0 for start, end in hops)
+    ((start, end),) = tumbling(size, offset)(time_ms)
+    grown = list(cumulating(size, slide, offset)(time_ms))
+    assert all(begin == start and time_ms < until <= end for begin, until in grown)
+    assert len(grown) == times - (time_ms - start) // slide
+    assert hops == sorted(hops)
+    assert grown == sorted(grown)
+
+
+def test_a_size_that_is_no_multiple_of_the_slide_is_refused() -> None:
+    with pytest.raises(ValueError, match="multiple of its slide"):
+        Windowing(WindowKind.HOP, 10_000, 3_000)
+
+
+def test_windows_are_written_as_flink_writes_them() -> None:
+    tumble = Windowing(WindowKind.TUMBLE, 10_000, offset_ms=1_500)
+    assert tumble.table_function("`t`", "`rt`") == (
+        "TABLE(TUMBLE(TABLE `t`, DESCRIPTOR(`rt`), INTERVAL '10' SECOND, INTERVAL '1.500' SECOND(2, 3)))"
+    )
+    session = Windowing(WindowKind.SESSION, 60_000)
+    assert session.table_function("`t`", "`rt`", ["`k`"]) == (
+        "TABLE(SESSION(TABLE `t` PARTITION BY (`k`), DESCRIPTOR(`rt`), INTERVAL '1' MINUTE))"
+    )
+    assert interval(-3_600_000) == "INTERVAL -'1' HOUR"
+    assert duration(1_500) == "1500 ms"
