@@ -1,0 +1,236 @@
+"""Kernel cases as aligned text tables: records in, changelog out, and the same cut into epochs.
+
+    Case(
+        "a later row replaces the earlier one",
+        kernel=lambda: LastRow(...),
+        key=("k",),
+        given='''
+            seq  kind  k   v   rt    wm
+            1    +I    k1  10  1000  500
+            2    +I    k1  20  2000  1500
+            3    wm                  MAX
+        ''',
+        expect='''
+            seq  kind  k   v   rt
+            1    +I    k1  10  1000
+            2    -U    k1  10  1000
+            2    +U    k1  20  2000
+        ''',
+    )
+
+The first line names the columns. In `given`, `seq` and `kind` are followed by what the kernel gets as its
+row; `port` is the input's port and `wm` the watermark AFTER that event (may stand anywhere, `.` where it
+does not rise). A line whose kind is `wm` is an event without a record: only its watermark is read. With
+`watermark=("rt", 500)` the watermark after a record is max(rt) - 500 instead. `key` names the columns by
+which records are grouped; one kernel serves all keys in turn, as in a partition.
+
+Cells: `NULL`, `true`, `false`, integers, floats, decimals as `1.50d`, `MAX` and `MIN` (watermarks), lists
+`[a,b]`, `'text with blanks'`, else text. `late` and `fires`, where given, are tables too:
+`seq time start end wm lateness` and `seq start end`. Without `late` nothing may be late.
+
+    test = check_cases(CASES)      # one test per case, its title the id
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from difflib import ndiff
+from typing import Any
+
+import pytest
+
+from engine.changelog import SYMBOLS, ChangelogMode, RowKind
+from engine.kernel import Emitted, Input, Kernel, Key, Late, Row, Saved, run
+from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
+
+_CELL = re.compile(r"'[^']*'|\[[^\]]*\]|\S+")
+_WORDS = {"NULL": None, "true": True, "false": False, "MAX": MAX_WATERMARK, "MIN": MIN_WATERMARK}
+_INTEGER = re.compile(r"[+-]?\d+")
+_FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?|nan|[+-]?inf")
+_DECIMAL = re.compile(r"([+-]?\d+(\.\d+)?)d")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A titled case: what a kernel is given and what it shall emit. The module's docstring has the format."""
+
+    title: str
+    given: str
+    expect: str
+    kernel: Callable[[], Kernel]
+    key: tuple[str, ...] = ()
+    watermark: tuple[str, int] | None = None
+    late: str = ""
+    fires: str | None = None
+    ports: int = 1
+    mode: ChangelogMode | None = None
+    """The declared changelog mode: no other kind may come out."""
+    leaves_state: bool | None = None
+    """Whether anything may be kept at the end; None: either."""
+
+
+@dataclass
+class Result:
+    """What came out of all keys, in order of position, and what is kept per key."""
+
+    emitted: list[Emitted]
+    lates: list[Late]
+    fires: set[tuple[int, int, int]]
+    saved: dict[Key, Saved]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A parsed input: the records of each key, and the watermark's timeline."""
+
+    records: tuple[tuple[Key, Input], ...]
+    timeline: Timeline
+
+    @property
+    def seqs(self) -> list[int]:
+        """All events, with or without a record."""
+        return sorted({item.seq for _, item in self.records} | {int(seq) for seq in self.timeline.seqs})
+
+
+def check_cases(cases: Sequence[Case]) -> Callable[[Case], None]:
+    """A test function over these cases, with their titles as ids."""
+
+    @pytest.mark.parametrize("case", cases, ids=lambda case: case.title)
+    def test(case: Case) -> None:
+        check(case)
+
+    return test
+
+
+def check(case: Case) -> None:
+    """Run a case in one epoch and cut at every event; fail with a readable difference."""
+    given = parse_given(case)
+    whole = run_epochs(case, given, [])
+    compare("the changelog", case.expect, [(e.seq, SYMBOLS[e.kind], *e.row) for e in whole.emitted])
+    late = [
+        (e.seq, e.event_time_ms, e.window_start_ms, e.window_end_ms, e.watermark_ms, e.lateness_ms) for e in whole.lates
+    ]
+    compare("the late ledger", case.late, late)
+    if case.fires is not None:
+        compare("the fired windows", case.fires, sorted(whole.fires))
+    if case.mode is not None:
+        outside = {SYMBOLS[e.kind] for e in whole.emitted if RowKind(e.kind) not in case.mode}
+        assert not outside, f"{sorted(outside)} came out, but the mode is {case.mode}"
+    if case.leaves_state is not None:
+        assert bool(whole.saved) == case.leaves_state, f"kept at the end: {whole.saved}"
+    events = given.seqs
+    for cuts in [*([seq] for seq in events), events]:
+        parts = run_epochs(case, given, cuts)
+        where = f"cut into epochs after {', '.join(map(str, cuts))}"
+        assert parts.emitted == whole.emitted, f"{where}:\n{_difference(whole.emitted, parts.emitted)}"
+        assert parts.lates == whole.lates, f"{where}:\n{_difference(whole.lates, parts.lates)}"
+        assert parts.fires == whole.fires, where
+
+
+def run_epochs(case: Case, given: Given, cuts: Sequence[int]) -> Result:
+    """Run a case cut into epochs after these events; state and timers travel pickled, as between real epochs."""
+    result = Result([], [], set(), {})
+    bounds = [0, *cuts, max([0, *given.seqs])]
+    for first, last in zip(bounds, bounds[1:], strict=False):
+        timeline = _between(given.timeline, first, last)
+        records: dict[Key, list[Input]] = {key: [] for key in result.saved}
+        for key, item in given.records:
+            if first < item.seq <= last:
+                records.setdefault(key, []).append(item)
+        kernel = case.kernel()
+        before: dict[Key, Saved] = pickle.loads(pickle.dumps(result.saved))
+        for key, items in records.items():
+            out, saved = run(kernel, items, timeline, key=key, saved=before.get(key), ports=case.ports)
+            result.emitted.extend(out.emitted)
+            result.lates.extend(out.lates)
+            result.fires.update(out.fired)
+            result.saved.pop(key, None)
+            if saved is not None:
+                result.saved[key] = saved
+    result.emitted.sort(key=lambda e: (e.seq, e.step))
+    result.lates.sort(key=lambda e: (e.seq, e.step))
+    return result
+
+
+def parse_given(case: Case) -> Given:
+    """The records and the timeline of a case. Raises AssertionError for a malformed table."""
+    names, lines = parse(case.given)
+    places = [at for at, name in enumerate(names) if name not in ("seq", "kind", "port", "wm")]
+    key_places = [names.index(name) for name in case.key]
+    records: list[tuple[Key, Input]] = []
+    steps: list[tuple[int, int]] = []
+    top = MIN_WATERMARK
+    for cells in lines:
+        if cells[1] == "wm":
+            steps.append((cells[0], cells[-1]))
+            continue
+        assert len(cells) == len(names), f"{cells} does not fit {names}"
+        named = dict(zip(names, cells, strict=True))
+        row = tuple(cells[at] for at in places)
+        kind = RowKind.of(named["kind"]).value
+        item = Input(named["seq"], kind, row, named.get("port", 0))
+        records.append((tuple(cells[at] for at in key_places), item))
+        if case.watermark is not None:
+            column, delay_ms = case.watermark
+            top = max(top, named[column] - delay_ms)
+            steps.append((named["seq"], top))
+        elif named.get("wm", ".") != ".":
+            steps.append((named["seq"], named["wm"]))
+    return Given(tuple(records), Timeline.of(steps))
+
+
+def parse(table: str) -> tuple[list[str], list[list[Any]]]:
+    """A text table as its column names and its lines of values."""
+    lines = [line for line in table.splitlines() if line.strip()]
+    if not lines:
+        return [], []
+    return lines[0].split(), [[value(cell) for cell in _CELL.findall(line)] for line in lines[1:]]
+
+
+def value(cell: str) -> Any:
+    """One cell as a Python value."""
+    if cell in _WORDS:
+        return _WORDS[cell]
+    if _INTEGER.fullmatch(cell):
+        return int(cell)
+    if match := _DECIMAL.fullmatch(cell):
+        return Decimal(match[1])
+    if _FLOAT.fullmatch(cell):
+        return float(cell)
+    if cell.startswith("["):
+        inner = cell[1:-1].strip()
+        return [value(part.strip()) for part in inner.split(",")] if inner else []
+    return cell[1:-1] if cell.startswith("'") else cell
+
+
+def compare(what: str, expected: str, got: Iterable[Row]) -> None:
+    """Fail with both tables, aligned, and their difference where they are not the same."""
+    names, lines = parse(expected)
+    wanted = [tuple(line) for line in lines]
+    have = [tuple(row) for row in got]
+    if [repr(row) for row in wanted] != [repr(row) for row in have]:
+        pytest.fail(f"{what} differs (- expected, + got)\n{_difference(wanted, have, names)}", pytrace=False)
+
+
+def _difference(wanted: Sequence[Row], have: Sequence[Row], names: Sequence[str] = ()) -> str:
+    rows = [list(map(_text, row)) for row in (*wanted, *have)]
+    heading = [list(names)] if names else []
+    widths = [max(map(len, column)) for column in zip(*heading, *rows, strict=False)]
+    align = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
+    title = ["  " + "  ".join(name.ljust(width) for name, width in zip(names, widths, strict=False))]
+    return "\n".join([*(title if names else []), *ndiff(align[: len(wanted)], align[len(wanted) :])])
+
+
+def _text(cell: Any) -> str:
+    if cell is None:
+        return "NULL"
+    return f"{cell}d" if isinstance(cell, Decimal) else str(cell)
+
+
+def _between(line: Timeline, first: int, last: int) -> Timeline:
+    inside = (line.seqs > first) & (line.seqs <= last)
+    return Timeline(line.at(first), line.seqs[inside], line.marks[inside])
