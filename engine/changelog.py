@@ -91,6 +91,11 @@ class ChangelogMode(frozenset[RowKind]):
         """True where updates come as the pair -U, +U."""
         return RowKind.UPDATE_BEFORE in self
 
+    @property
+    def retracts(self) -> bool:
+        """True where records take rows back: -U or -D."""
+        return RowKind.UPDATE_BEFORE in self or RowKind.DELETE in self
+
     @classmethod
     def of(cls, modify: Iterable[ModifyKind], update: UpdateKind) -> ChangelogMode:
         """The mode of an edge that changes in these ways and writes updates so."""

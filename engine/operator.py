@@ -259,6 +259,11 @@ class Source(Parameters):
         None, title="Arrival column", description="Where sources merge by a column: this source's."
     )
 
+    @property
+    def update_kind(self) -> UpdateKind:
+        """How the source writes updates, where its rows are a changelog; no consumer can change that."""
+        return UpdateKind.BEFORE_AND_AFTER
+
     @abstractmethod
     def derive(self, node: str, folder: Path) -> Derived:
         """The schema, declared or inferred without Spark. folder: what relative paths are relative to."""

@@ -1,0 +1,100 @@
+"""The planner: before anything runs, every edge gets its schema, keys and changelog mode, every node its strategy.
+
+derive         from the sources down: what each node can produce
+update_kinds   from the sinks up: what each consumer needs, and so where -U is produced
+plan           what was decided, as values
+explain        the same in words
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from engine.changelog import ChangelogMode, UpdateKind
+from engine.errors import PipelineError, StudioError
+from engine.operator import Analyzer, InputPlan, Operator, Strategy
+from engine.pipeline import Pipeline
+from engine.planner.derive import DerivedNode, derive
+from engine.planner.plan import Check, InputNeed, NodePlan, Plan
+from engine.planner.update_kinds import Chosen, choose_update_kinds
+
+__all__ = ["Check", "InputNeed", "NodePlan", "Plan", "check", "plan"]
+
+
+def plan(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
+    """The plan of a pipeline that is right. folder: what relative file names are relative to.
+
+    Raises the first PipelineError or PlanRejected of one that is not.
+    """
+    checked = check(pipeline, analyzer, folder)
+    if checked.plan is None:
+        raise checked.problems[0]
+    return checked.plan
+
+
+def check(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Check:
+    """Everything that is known of a pipeline, right or wrong, for people who are still typing."""
+    try:
+        pipeline.check()
+        nodes, problems = derive(pipeline, analyzer, folder)
+    except StudioError as error:
+        return Check(None, {}, (error,))
+    derived = {name: node.derived for name, node in nodes.items()}
+    if not pipeline.nodes:
+        message = "the pipeline is empty. Add a source."
+        problems = (PipelineError(message),)
+    if problems:
+        return Check(None, derived, problems)
+    try:
+        return Check(_assemble(pipeline, nodes, choose_update_kinds(nodes)), derived)
+    except StudioError as error:
+        return Check(None, derived, (error,))
+
+
+def _assemble(pipeline: Pipeline, nodes: Mapping[str, DerivedNode], chosen: Mapping[str, Chosen]) -> Plan:
+    modes = {name: ChangelogMode.of(node.derived.modify, chosen[name].update_kind) for name, node in nodes.items()}
+    return Plan(
+        pipeline,
+        tuple(
+            _node_plan(name, rank, node, nodes, chosen[name], modes) for rank, (name, node) in enumerate(nodes.items())
+        ),
+    )
+
+
+def _node_plan(
+    name: str,
+    rank: int,
+    node: DerivedNode,
+    nodes: Mapping[str, DerivedNode],
+    chosen: Chosen,
+    modes: Mapping[str, ChangelogMode],
+) -> NodePlan:
+    inputs = tuple(InputPlan(edge.source, nodes[edge.source].derived, modes[edge.source]) for edge in node.edges)
+    needs = tuple(
+        InputNeed(
+            edge.source,
+            edge.target_port,
+            need if nodes[edge.source].derived.has_updates else UpdateKind.NONE,
+            need is UpdateKind.BEFORE_AND_AFTER,
+            reason,
+        )
+        for edge, need, reason in zip(node.edges, chosen.offer.needs, chosen.offer.reasons, strict=True)
+    )
+    mode = modes[name]
+    if isinstance(node.operator, Operator):
+        strategy = node.operator.strategy(inputs, mode)
+    else:
+        strategy = Strategy("scan", "it reads its rows in order of arrival")
+    return NodePlan(
+        id=name,
+        rank=rank,
+        operator=node.operator,
+        derived=node.derived,
+        mode=mode,
+        inputs=inputs,
+        needs=needs,
+        strategy=strategy,
+        table_type="Append" if node.derived.is_insert_only else "Replace",
+        accumulate_mode="AccRetract" if mode.retracts else "Acc",
+    )

@@ -1,0 +1,105 @@
+"""First pass, from the sources down: schema, keys and kinds of change of every output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.errors import PipelineError, StudioError
+from engine.operator import Analyzer, Derived, Operator, Source
+from engine.pipeline import Edge, Node, Pipeline
+from engine.registry import configured
+
+
+@dataclass(frozen=True)
+class DerivedNode:
+    """A node with its configured operator, its input edges in port order, and its output."""
+
+    node: Node
+    operator: Operator | Source
+    edges: tuple[Edge, ...]
+    derived: Derived
+
+
+def derive(
+    pipeline: Pipeline, analyzer: Analyzer, folder: Path
+) -> tuple[Mapping[str, DerivedNode], tuple[StudioError, ...]]:
+    """Derive every node whose inputs are fine. Gives what could be derived, and everything found wrong."""
+    done: dict[str, DerivedNode] = {}
+    problems: list[StudioError] = []
+    for node in pipeline.sorted_nodes():
+        try:
+            operator = configured(node)
+            edges = _edges_by_port(pipeline, node, operator)
+            if any(edge.source not in done for edge in edges):
+                continue
+            done[node.id] = _derive_node(node, operator, edges, done, analyzer, folder)
+        except StudioError as error:
+            problems.append(error)
+    return done, tuple(problems)
+
+
+def _derive_node(
+    node: Node,
+    operator: Operator | Source,
+    edges: tuple[Edge, ...],
+    done: Mapping[str, DerivedNode],
+    analyzer: Analyzer,
+    folder: Path,
+) -> DerivedNode:
+    if isinstance(operator, Source):
+        derived = replace(operator.derive(node.id, folder), holdbacks={node.id: 0})
+    else:
+        inputs = tuple(done[edge.source].derived for edge in edges)
+        derived = operator.derive(node.id, inputs, analyzer)
+        if not derived.holdbacks:
+            derived = replace(derived, holdbacks=merge_holdbacks(inputs))
+    _check_names(node.id, derived)
+    return DerivedNode(node, operator, edges, derived)
+
+
+def merge_holdbacks(inputs: tuple[Derived, ...]) -> Mapping[str, int]:
+    """The sources above all inputs; where one is reached on two ways the more held-back way counts."""
+    merged: dict[str, int] = {}
+    for given in inputs:
+        for source, by_ms in given.holdbacks.items():
+            merged[source] = max(by_ms, merged.get(source, 0))
+    return merged
+
+
+def _edges_by_port(pipeline: Pipeline, node: Node, operator: Operator | Source) -> tuple[Edge, ...]:
+    """The input edges in the order of the ports. Raises PipelineError for a port without or with too many edges."""
+    edges = pipeline.inputs(node.id)
+    ports = operator.ports
+    for edge in edges:
+        if not ports:
+            message = f"a source has no input, but {edge.source} is connected to it. Remove that edge."
+            raise PipelineError(message, node.id)
+        if edge.target_port not in ports:
+            known = ", ".join(ports)
+            message = f"there is no input {edge.target_port!r} (edge from {edge.source}); there are: {known}."
+            raise PipelineError(message, node.id, edge.target_port)
+    by_port = {port: [edge for edge in edges if edge.target_port == port] for port in ports}
+    for port, found in by_port.items():
+        name = "its input" if len(ports) == 1 else f"the input {port!r}"
+        if not found:
+            message = f"{name} is not connected. Connect a source or an operator to it."
+            raise PipelineError(message, node.id, port)
+        if len(found) > 1 and not (isinstance(operator, Operator) and operator.many_edges):
+            sources = ", ".join(edge.source for edge in found)
+            message = f"{name} takes one edge, but {sources} are all connected to it. Put a union between."
+            raise PipelineError(message, node.id, port)
+    return tuple(edge for port in ports for edge in by_port[port])
+
+
+def _check_names(node: str, derived: Derived) -> None:
+    seen: dict[str, str] = {}
+    for column in derived.schema:
+        if column.name.startswith("__"):
+            message = f"the column {column.name!r} begins with two underscores, which the studio keeps for itself."
+            raise PipelineError(message, node)
+        if (other := seen.get(column.name.lower())) is not None:
+            message = f"two columns are called {other!r} and {column.name!r}; names are unique, whatever their case."
+            raise PipelineError(message, node)
+        seen[column.name.lower()] = column.name

@@ -1,0 +1,98 @@
+"""What the planner decides of every node: the plan that is run, shown and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.changelog import ChangelogMode, UpdateKind
+from engine.errors import StudioError
+from engine.operator import Derived, InputPlan, Operator, Source, Strategy
+from engine.pipeline import Pipeline
+from engine.schema import Schema
+
+
+@dataclass(frozen=True)
+class InputNeed:
+    """What a node needs of one input, in the terms of Flink and of the retraction document.
+
+    needs_retract: whether the input has to hand over what it takes back (-U). reason: why, in words.
+    """
+
+    source: str
+    port: str
+    update_kind: UpdateKind
+    needs_retract: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """One node once everything is decided.
+
+    rank: its place in the topological order. table_type: Append or Replace. accumulate_mode: Acc or
+    AccRetract. Both are the retraction document's.
+    """
+
+    id: str
+    rank: int
+    operator: Operator | Source
+    derived: Derived
+    mode: ChangelogMode
+    inputs: tuple[InputPlan, ...]
+    needs: tuple[InputNeed, ...]
+    strategy: Strategy
+    table_type: str
+    accumulate_mode: str
+
+    @property
+    def schema(self) -> Schema:
+        """The output's columns."""
+        return self.derived.schema
+
+    @property
+    def role(self) -> str:
+        """source, operator or sink."""
+        return self.operator.role
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A pipeline that can run: its nodes, each after its inputs."""
+
+    pipeline: Pipeline
+    nodes: tuple[NodePlan, ...]
+
+    def node(self, node_id: str) -> NodePlan:
+        """The plan of a node. Raises PipelineError that lists those that exist."""
+        self.pipeline.node(node_id)
+        return next(node for node in self.nodes if node.id == node_id)
+
+    @property
+    def sources(self) -> tuple[NodePlan, ...]:
+        """The sources, in the document's order."""
+        order = [node.id for node in self.pipeline.nodes]
+        return tuple(sorted((n for n in self.nodes if n.role == "source"), key=lambda n: order.index(n.id)))
+
+    @property
+    def sinks(self) -> tuple[NodePlan, ...]:
+        """The nodes whose output nobody consumes."""
+        used = {edge.source for edge in self.pipeline.edges}
+        return tuple(node for node in self.nodes if node.id not in used)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is known of a pipeline, right or wrong: everything found wrong, and what could be derived.
+
+    plan: the whole plan where nothing is wrong. derived: by node id, where the node itself is fine, so
+    that forms know their input's columns while something else is still wrong.
+    """
+
+    plan: Plan | None
+    derived: Mapping[str, Derived] = field(default_factory=dict)
+    problems: tuple[StudioError, ...] = ()
+
+    def of(self, node_id: str) -> tuple[StudioError, ...]:
+        """What is wrong at a node."""
+        return tuple(problem for problem in self.problems if problem.node == node_id)

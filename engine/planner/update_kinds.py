@@ -1,0 +1,108 @@
+"""Second pass, from the sinks up: who needs UPDATE_BEFORE, and so how every update is written.
+
+A node is asked to write its updates in a certain way; it answers with the ways in which it can
+(`Operator.offers`, the cheapest first), each of which asks its inputs for something in turn. The first
+way that holds all the way up to the sources is taken, as Flink's SatisfyUpdateKindTraitVisitor does. A
+node with several consumers writes -U as soon as one of them needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.changelog import UpdateKind
+from engine.errors import PlanRejected
+from engine.operator import Offer, Operator
+from engine.planner.derive import DerivedNode
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """How a node writes updates, and the offer by which it does."""
+
+    update_kind: UpdateKind
+    offer: Offer
+
+
+def choose_update_kinds(nodes: Mapping[str, DerivedNode]) -> Mapping[str, Chosen]:
+    """Decide every node. Raises PlanRejected where no way holds."""
+    consumers: dict[str, list[str]] = {name: [] for name in nodes}
+    for name, node in nodes.items():
+        for edge in node.edges:
+            consumers[edge.source].append(name)
+    pinned: dict[str, UpdateKind] = {}
+    while True:
+        search = _Search(nodes, pinned)
+        for name, above in consumers.items():
+            if not above:
+                search.choose_sink(name)
+        disputed = {
+            source: UpdateKind.BEFORE_AND_AFTER
+            for source, kinds in _asked(nodes, search.chosen).items()
+            if len(kinds) > 1 and source not in pinned
+        }
+        if not disputed:
+            return search.chosen
+        pinned.update(disputed)
+
+
+def _asked(nodes: Mapping[str, DerivedNode], chosen: Mapping[str, Chosen]) -> Mapping[str, set[UpdateKind]]:
+    """What the consumers of each node with updates ask of it."""
+    asked: dict[str, set[UpdateKind]] = {}
+    for name, node in nodes.items():
+        for edge, need in zip(node.edges, chosen[name].offer.needs, strict=True):
+            if nodes[edge.source].derived.has_updates:
+                asked.setdefault(edge.source, set()).add(need)
+    return asked
+
+
+class _Search:
+    """One depth-first search from the sinks up. pinned: shared nodes whose way is already decided."""
+
+    def __init__(self, nodes: Mapping[str, DerivedNode], pinned: Mapping[str, UpdateKind]) -> None:
+        self.nodes = nodes
+        self.pinned = pinned
+        self.chosen: dict[str, Chosen] = {}
+
+    def choose_sink(self, name: str) -> None:
+        """A node without consumers: a sink asks for what suits it; elsewhere we look on, with -U and +U."""
+        node = self.nodes[name]
+        wanted = self._clip(name, UpdateKind.BEFORE_AND_AFTER)
+        found = self._satisfy(name, wanted)
+        if found is None and wanted is not UpdateKind.NONE:
+            found = self._satisfy(name, UpdateKind.ONLY_UPDATE_AFTER)
+        if found is None:
+            inputs = ", ".join(edge.source for edge in node.edges) or "its source"
+            message = (
+                f"it cannot be given the updates that it needs by {inputs}: a changelog without -U reaches an "
+                "operator that has to know the old row. Put a changelog normaliser after the source."
+            )
+            raise PlanRejected(message, name)
+        self.chosen.update(found)
+
+    def _clip(self, name: str, wanted: UpdateKind) -> UpdateKind:
+        return wanted if self.nodes[name].derived.has_updates else UpdateKind.NONE
+
+    def _satisfy(self, name: str, wanted: UpdateKind) -> dict[str, Chosen] | None:
+        """Everything above `name` decided so that it writes updates as wanted, or None."""
+        wanted = self._clip(name, wanted)
+        if wanted is not UpdateKind.NONE and wanted is not self.pinned.get(name, wanted):
+            return None
+        node = self.nodes[name]
+        inputs = [self.nodes[edge.source].derived for edge in node.edges]
+        if not isinstance(node.operator, Operator):
+            given = node.operator.update_kind
+            if wanted in (UpdateKind.NONE, given):
+                return {name: Chosen(wanted, Offer((), ()))}
+            return None
+        for offer in node.operator.offers(name, inputs, wanted):
+            below: dict[str, Chosen] = {}
+            for edge, need in zip(node.edges, offer.needs, strict=True):
+                found = self._satisfy(edge.source, need)
+                if found is None:
+                    break
+                below.update(found)
+            else:
+                return {**below, name: Chosen(wanted, offer)}
+        return None
