@@ -1,0 +1,1 @@
+"""The app as its users see it: real server, real Chromium."""

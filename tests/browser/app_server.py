@@ -1,0 +1,76 @@
+"""The app as its own process, on a free port, with a store of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_START_TIMEOUT_S = 120
+_STOP_TIMEOUT_S = 15
+
+
+@dataclass(frozen=True)
+class App:
+    """A running app: its address, its DuckDB file (locked while it runs), its log, its process."""
+
+    url: str
+    store: Path
+    log: Path
+    process: subprocess.Popen[bytes]
+
+
+@contextlib.contextmanager
+def running_app(folder: Path) -> Iterator[App]:
+    """Start the app with a store in `folder`, wait until it answers, and end its process group after."""
+    port = _free_port()
+    store, log = folder / "studio.duckdb", folder / "app.log"
+    command = [
+        sys.executable, "-m", "streamlit", "run", "ui/app.py", "--server.headless", "true",
+        "--server.address", "127.0.0.1", "--server.port", str(port),
+    ]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env={**os.environ, "CHANGELOG_STUDIO_STORE": str(store)},
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+        )
+    app = App(f"http://127.0.0.1:{port}", store, log, process)
+    try:
+        _wait_until_healthy(app)
+        yield app
+    finally:
+        _end(process)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_until_healthy(app: App) -> None:
+    deadline = time.monotonic() + _START_TIMEOUT_S
+    while time.monotonic() < deadline and app.process.poll() is None:
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"{app.url}/_stcore/health", timeout=5):
+            return
+        time.sleep(0.1)
+    msg = f"the app did not start at {app.url}:\n{app.log.read_text(errors='replace')[-3000:]}"
+    raise RuntimeError(msg)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the app with everything that it started (Spark's JVM is in the same group)."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, sign)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_STOP_TIMEOUT_S)

@@ -1,0 +1,77 @@
+"""Browser fixtures: `browser`, `app` (a server and store per test file), `page`, `dark_page`, `open_page`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.app_server import App, running_app
+from tests.browser.chromium import ARGUMENTS, chromium
+
+OpenPage = Callable[..., Page]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("browser")
+
+
+# Not for the session: playwright's event loop would be running in the main thread of every later test.
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        path = chromium(Path(playwright.chromium.executable_path))
+        browser = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    with running_app(tmp_path_factory.mktemp("app")) as app:
+        yield app
+
+
+@pytest.fixture
+def open_page(browser: Browser, app: App) -> Iterator[OpenPage]:
+    """Open a page of the app in a session of its own; fail the test on a JavaScript error or a Python one."""
+    pages: list[Page] = []
+    errors: list[str] = []
+
+    def open_(path: str = "", *, color_scheme: Literal["light", "dark"] = "light") -> Page:
+        context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=color_scheme)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        pages.append(page)
+        page.goto(f"{app.url}/{path.lstrip('/')}")
+        wait_until_settled(page)
+        return page
+
+    yield open_
+    for page in pages:
+        if not page.is_closed():
+            errors += page.locator('[data-testid="stException"]').all_inner_texts()
+            page.context.close()
+    assert not errors, "the page showed errors:\n" + "\n".join(errors)
+
+
+@pytest.fixture
+def page(open_page: OpenPage) -> Page:
+    return open_page()
+
+
+@pytest.fixture
+def dark_page(open_page: OpenPage) -> Page:
+    return open_page(color_scheme="dark")
+
+
+def wait_until_settled(page: Page) -> None:
+    """Wait until the script has run to its end and the page shows what it drew."""
+    page.wait_for_selector(
+        '[data-testid="stApp"][data-test-connection-state="CONNECTED"][data-test-script-state="notRunning"]'
+    )

@@ -1,0 +1,21 @@
+"""Fixtures for every folder. What needs Spark asks for `spark`; the rest starts without importing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The engine's own Spark session, started when the first test asks for it."""
+    from engine.session import get_spark
+
+    session = get_spark("local[2]")
+    yield session
+    session.stop()

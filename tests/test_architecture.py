@@ -1,0 +1,148 @@
+"""The folders keep their promises: who imports whom, what lies at the top, how long a file may be."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("ui", "engine", "storage")
+MAX_LINES = 400
+
+MAY_NOT_IMPORT = {
+    "engine": {"ui", "storage", "tests", "streamlit", "duckdb"},
+    "storage": {"ui", "tests", "streamlit", "pyspark"},
+    "ui": {"tests", "pyspark", "duckdb"},
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module; `at_start` when it is loaded with its file, not for typing or in a function."""
+
+    file: Path
+    line: int
+    module: str
+    at_start: bool
+
+    def __str__(self) -> str:
+        return f"{self.file.relative_to(ROOT)}:{self.line} imports {self.module}"
+
+    def is_of(self, package: str) -> bool:
+        return self.module == package or self.module.startswith(package + ".")
+
+
+def python_files(*folders: str) -> list[Path]:
+    return sorted(file for folder in folders for file in (ROOT / folder).rglob("*.py"))
+
+
+def imports_of(file: Path) -> Iterator[Import]:
+    def visit(node: ast.AST, at_start: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            match child:
+                case ast.Import(names=names):
+                    for name in names:
+                        yield Import(file, child.lineno, name.name, at_start)
+                case ast.ImportFrom(module=module, names=names, level=level):
+                    above = file.relative_to(ROOT).parts[:-level] if level else ()
+                    base = ".".join([*above, *([module] if module else [])])
+                    yield Import(file, child.lineno, base, at_start)
+                    for name in names:
+                        if (ROOT / base.replace(".", "/") / f"{name.name}.py").exists():
+                            yield Import(file, child.lineno, f"{base}.{name.name}", at_start)
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                    yield from visit(child, False)
+                case ast.If(test=test) if "TYPE_CHECKING" in ast.unparse(test):
+                    yield from visit(child, False)
+                case _:
+                    yield from visit(child, at_start)
+
+    yield from visit(ast.parse(file.read_text(encoding="utf-8")), True)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_imports_only_what_its_promise_allows(folder: str) -> None:
+    broken = [
+        str(found)
+        for file in python_files(folder)
+        for found in imports_of(file)
+        if any(found.is_of(package) for package in MAY_NOT_IMPORT[folder])
+    ]
+    assert not broken
+
+
+def test_operators_and_sources_start_without_spark() -> None:
+    broken = [
+        str(found)
+        for file in python_files("engine/operators", "engine/sources")
+        for found in imports_of(file)
+        if found.at_start and found.is_of("pyspark")
+    ]
+    assert not broken
+
+
+def test_what_storage_takes_from_the_engine_does_not_load_spark() -> None:
+    waiting = [found for file in python_files("storage") for found in imports_of(file) if found.at_start]
+    seen: set[str] = set()
+    broken = []
+    while waiting:
+        found = waiting.pop()
+        if found.is_of("pyspark"):
+            broken.append(str(found))
+        file = ROOT / (found.module.replace(".", "/") + ".py")
+        if found.is_of("engine") and found.module not in seen and file.exists():
+            seen.add(found.module)
+            waiting += [further for further in imports_of(file) if further.at_start]
+    assert not broken
+
+
+def test_the_bootstrap_needs_nothing_installed() -> None:
+    entries = [ROOT / folder / name for folder in ("ui", "tests") for name in ("__init__.py", "__main__.py")]
+    broken = [
+        str(found)
+        for file in [*entries, *python_files("ui/bootstrap")]
+        for found in imports_of(file)
+        if not found.is_of("ui.bootstrap") and found.module.partition(".")[0] not in sys.stdlib_module_names
+    ]
+    assert not broken
+
+
+def test_the_top_level_holds_only_what_the_readme_names() -> None:
+    made_by_use = re.compile(r"__pycache__|.*\.duckdb(\.wal)?")
+    shown = {
+        entry.name
+        for entry in ROOT.iterdir()
+        if not entry.name.startswith(".") and not made_by_use.fullmatch(entry.name)
+    }
+    assert shown == {"ui", "engine", "storage", "tests", "requirements.txt", "README.md"}
+
+
+def test_no_file_holds_two_subjects() -> None:
+    lengths = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in python_files(*FOLDERS)}
+    assert {str(file.relative_to(ROOT)): n for file, n in lengths.items() if n > MAX_LINES} == {}
+
+
+def test_every_module_is_named_for_an_idea() -> None:
+    vague = re.compile(r"_?(utils?|helpers?|common|misc|tools?|base)", re.IGNORECASE)
+    files = python_files(*FOLDERS, "tests")
+    folders = {folder for file in files for folder in file.relative_to(ROOT).parents}
+    assert not [path for path in [*files, *folders] if vague.fullmatch(path.stem)]
+
+
+def test_nothing_names_a_place_on_somebodys_machine() -> None:
+    somebody = re.compile(r"(?<![\w.])/(?:work|root|home|Users)/[\w.-]+")
+    kinds = {".py", ".toml", ".md", ".txt", ".ini", ".json", ".css"}
+    places = [
+        f"{file.relative_to(ROOT)}: {found[0]}"
+        for folder in (*FOLDERS, "tests", ".streamlit", ".ci")
+        for file in sorted((ROOT / folder).rglob("*"))
+        if file.is_file() and (file.suffix in kinds or folder == ".ci") and "node_modules" not in file.parts
+        for found in somebody.finditer(file.read_text(encoding="utf-8"))
+    ]
+    assert not places

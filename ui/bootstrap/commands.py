@@ -1,0 +1,71 @@
+"""The README's two commands: start the app, and run every check."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from ui.bootstrap.environment import ready_python
+from ui.bootstrap.errors import SetupError
+from ui.bootstrap.install import say
+from ui.bootstrap.requirements import ROOT
+
+STORE = "CHANGELOG_STUDIO_STORE"
+
+
+def start_app(arguments: list[str]) -> int | str:
+    """Become the running app. `--store FILE` says where its records are kept, the rest is for Streamlit."""
+
+    def become_streamlit(python: Path) -> int:
+        _take_store(arguments)
+        os.chdir(ROOT)
+        os.execv(python, [str(python), "-m", "streamlit", "run", "ui/app.py", *arguments])
+
+    return _with_environment(become_streamlit)
+
+
+def run_tests(arguments: list[str]) -> int | str:
+    """Run linting, typing and all tests; with arguments, only pytest with them. Non-zero if any failed."""
+
+    def check(python: Path) -> int:
+        os.chdir(ROOT)
+        if arguments:
+            os.execv(python, [str(python), "-m", "pytest", *arguments])
+        failed = []
+        for name, command in {"ruff": ["ruff", "check"], "mypy": ["mypy"], "pytest": ["pytest"]}.items():
+            say(f"== {name}")
+            if subprocess.run([python, "-m", *command], check=False).returncode != 0:
+                failed.append(name)
+        say(f"Failed: {', '.join(failed)}." if failed else "Linting, typing and all tests passed.")
+        return 1 if failed else 0
+
+    return _with_environment(check)
+
+
+def _with_environment(run: Callable[[Path], int]) -> int | str:
+    try:
+        return run(ready_python())
+    except SetupError as error:
+        return str(error)
+    except KeyboardInterrupt:
+        say("\nInterrupted. The next start picks up from here.")
+        return 130
+
+
+def _take_store(arguments: list[str]) -> None:
+    """Move `--store FILE` from the arguments to the environment, made absolute in the caller's folder."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    for position, argument in enumerate(own):
+        name, equals, value = argument.partition("=")
+        if name != "--store":
+            continue
+        if not equals:
+            if position + 1 == len(own):
+                msg = "--store needs the name of a DuckDB file, for example --store studio.duckdb."
+                raise SetupError(msg)
+            value = own[position + 1]
+        os.environ[STORE] = str(Path(value).expanduser().absolute())
+        del arguments[position : position + (1 if equals else 2)]
+        return

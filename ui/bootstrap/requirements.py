@@ -1,0 +1,54 @@
+"""What requirements.txt asks for: its pins, its local packages, and one fingerprint of all of it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+REQUIREMENTS = ROOT / "requirements.txt"
+
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^\s;#]+)")
+_BUILD_LEFTOVERS = {"build", "node_modules", "__pycache__"}
+
+
+def pins(requirements: Path = REQUIREMENTS) -> dict[str, str]:
+    """Return the version that each requirement is pinned to, local packages included."""
+    pinned = {}
+    for line in requirements.read_text(encoding="utf-8").splitlines():
+        if match := _PIN.match(line.strip()):
+            pinned[match[1]] = match[2]
+    for folder in _local_packages(requirements):
+        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        pinned[project["name"]] = project["version"]
+    return pinned
+
+
+def fingerprint(requirements: Path = REQUIREMENTS) -> str:
+    """Return a digest that changes whenever an environment made from these requirements would."""
+    digest = hashlib.sha256(requirements.read_bytes())
+    for folder in _local_packages(requirements):
+        for file in sorted(folder.rglob("*")):
+            parts = file.relative_to(folder).parts
+            if file.is_file() and not any(p in _BUILD_LEFTOVERS or p.endswith(".egg-info") for p in parts):
+                digest.update("/".join(parts).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def are_met_here(requirements: Path = REQUIREMENTS) -> bool:
+    """Say whether the running interpreter already has every requirement in its pinned version."""
+    for name, version in pins(requirements).items():
+        try:
+            if importlib.metadata.version(name) != version:
+                return False
+        except importlib.metadata.PackageNotFoundError:
+            return False
+    return True
+
+
+def _local_packages(requirements: Path) -> list[Path]:
+    lines = (line.strip() for line in requirements.read_text(encoding="utf-8").splitlines())
+    return [(requirements.parent / line).resolve() for line in lines if line.startswith("./")]
