@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import re
 import shlex
 import shutil
@@ -36,8 +37,8 @@ class NoUsableJava(EngineUnavailable):
         )
 
 
-def java_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables to set so that Spark starts on a usable Java, given those that are set now.
+def environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the variables to set so that Spark starts on a usable Java, given those set now.
 
     Raises: NoUsableJava.
     """

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.java import NoUsableJava, is_supported, java_environment, write_java_home
+from engine.java import NoUsableJava, environment, is_supported, write_java_home
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,14 +53,14 @@ def test_spark_runs_on_17_and_on_21_and_up(version: int, supported: bool) -> Non
 def test_a_usable_java_home_is_respected(tmp_path: Path) -> None:
     fake_java(tmp_path / "mine", "21")
     java = fake_java(tmp_path / "other", "17")
-    found = java_environment({"JAVA_HOME": str(tmp_path / "mine"), "PATH": str(java.parent)})
+    found = environment({"JAVA_HOME": str(tmp_path / "mine"), "PATH": str(java.parent)})
     assert found == {"JAVA_HOME": str(tmp_path / "mine")}
 
 
 def test_an_old_java_home_gives_way_to_the_java_on_the_path(tmp_path: Path) -> None:
     fake_java(tmp_path / "old", "11")
     java = fake_java(tmp_path / "new", "17")
-    found = java_environment({"JAVA_HOME": str(tmp_path / "old"), "PATH": str(java.parent)})
+    found = environment({"JAVA_HOME": str(tmp_path / "old"), "PATH": str(java.parent)})
     assert found == {"JAVA_HOME": str(tmp_path / "new")}
 
 
@@ -68,7 +68,7 @@ def test_a_link_on_the_path_leads_to_the_home_that_java_reports(tmp_path: Path) 
     java = fake_java(tmp_path / "jvm", "17")
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "java").symlink_to(java)
-    assert java_environment({"PATH": str(tmp_path / "links")}) == {"JAVA_HOME": str(tmp_path / "jvm")}
+    assert environment({"PATH": str(tmp_path / "links")}) == {"JAVA_HOME": str(tmp_path / "jvm")}
 
 
 @pytest.mark.parametrize(("version", "status"), [("1.8", 0), ("19", 0), ("17", 1)])
@@ -77,7 +77,7 @@ def test_a_java_that_cannot_run_spark_gives_way_to_the_packaged_one(
 ) -> None:
     java = fake_java(tmp_path / "unfit", version, status)
     cache = tmp_path / "cache"
-    found = java_environment({"PATH": f"{java.parent}:/bin", "XDG_CACHE_HOME": str(cache)})
+    found = environment({"PATH": f"{java.parent}:/bin", "XDG_CACHE_HOME": str(cache)})
     assert Path(found["JAVA_HOME"]).is_relative_to(cache)
 
 
@@ -86,7 +86,7 @@ def test_a_home_that_cannot_be_written_still_gets_a_java(
 ) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "environment"))
     (tmp_path / "file").write_text("a file where a folder would have to be")
-    found = java_environment({"PATH": "", "HOME": str(tmp_path / "file")})
+    found = environment({"PATH": "", "HOME": str(tmp_path / "file")})
     assert Path(found["JAVA_HOME"]).is_relative_to(tmp_path / "environment")
 
 
@@ -96,7 +96,7 @@ def test_without_any_java_the_error_says_what_was_tried(
     fake_java(tmp_path, "11")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(NoUsableJava) as caught:
-        java_environment({"JAVA_HOME": str(tmp_path), "PATH": ""})
+        environment({"JAVA_HOME": str(tmp_path), "PATH": ""})
     assert caught.value.tried == (
         f"{tmp_path}/bin/java from JAVA_HOME is Java 11",
         "there is no java on the PATH",
@@ -118,8 +118,8 @@ def test_the_generated_java_drops_one_argument_and_keeps_the_rest(tmp_path: Path
 
 SPARK_WITHOUT_JAVA = """
 import os, sys
-from engine.java import java_environment
-os.environ.update(java_environment(os.environ))
+from engine.java import environment
+os.environ.update(environment())
 os.environ["PYSPARK_PYTHON"] = sys.executable
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
