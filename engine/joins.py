@@ -1,0 +1,103 @@
+"""What joins share: the six kinds, the keys as Spark SQL, and the columns of a joined row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import Final
+
+from engine.errors import PlanRejected
+from engine.schema import Column, Schema, quote
+
+PORTS: Final = ("left", "right")
+
+
+class JoinKind(Enum):
+    """Which rows without a partner a join keeps."""
+
+    INNER = "inner"
+    LEFT = "left"
+    RIGHT = "right"
+    FULL = "full"
+    SEMI = "semi"
+    ANTI = "anti"
+
+    @property
+    def keeps_left(self) -> bool:
+        """True where a left row without a partner comes out padded with NULL."""
+        return self in (JoinKind.LEFT, JoinKind.FULL)
+
+    @property
+    def keeps_right(self) -> bool:
+        """True where a right row without a partner comes out padded with NULL."""
+        return self in (JoinKind.RIGHT, JoinKind.FULL)
+
+    @property
+    def is_left_only(self) -> bool:
+        """True where the output is rows of the left input (semi, anti)."""
+        return self in (JoinKind.SEMI, JoinKind.ANTI)
+
+    @property
+    def sql(self) -> str:
+        """The join in SQL, for the kinds that have a keyword."""
+        return {"inner": "JOIN", "left": "LEFT JOIN", "right": "RIGHT JOIN", "full": "FULL JOIN"}[self.value]
+
+
+_WIDTHS: Final = {"tinyint": 1, "smallint": 2, "int": 3, "bigint": 4}
+
+
+def key_expressions(
+    node: str, left: Schema, right: Schema, left_keys: Sequence[str], right_keys: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The keys of both sides as Spark SQL, of one type each. Raises UnknownColumn and PlanRejected.
+
+    Integers of different width are compared as the wider; anything else has to be cast before.
+    """
+    if len(left_keys) != len(right_keys):
+        message = (
+            f"the left input has {len(left_keys)} join columns, the right one {len(right_keys)}. "
+            "Choose as many on both sides; they are compared in this order."
+        )
+        raise PlanRejected(message, node, "right_keys")
+    pairs = [
+        _key_pair(node, left.column(a, node, "left_keys"), right.column(b, node, "right_keys"))
+        for a, b in zip(left_keys, right_keys, strict=True)
+    ]
+    return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
+
+
+def _key_pair(node: str, left: Column, right: Column) -> tuple[str, str]:
+    if left.type == right.type:
+        return quote(left.name), quote(right.name)
+    if left.type in _WIDTHS and right.type in _WIDTHS:
+        wider = max(left.type, right.type, key=_WIDTHS.__getitem__).upper()
+        return f"CAST({quote(left.name)} AS {wider})", f"CAST({quote(right.name)} AS {wider})"
+    message = (
+        f"{left.name} ({left.type}) cannot be compared with {right.name} ({right.type}). "
+        "Cast one of them in a projection before the join."
+    )
+    raise PlanRejected(message, node, "right_keys")
+
+
+def joined(left: Schema, right: Schema, kind: JoinKind) -> tuple[Column, ...]:
+    """The columns of a joined row: the left ones, then the right ones, whose names get a number where taken.
+
+    The padded side becomes nullable. What was an event time is plain data now.
+    """
+    columns = [replace(c.without_time(), nullable=c.nullable or kind.keeps_right) for c in left]
+    if kind.is_left_only:
+        return tuple(columns)
+    for column in right:
+        name = free_name(column.name, columns)
+        columns.append(replace(column.without_time(), name=name, nullable=column.nullable or kind.keeps_left))
+    return tuple(columns)
+
+
+def free_name(name: str, taken: Sequence[Column]) -> str:
+    """The name, or where it is taken the name with the first free number: k, k0, k1, as Flink does."""
+    used = {column.name.lower() for column in taken}
+    found, number = name, 0
+    while found.lower() in used:
+        found, number = f"{name}{number}", number + 1
+    return found
