@@ -164,6 +164,62 @@ def flink_type(type_: str) -> str:
     return type_.upper()
 
 
+_NAMES: Final = {
+    "varchar": "string",
+    "char": "string",
+    "character": "string",
+    "text": "string",
+    "bool": "boolean",
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "real": "float",
+    "double precision": "double",
+    "bytes": "binary",
+    "varbinary": "binary",
+    "timestamp_ltz": "timestamp",
+    "timestamp with local time zone": "timestamp",
+    "timestamp with time zone": "timestamp",
+    "timestamp without time zone": "timestamp_ntz",
+    "datetime": "timestamp_ntz",
+}
+
+
+def type_from(text: str) -> str:
+    """The type that somebody wrote as Spark, Flink or SQL write it, in any case, as Spark writes it.
+
+    The names mean the same everywhere but for TIMESTAMP: with a precision, as Flink always writes it
+    (`TIMESTAMP(3)`), it has no zone; bare, as Spark writes it, it is an instant. Raises ValueError that
+    lists the types.
+    """
+    words = " ".join(text.lower().replace("`", "").split()).removesuffix(" not null").removesuffix(" null").strip()
+    name, _, rest = words.partition("(")
+    inner, _, tail = rest.partition(")")
+    if words.startswith(("array<", "map<")) and words.endswith(">"):
+        kind, _, parts = words[:-1].partition("<")
+        split = (parts,) if kind == "array" else _split(parts)
+        found = f"{kind}<{','.join(type_from(part) for part in split)}>"
+    elif name.strip() in ("decimal", "dec", "numeric"):
+        precision, _, scale = inner.partition(",")
+        found = f"decimal({precision.strip() or 10},{scale.strip() or 0})"
+    elif name == "timestamp" and rest and not tail:
+        found = "timestamp_ntz"
+    else:
+        plain = f"{name}{tail}".strip()
+        found = _NAMES.get(plain, plain)
+    if found in _FLINK or found.startswith(("array<", "map<")) or _valid_decimal(found):
+        return found
+    known = ", ".join((*_FLINK, "decimal(p,s)", "array<..>", "map<..>"))
+    message = f"there is no type {text!r}; the types are {known}"
+    raise ValueError(message)
+
+
+def _valid_decimal(type_: str) -> bool:
+    match = _DECIMAL.fullmatch(type_)
+    return match is not None and 1 <= int(match[1]) <= 38 and int(match[2]) <= int(match[1])
+
+
 def is_numeric(type_: str) -> bool:
     """True for the types that can be summed."""
     return type_ in ("tinyint", "smallint", "int", "bigint", "float", "double") or type_.startswith("decimal")

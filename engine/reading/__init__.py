@@ -1,0 +1,1 @@
+"""How sources read: types, values, files, event times. The sources themselves are in `engine/sources/`."""

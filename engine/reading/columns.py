@@ -1,0 +1,94 @@
+"""What every source decides of its columns: their names, the event time, the primary key.
+
+A wrong choice is a PipelineError that names the node, the field, what was got and what exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from engine.changelog import ALL_CHANGES, INSERT_ONLY
+from engine.errors import PipelineError
+from engine.operator import NO_KEYS, Derived, Source
+from engine.schema import Column, Schema, TimeUnit, type_from
+
+ORDINAL: Final = "__ordinal"
+KIND: Final = "__kind"
+WATERMARK: Final = "__watermark"
+REJECTED_NAMES: Final = ("file", "line", "raw", "reason")
+REJECTED_DDL: Final = "file STRING, line BIGINT, raw STRING, reason STRING"
+TIMESTAMPS: Final = ("timestamp", "timestamp_ntz")
+INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
+
+
+def declared_type(text: str, node: str, field: str) -> str:
+    """The type as Spark writes it. Raises PipelineError that lists the types."""
+    try:
+        return type_from(text)
+    except ValueError as error:
+        message = f"{field}: {error}."
+        raise PipelineError(message, node, field) from error
+
+
+def check_names(names: Sequence[str], node: str, field: str) -> None:
+    """Raise PipelineError for no columns, an empty name, a reserved name or one that is there twice."""
+    if not names:
+        message = f"{field}: there are no columns; a source needs at least one."
+        raise PipelineError(message, node, field)
+    seen: dict[str, str] = {}
+    for name in names:
+        if not name.strip():
+            message = f"{field}: a column has no name; name all of them."
+            raise PipelineError(message, node, field)
+        if name.startswith("__"):
+            message = f"{field}: the column {name!r} starts with two underscores, which the studio keeps for itself."
+            raise PipelineError(message, node, field)
+        if name.lower() in seen:
+            message = (
+                f"{field}: the columns {seen[name.lower()]!r} and {name!r} have the same name; rename one of them."
+            )
+            raise PipelineError(message, node, field)
+        seen[name.lower()] = name
+
+
+def derive_source(
+    source: Source, node: str, columns: Sequence[Column], primary_key: Sequence[str] = (), changelog: bool = False
+) -> Derived:
+    """What a source puts out: its columns with the event time marked, its key, its kinds of change."""
+    schema = Schema(tuple(columns))
+    for name in primary_key:
+        schema.column(name, node, "primary_key")
+    if source.arrival_column is not None:
+        schema.column(source.arrival_column, node, "arrival_column")
+    keys = frozenset({frozenset(primary_key)}) if primary_key else NO_KEYS
+    return Derived(_with_event_time(schema, source, node), ALL_CHANGES if changelog else INSERT_ONLY, keys)
+
+
+def _with_event_time(schema: Schema, source: Source, node: str) -> Schema:
+    if source.event_time is None:
+        return schema
+    column = schema.column(source.event_time, node, "event_time")
+    timed = replace(column, time=_unit(column, source.event_time_unit, node))
+    return Schema(tuple(timed if each is column else each for each in schema))
+
+
+def _unit(column: Column, asked: TimeUnit | None, node: str) -> TimeUnit:
+    """How the event time counts. Raises PipelineError where the type does not fit."""
+    if column.type in TIMESTAMPS and asked in (None, TimeUnit.TIMESTAMP):
+        return TimeUnit.TIMESTAMP
+    if column.type in INTEGERS and asked is not TimeUnit.TIMESTAMP:
+        return asked or TimeUnit.EPOCH_MS
+    if column.type in TIMESTAMPS or column.type in INTEGERS:
+        fitting = "timestamp" if column.type in TIMESTAMPS else "epoch_ms or epoch_s"
+        message = (
+            f"event_time_unit: the column {column.name!r} is {column.type}, so its unit cannot be "
+            f"{asked.value if asked else None}; use {fitting}."
+        )
+        raise PipelineError(message, node, "event_time_unit")
+    message = (
+        f"event_time: the column {column.name!r} is {column.type}; an event time is a timestamp, or an integer "
+        "that counts ms or s since 1970. Choose another column or give this one such a type."
+    )
+    raise PipelineError(message, node, "event_time")

@@ -1,0 +1,52 @@
+"""A source as Flink SQL: CREATE TABLE with its event time, its watermark and its key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.operator import Source
+from engine.schema import Schema, TimeUnit, flink_type, quote
+
+
+def create_table(
+    node: str, schema: Schema, source: Source, options: Mapping[str, str], primary_key: Sequence[str] = ()
+) -> str:
+    """The CREATE TABLE statement of a source.
+
+    Flink's watermarks need a TIMESTAMP(3): an event time that counts ms or s gets a computed column
+    `<name>_time` beside it. Flink takes no more than ms, so a delay is written in ms as a fraction.
+    """
+    keys = set(primary_key)
+    lines = [
+        f"  {quote(column.name)} {flink_type(column.type)}{' NOT NULL' if column.name in keys else ''}"
+        for column in schema
+    ]
+    column = schema.event_time
+    if column is not None:
+        timed = quote(column.name)
+        if column.time is not TimeUnit.TIMESTAMP:
+            factor = " * 1000" if column.time is TimeUnit.EPOCH_S else ""
+            timed = quote(f"{column.name}_time")
+            lines.append(f"  {timed} AS TO_TIMESTAMP_LTZ({quote(column.name)}{factor}, 3)")
+        lines.append(f"  WATERMARK FOR {timed} AS {timed} - {interval(source.watermark_delay_ms)}")
+    if keys:
+        lines.append(f"  PRIMARY KEY ({', '.join(quote(name) for name in primary_key)}) NOT ENFORCED")
+    settings = [f"  {literal(key)} = {literal(value)}" for key, value in options.items()]
+    columns = ",\n".join(lines)
+    return f"CREATE TABLE {quote(node)} (\n{columns}\n) WITH (\n" + ",\n".join(settings) + "\n)"
+
+
+def interval(ms: int) -> str:
+    """A duration as Flink SQL writes it: days to ms."""
+    seconds, rest = divmod(ms, 1000)
+    minutes, second = divmod(seconds, 60)
+    hours, minute = divmod(minutes, 60)
+    day, hour = divmod(hours, 24)
+    if not minutes and not rest:
+        return f"INTERVAL '{second}' SECOND"
+    return f"INTERVAL '{day} {hour:02}:{minute:02}:{second:02}.{rest:03}' DAY(9) TO SECOND(3)"
+
+
+def literal(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,148 @@
+"""Turns one value that somebody typed (JSON, in a pipeline document) into a value of a column's type.
+
+    null                      null, whatever the type
+    a number for a timestamp  epoch ms
+    a text                    read as the type's own notation: '12', '1.50', 'true', '2024-05-01 10:00:00'
+    a timestamp's zone        an offset or Z; without one, UTC
+
+A value that does not fit raises Unfit with a reason for the rejected row.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
+from typing import Any, Final
+
+_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
+
+
+class Unfit(ValueError):
+    """A value that does not fit its column's type. The message completes "column 'x' ...": "is not a BIGINT"."""
+
+
+def coerce(value: Any, type_: str) -> Any:
+    """The Python value that Arrow takes for this type. Raises Unfit."""
+    if value is None:
+        return None
+    try:
+        found = _coerce(value, type_)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        if isinstance(error, Unfit):
+            raise
+        raise Unfit(_sentence(type_)) from error
+    return found
+
+
+def _coerce(value: Any, type_: str) -> Any:
+    if type_ in _BITS:
+        return _integer(value, type_)
+    match type_:
+        case "string":
+            return _text(value)
+        case "boolean":
+            return _boolean(value)
+        case "float" | "double":
+            return _real(value)
+        case "date":
+            return date.fromisoformat(value.strip())
+        case "timestamp":
+            return _instant(value)
+        case "timestamp_ntz":
+            return _instant(value).replace(tzinfo=None)
+        case "binary":
+            return value.encode()
+    if type_.startswith("decimal("):
+        return _decimal(value, type_)
+    if not isinstance(value, list | dict):
+        raise Unfit(_sentence(type_))
+    return _nested(value, type_)
+
+
+def _nested(value: Any, type_: str) -> Any:
+    inner = type_.partition("<")[2][:-1]
+    if type_.startswith("array<"):
+        return [coerce(item, inner) for item in value]
+    key, item_type = _two(inner)
+    pairs = value.items() if isinstance(value, dict) else value
+    return [(coerce(name, key), coerce(item, item_type)) for name, item in pairs]
+
+
+def _two(inner: str) -> tuple[str, str]:
+    depth = 0
+    for at, char in enumerate(inner):
+        depth += (char in "<(") - (char in ">)")
+        if char == "," and depth == 0:
+            return inner[:at], inner[at + 1 :]
+    raise Unfit(_sentence(f"map<{inner}>"))
+
+
+def _integer(value: Any, type_: str) -> int:
+    if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
+        raise Unfit(_sentence(type_))
+    if isinstance(value, str) and not _INTEGER.fullmatch(value.strip()):
+        raise Unfit(_sentence(type_))
+    number = int(value)
+    bits = _BITS[type_]
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        message = f"does not fit a {type_.upper()}"
+        raise Unfit(message)
+    return number
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, bool):
+        raise Unfit(_sentence("double"))
+    return float(value)
+
+
+def _decimal(value: Any, type_: str) -> Decimal:
+    if isinstance(value, bool):
+        raise Unfit(_sentence(type_))
+    precision, scale = (int(part) for part in type_[8:-1].split(","))
+    with localcontext() as context:
+        context.prec = 80
+        try:
+            exact = Decimal(str(value).strip()).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+        except InvalidOperation as error:
+            raise Unfit(_sentence(type_)) from error
+    if not exact.is_finite():
+        raise Unfit(_sentence(type_))
+    if exact and exact.adjusted() >= precision - scale:
+        message = f"does not fit a {type_.upper()}"
+        raise Unfit(message)
+    return exact
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    raise Unfit(_sentence("boolean"))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | dict):
+        raise Unfit(_sentence("string"))
+    return str(value)
+
+
+def _instant(value: Any) -> datetime:
+    if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
+        raise Unfit(_sentence("timestamp"))
+    if isinstance(value, int | float):
+        return _EPOCH + timedelta(milliseconds=value)
+    found = datetime.fromisoformat(value.strip())
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def _sentence(type_: str) -> str:
+    name = type_.upper()
+    return f"is not {'an' if name[0] in 'AI' else 'a'} {name}"

@@ -1,0 +1,165 @@
+"""Rows typed in: for examples, tests and trying things out.
+
+Input: the document's own `rows`, one by one in order of arrival. An item is a list of values, an object
+by column name, or `{"watermark": ms}`, an event that only moves the watermark ("max": the end of time).
+Output: insert-only; with `changelog` each row starts with its kind (`["-U", ...]`, or `"kind"` in an
+object) and anything can change. A row that does not fit is rejected; its line is its number, from 1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from pydantic import Field
+
+from engine.changelog import INSERT, SYMBOLS
+from engine.errors import PipelineError
+from engine.operator import Derived, Parameters, Source, SourceFrames
+from engine.reading.columns import (
+    KIND,
+    ORDINAL,
+    REJECTED_DDL,
+    REJECTED_NAMES,
+    WATERMARK,
+    check_names,
+    declared_type,
+    derive_source,
+)
+from engine.reading.flink_table import create_table
+from engine.reading.values import Unfit, coerce
+from engine.schema import Column, Schema, arrow_type
+from engine.timeline import MAX_WATERMARK
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+_RAW_CHARS: Final = 500
+
+
+class TypedColumn(Parameters):
+    """A column that somebody declares."""
+
+    name: str = Field(title="Name")
+    type: str = Field("string", title="Type", description="As Spark or Flink write it: BIGINT, DECIMAL(10,2), ...")
+
+
+class Rows(Source):
+    """Rows typed in."""
+
+    operator: ClassVar[str] = "rows"
+    title: ClassVar[str] = "Rows"
+    summary: ClassVar[str] = "Rows typed in by hand, in order of arrival."
+
+    columns: tuple[TypedColumn, ...] = Field((), title="Columns", description="Their names and types, in order.")
+    rows: tuple[list[Any] | dict[str, Any], ...] = Field(
+        (),
+        title="Rows",
+        description='In order of arrival. {"watermark": ms} moves the watermark; a number in a timestamp is epoch ms.',
+    )
+    changelog: bool = Field(
+        False, title="Rows carry their kind", description="Each row starts with +I, -U, +U or -D. Else all are +I."
+    )
+    primary_key: tuple[str, ...] = Field(
+        (),
+        title="Primary key",
+        description="Columns of which the values identify a row. Empty: only the whole row does.",
+        json_schema_extra={"column": True},
+    )
+
+    def derive(self, node: str, folder: Path) -> Derived:
+        """The declared columns."""
+        check_names([column.name for column in self.columns], node, "columns")
+        columns = [Column(each.name, declared_type(each.type, node, "columns")) for each in self.columns]
+        return derive_source(self, node, columns, self.primary_key, self.changelog)
+
+    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
+        """The rows as typed values, and those that do not fit."""
+        import pyarrow as pa
+
+        schema = self.derive(node, folder).schema
+        records: list[tuple[Any, ...]] = []
+        rejected: list[tuple[str, int, str, str]] = []
+        for line, item in enumerate(self.rows, start=1):
+            try:
+                records.append((line, *self._record(item, schema, node)))
+            except Unfit as error:
+                rejected.append((node, line, json.dumps(item, ensure_ascii=False)[:_RAW_CHARS], str(error)))
+        types = (arrow_type(column.type) for column in schema)
+        fields = [pa.int64(), pa.int8(), pa.int64(), *types]
+        ddl = f"{ORDINAL} BIGINT, {KIND} TINYINT, {WATERMARK} BIGINT, {schema.ddl()}"
+        failures = [pa.string(), pa.int64(), pa.string(), pa.string()]
+        return SourceFrames(
+            spark.createDataFrame(_table(records, [ORDINAL, KIND, WATERMARK, *schema.names], fields), ddl),
+            spark.createDataFrame(_table(rejected, REJECTED_NAMES, failures), REJECTED_DDL),
+        )
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """The connector of Flink's own tests, which takes rows as they are."""
+        kinds = {"changelog-mode": "I,UB,UA,D"} if self.changelog else {}
+        options = {"connector": "values", "bounded": "true", **kinds}
+        return create_table(node, schema, self, options, self.primary_key)
+
+    def _record(self, item: list[Any] | dict[str, Any], schema: Schema, node: str) -> list[Any]:
+        """Kind, watermark and values of one item. Raises Unfit with the reason to reject it."""
+        if isinstance(item, dict) and set(item) == {"watermark"} and "watermark" not in schema:
+            return [None, _watermark(item["watermark"], node), *[None] * len(schema)]
+        kind, values = self._kind_and_values(item, schema)
+        row = [_value(value, column) for value, column in zip(values, schema, strict=True)]
+        return [kind, None, *row]
+
+    def _kind_and_values(self, item: list[Any] | dict[str, Any], schema: Schema) -> tuple[int, list[Any]]:
+        kind: Any = SYMBOLS[INSERT]
+        if isinstance(item, dict):
+            fields = dict(item)
+            if self.changelog:
+                kind = fields.pop("kind", None)
+            if unknown := [name for name in fields if name not in schema]:
+                message = f"there is no column {unknown[0]!r}; there are {', '.join(schema.names)}"
+                raise Unfit(message)
+            values = [fields.get(name) for name in schema.names]
+        else:
+            values = list(item)
+            if self.changelog:
+                kind = values.pop(0) if values else None
+            if len(values) != len(schema):
+                message = f"{len(values)} values for {len(schema)} columns ({', '.join(schema.names)})"
+                raise Unfit(message)
+        if kind not in SYMBOLS:
+            message = f"the row starts with {json.dumps(kind)}, which is no row kind; use {', '.join(SYMBOLS)}"
+            raise Unfit(message)
+        return SYMBOLS.index(kind), values
+
+
+def _table(rows: Sequence[tuple[Any, ...]], names: Sequence[str], types: Sequence[pa.DataType]) -> pa.Table:
+    import pyarrow as pa
+
+    values = zip(*rows, strict=True) if rows else [()] * len(names)
+    return pa.table([pa.array(column, type_) for column, type_ in zip(values, types, strict=True)], names=names)
+
+
+def _value(value: Any, column: Column) -> Any:
+    try:
+        found = coerce(value, column.type)
+    except Unfit as error:
+        message = f"column {column.name!r}: {json.dumps(value, ensure_ascii=False)} {error}"
+        raise Unfit(message) from error
+    if found is None and column.time is not None:
+        message = f"column {column.name!r}: the event time is null"
+        raise Unfit(message)
+    return found
+
+
+def _watermark(value: Any, node: str) -> int:
+    if value == "max":
+        return MAX_WATERMARK
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    message = f'rows: a watermark is a number of ms or "max", not {json.dumps(value)}.'
+    raise PipelineError(message, node, "rows")
+
+
+SOURCE = Rows
