@@ -89,7 +89,7 @@ def _integer(value: Any, type_: str) -> int:
     number = int(value)
     bits = _BITS[type_]
     if not -(1 << bits - 1) <= number < 1 << bits - 1:
-        message = f"does not fit a {type_.upper()}"
+        message = f"does not fit {with_article(type_)}"
         raise Unfit(message)
     return number
 
@@ -113,7 +113,7 @@ def _decimal(value: Any, type_: str) -> Decimal:
     if not exact.is_finite():
         raise Unfit(_sentence(type_))
     if exact and exact.adjusted() >= precision - scale:
-        message = f"does not fit a {type_.upper()}"
+        message = f"does not fit {with_article(type_)}"
         raise Unfit(message)
     return exact
 
@@ -143,6 +143,11 @@ def _instant(value: Any) -> datetime:
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
-def _sentence(type_: str) -> str:
+def with_article(type_: str) -> str:
+    """A type in a sentence: a BIGINT, an INT."""
     name = type_.upper()
-    return f"is not {'an' if name[0] in 'AI' else 'a'} {name}"
+    return f"{'an' if name[0] in 'AI' else 'a'} {name}"
+
+
+def _sentence(type_: str) -> str:
+    return f"is not {with_article(type_)}"
