@@ -7,6 +7,10 @@
     step           what Spark shall do: a native projection, or a kernel per key
     flink_sql      the same in Flink SQL
 
+A parameter that is more than its type says so in `json_schema_extra`, and the form draws a picker for it:
+{"column": True} one column of the input, {"columns": True} a list of them, {"expression": True} Spark SQL,
+{"duration": True} a length of time in ms; "port" names the input that is meant where there are several.
+
 A file in `engine/sources/` is the same for a source, with `read` in place of inputs.
 """
 
@@ -21,6 +25,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
+from engine.errors import PlanRejected
 from engine.kernel import Kernel
 from engine.schema import Schema, TimeUnit
 
@@ -55,7 +60,9 @@ class Derived:
     upsert_keys: sets of columns of which one identifies a row of the table; empty where only the whole
     row does. monotonic: by column, how it moves within an upsert key. provides: for a source with a
     changelog of its own, how it writes updates, which no consumer can change. holdbacks: the sources
-    above, each with the ms by which the watermark is held back on the way.
+    above, each with the ms by which the watermark is held back on the way. lone_updates: below a filter a
+    -U may come without its +U, so that nobody may leave it out. node: who emits it, for sentences; the
+    planner fills it in.
     """
 
     schema: Schema
@@ -63,6 +70,8 @@ class Derived:
     upsert_keys: Keys = NO_KEYS
     monotonic: Mapping[str, Monotonicity] = field(default_factory=dict)
     holdbacks: Mapping[str, int] = field(default_factory=dict)
+    lone_updates: bool = False
+    node: str = ""
 
     @property
     def is_insert_only(self) -> bool:
@@ -214,6 +223,14 @@ class Operator(Parameters):
     @abstractmethod
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The operator as a Flink SQL query over its inputs' (table name, schema)."""
+
+
+def require_insert_only(node: str, what: str, given: Derived, advice: str) -> None:
+    """Raise PlanRejected, with what to do instead, where the input of `what` takes rows back."""
+    if not given.is_insert_only:
+        mode = ChangelogMode.of(given.modify, UpdateKind.BEFORE_AND_AFTER)
+        message = f"{what} needs an insert-only input, but {given.node or 'its input'} emits {mode}. {advice}"
+        raise PlanRejected(message, node)
 
 
 def forwarded(inputs: Sequence[Derived], wanted: UpdateKind, reason: str) -> Sequence[Offer]:

@@ -55,6 +55,7 @@ def _derive_node(
         derived = operator.derive(node.id, inputs, analyzer)
         if not derived.holdbacks:
             derived = replace(derived, holdbacks=merge_holdbacks(inputs))
+    derived = replace(derived, node=node.id)
     _check_names(node.id, derived)
     return DerivedNode(node, operator, edges, derived)
 
