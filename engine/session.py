@@ -12,8 +12,6 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -84,28 +82,11 @@ def _start(master: str) -> SparkSession:
         "spark.python.worker.reuse": "true",
     }.items():
         builder = builder.config(name, value)
-    log = scratch / "spark.log"
     try:
-        with _stderr_to(log):
-            return builder.getOrCreate()
+        return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
-        last = " ".join(log.read_text(errors="replace").split())[-300:]
-        message = f"Spark does not start on {master}: {error}. {last} Check JAVA_HOME, or unset it to use our Java."
+        message = f"Spark does not start on {master}: {error}. Check JAVA_HOME, or unset it to use the bundled Java."
         raise EngineUnavailable(message) from error
-
-
-@contextmanager
-def _stderr_to(log: Path) -> Iterator[None]:
-    """The JVM inherits this process's stderr for good and greets on it: let it have a file."""
-    sys.stderr.flush()
-    terminal = os.dup(2)
-    with log.open("ab") as file:
-        os.dup2(file.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(terminal, 2)
-        os.close(terminal)
 
 
 def _partitions(master: str) -> int:

@@ -1,0 +1,119 @@
+"""The table that a changelog describes, as of an event: one range filter on the rows' lifetimes."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from storage.database import Database, Row
+from storage.filters import conditions
+from storage.folding import differing, key_of
+from storage.model import Edge, Filter, TableAsOf, TableRow, Values
+from storage.sql import identifier
+from storage.tables import lifetimes_table, select_columns
+
+# Sorting more rows than this by their key would be felt.
+_SORTED_BY_KEY: Final = 200_000
+# One event rarely changes more; a window over millions of keys does, and then nobody reads what was removed.
+_CHANGES_SHOWN: Final = 10_000
+
+Order = Literal["key", "position", "newest"]
+
+
+class TablesAsOf:
+    """Time travel on one edge."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def table(self, edge: Edge, seq: int, wanted: Filter, offset: int, limit: int, order: Order | None) -> TableAsOf:
+        """A page of the table after event `seq`, with what that event changed. Raises UnknownColumn."""
+        where, values = conditions(edge, Filter(text=wanted.text, equals=wanted.equals))
+        total = self._total(edge, seq, where, values)
+        if order is None:
+            order = "key" if edge.upsert_key and total <= _SORTED_BY_KEY else "position"
+        rows = self._rows(edge, seq, where, values, offset, limit, order)
+        before, after = self._changes(edge, seq)
+        table_rows = tuple(_judge(edge, seq, row, before) for row in rows)
+        removed = tuple(old for key, old in before.items() if key not in after)
+        return TableAsOf(seq, edge.names, table_rows, tuple(removed), total, offset)
+
+    def _total(self, edge: Edge, seq: int, where: str, values: dict[str, object]) -> int:
+        if where == "true" and not edge.is_insert_only:
+            sql = f"SELECT count(*) FROM {_lifetimes(edge)} l WHERE {_alive(seq)}"
+        else:
+            sql = f"SELECT count(*) FROM {_visible(edge, seq)} AND {where}"
+        row = self._database.row(sql, values)
+        return int(row[0]) if row else 0
+
+    def _rows(
+        self,
+        edge: Edge,
+        seq: int,
+        where: str,
+        values: dict[str, object],
+        offset: int,
+        limit: int,
+        order: Order,
+    ) -> list[Row]:
+        columns = f"c.seq, c.step{select_columns(edge.columns, 'c')}"
+        paged = f"LIMIT {int(limit)} OFFSET {int(offset)}"
+        if order == "position" and where == "true":
+            if edge.is_insert_only:
+                return self._database.rows(
+                    f"SELECT {columns} FROM {_table(edge)} c WHERE c.seq <= {int(seq)} "
+                    f"AND c.rowid >= {int(offset)} LIMIT {int(limit)}"
+                )
+            # Lifetimes are stored in position order too: take the page there, fetch a hundred rows here.
+            return self._database.rows(
+                f"SELECT {columns} FROM {_table(edge)} c WHERE c.rowid IN ("
+                f"SELECT opened FROM {_lifetimes(edge)} l WHERE {_alive(seq)} {paged}) ORDER BY c.rowid"
+            )
+        keys = [f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in edge.upsert_key]
+        sort = {"key": [*keys, "c.rowid"], "position": ["c.rowid"], "newest": ["c.rowid DESC"]}[order]
+        return self._database.rows(
+            f"SELECT {columns} FROM {_visible(edge, seq)} AND {where} ORDER BY {', '.join(sort)} {paged}",
+            values,
+        )
+
+    def _changes(self, edge: Edge, seq: int) -> tuple[dict[tuple[str, ...], Values], dict[tuple[str, ...], Values]]:
+        """The rows that the event took out and those that it put in, by what identifies them."""
+        if edge.is_insert_only:
+            return {}, {}
+        columns = select_columns(edge.columns, "c")
+        found = []
+        for condition in (f"l.until_seq = {int(seq)} AND l.seq < {int(seq)}", f"l.seq = {int(seq)}"):
+            rows = self._database.rows(
+                f"SELECT c.seq{columns} FROM {_table(edge)} c WHERE c.rowid IN ("
+                f"SELECT opened FROM {_lifetimes(edge)} l WHERE {condition} LIMIT {_CHANGES_SHOWN})"
+            )
+            found.append({key_of(edge, row[1:]): row[1:] for row in rows})
+        return found[0], found[1]
+
+
+def _judge(edge: Edge, seq: int, row: Row, before: dict[tuple[str, ...], Values]) -> TableRow:
+    values = row[2:]
+    if row[0] != seq:
+        return TableRow(row[0], row[1], values)
+    old = before.get(key_of(edge, values))
+    if old is None:
+        return TableRow(row[0], row[1], values, "inserted")
+    return TableRow(row[0], row[1], values, "updated", differing(edge.names, old, values))
+
+
+def _table(edge: Edge) -> str:
+    return identifier(f"run_{edge.run_id}", edge.table)
+
+
+def _lifetimes(edge: Edge) -> str:
+    return identifier(f"run_{edge.run_id}", lifetimes_table(edge.table))
+
+
+def _alive(seq: int) -> str:
+    return f"l.seq <= {int(seq)} AND l.until_seq > {int(seq)}"
+
+
+def _visible(edge: Edge, seq: int) -> str:
+    """The FROM and WHERE of the table's rows, as alias c."""
+    if edge.is_insert_only:
+        return f"{_table(edge)} c WHERE c.seq <= {int(seq)}"
+    return f"{_table(edge)} c JOIN {_lifetimes(edge)} l ON l.opened = c.rowid WHERE {_alive(seq)}"

@@ -1,0 +1,239 @@
+"""What did this edge carry: pages, counts, cascades and exports of changelogs.
+
+Rows are stored in position order, so that rowid is a record's place: a page without a filter is a range of rowids,
+and a page with one stops reading as soon as it is full.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, Literal
+
+import duckdb
+
+from engine.changelog import RowKind
+from storage.as_of import TablesAsOf
+from storage.database import Database, Row, first_sentence
+from storage.errors import ExportFailed
+from storage.filters import conditions
+from storage.folding import fold
+from storage.model import CascadeRecord, Edge, Filter, FoldedPage, Page, Record, TableAsOf
+from storage.runs import Runs
+from storage.sql import identifier, literal
+from storage.tables import select_columns
+
+ALL: Final = Filter()
+_KNOWN_COUNTS: Final = 512
+
+
+class Changelogs:
+    """The changelogs of all runs. An edge is a run, a node and a port.
+
+    Every method raises UnknownRun and UnknownEdge, and UnknownColumn where a filter names one.
+    """
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+        self._as_of = TablesAsOf(database)
+        self._counts: OrderedDict[str, int] = OrderedDict()
+        self._counts_lock = threading.Lock()
+
+    def page(
+        self,
+        run_id: int,
+        node: str,
+        port: str = "out",
+        *,
+        filter: Filter = ALL,
+        offset: int = 0,
+        after: int | None = None,
+        limit: int = 100,
+    ) -> Page:
+        """A page of raw records in position order.
+
+        Either by `offset`, or after the row `after` (the previous page's `next_after`), which is faster with a
+        filter far into a large changelog.
+        """
+        edge = self._runs.edge(run_id, node, port)
+        return self._page(edge, filter, offset, after, limit)
+
+    def folded(
+        self,
+        run_id: int,
+        node: str,
+        port: str = "out",
+        *,
+        filter: Filter = ALL,
+        offset: int = 0,
+        after: int | None = None,
+        limit: int = 100,
+    ) -> FoldedPage:
+        """The same page with each -U and its +U folded into one change, so it may hold fewer entries.
+
+        A change is shown when either record passes the filter, on the page of the first that does.
+        """
+        edge = self._runs.edge(run_id, node, port)
+        page = self._page(edge, filter, offset, after, limit)
+        updates = (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER)
+        near = {
+            row + near
+            for row in (record.row for record in page.records if record.kind in updates)
+            for near in (-2, -1, 0, 1, 2)
+        }
+        around, passes = self._around(edge, filter, near)
+        changes = fold(edge, page.records, around, passes)
+        return FoldedPage(page.columns, changes, page.total, page.offset, page.next_after)
+
+    def count(self, run_id: int, node: str, port: str = "out", *, filter: Filter = ALL) -> int:
+        """How many records pass the filter. Free without one; remembered with one."""
+        return self._count(self._runs.edge(run_id, node, port), filter)
+
+    def table_as_of(
+        self,
+        run_id: int,
+        node: str,
+        seq: int,
+        port: str = "out",
+        *,
+        filter: Filter = ALL,
+        offset: int = 0,
+        limit: int = 100,
+        order: Literal["key", "position", "newest"] | None = None,
+    ) -> TableAsOf:
+        """The table that the changelog describes after event `seq`, with what that event changed.
+
+        By upsert key where the edge has one, else as a multiset of whole rows. The filter's text and equals apply
+        to the table's rows. order: by upsert key, by the position of the record that put the row there, or the
+        newest first; by default by key, or by position where the table is too large to sort in no time.
+        """
+        edge = self._runs.edge(run_id, node, port)
+        return self._as_of.table(edge, seq, filter, offset, limit, order)
+
+    def cascade(self, run_id: int, seq: int, *, limit: int = 1000) -> tuple[CascadeRecord, ...]:
+        """All records that one event caused, on all edges, in the order of emission; `limit` per edge."""
+        found: list[CascadeRecord] = []
+        for edge in self._runs.edges(run_id):
+            if edge.total:
+                sql = f"SELECT {_record(edge)} FROM {_table(edge)} c WHERE c.seq = $seq LIMIT $limit"
+                rows = self._database.rows(sql, {"seq": seq, "limit": limit})
+                found += [CascadeRecord(edge, to_record(row)) for row in rows]
+        # Edges come in topological order and the sort is stable: equal steps stay in it.
+        return tuple(sorted(found, key=lambda entry: entry.record.step))
+
+    def next_seq(
+        self, run_id: int, node: str, seq: int, port: str = "out", *, kinds: Iterable[RowKind] = ()
+    ) -> int | None:
+        """The first event after `seq` for which the edge carried a record (of these kinds), or None."""
+        edge = self._runs.edge(run_id, node, port)
+        where, values = conditions(edge, Filter(kinds=frozenset(kinds), from_seq=seq + 1))
+        row = self._database.row(f"SELECT c.seq FROM {_table(edge)} c WHERE {where} LIMIT 1", values)
+        return int(row[0]) if row else None
+
+    def previous_seq(
+        self, run_id: int, node: str, seq: int, port: str = "out", *, kinds: Iterable[RowKind] = ()
+    ) -> int | None:
+        """The last event before `seq` for which the edge carried a record (of these kinds), or None."""
+        edge = self._runs.edge(run_id, node, port)
+        where, values = conditions(edge, Filter(kinds=frozenset(kinds), to_seq=seq - 1))
+        row = self._database.row(f"SELECT max(c.seq) FROM {_table(edge)} c WHERE {where}", values)
+        return int(row[0]) if row and row[0] is not None else None
+
+    def export(
+        self,
+        run_id: int,
+        node: str,
+        path: Path,
+        port: str = "out",
+        *,
+        filter: Filter = ALL,
+        format: Literal["csv", "parquet"] = "csv",
+    ) -> int:
+        """Write the records that pass the filter to a file, and say how many. Raises ExportFailed.
+
+        CSV has a header, and steps in hex. The file appears when it is whole.
+        """
+        edge = self._runs.edge(run_id, node, port)
+        where, values = conditions(edge, filter)
+        step = "hex(c.step)" if format == "csv" else "c.step"
+        columns = select_columns(edge.columns, "c")
+        options = "FORMAT csv, HEADER" if format == "csv" else "FORMAT parquet, COMPRESSION zstd"
+        part = path.with_name(path.name + ".part")
+        try:
+            with self._database.cursor() as cursor:
+                written = cursor.execute(
+                    f"COPY (SELECT c.seq, {step} AS step, c.kind::VARCHAR AS kind{columns} "
+                    f"FROM {_table(edge)} c WHERE {where}) TO {literal(str(part))} ({options})",
+                    values,
+                ).fetchone()
+            part.replace(path)
+        except (duckdb.Error, OSError) as error:
+            part.unlink(missing_ok=True)
+            raise ExportFailed(path, first_sentence(str(error))) from error
+        return int(written[0]) if written else 0
+
+    def _page(self, edge: Edge, wanted: Filter, offset: int, after: int | None, limit: int) -> Page:
+        where, values = conditions(edge, wanted)
+        # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
+        if after is not None:
+            where = f"{where} AND c.rowid > {int(after)}"
+            skip = 0
+        elif wanted.is_empty:
+            where, skip = f"c.rowid >= {int(offset)}", 0
+        else:
+            skip = offset
+        rows = self._database.rows(
+            f"SELECT {_record(edge)} FROM {_table(edge)} c WHERE {where} LIMIT {limit + 1} OFFSET {skip}",
+            values,
+        )
+        records = tuple(to_record(row) for row in rows[:limit])
+        next_after = records[-1].row if len(rows) > limit and records else None
+        return Page(edge.names, records, self._count(edge, wanted), offset, next_after)
+
+    def _around(self, edge: Edge, wanted: Filter, rows: set[int]) -> tuple[dict[int, Record], frozenset[int]]:
+        """These rows as records, and which of them pass the filter."""
+        if not rows:
+            return {}, frozenset()
+        where, values = conditions(edge, wanted)
+        found = self._database.rows(
+            f"SELECT {_record(edge)}, coalesce({where}, false) FROM {_table(edge)} c "
+            "WHERE c.rowid IN (SELECT unnest($rows))",
+            {**values, "rows": sorted(row for row in rows if row >= 0)},
+        )
+        around = {record.row: record for record in (to_record(row[:-1]) for row in found)}
+        return around, frozenset(int(row[0]) for row in found if row[-1])
+
+    def _count(self, edge: Edge, wanted: Filter) -> int:
+        by_kind = wanted == Filter(kinds=wanted.kinds)
+        if by_kind:
+            return sum(n for kind, n in edge.counts.items() if kind in (wanted.kinds or set(RowKind)))
+        # The total is part of the key: a live run's next epoch makes another question of it.
+        key = repr((edge.run_id, edge.node, edge.port, edge.total, wanted))
+        with self._counts_lock:
+            if key in self._counts:
+                self._counts.move_to_end(key)
+                return self._counts[key]
+        where, values = conditions(edge, wanted)
+        row = self._database.row(f"SELECT count(*) FROM {_table(edge)} c WHERE {where}", values)
+        total = int(row[0]) if row else 0
+        with self._counts_lock:
+            self._counts[key] = total
+            while len(self._counts) > _KNOWN_COUNTS:
+                self._counts.popitem(last=False)
+        return total
+
+
+def to_record(row: Row) -> Record:
+    """A row of rowid, seq, step, kind and values as a record."""
+    return Record(row[0], row[1], row[2], RowKind.of(row[3]), row[4:])
+
+
+def _table(edge: Edge) -> str:
+    return identifier(f"run_{edge.run_id}", edge.table)
+
+
+def _record(edge: Edge) -> str:
+    return f"c.rowid, c.seq, c.step, c.kind::VARCHAR{select_columns(edge.columns, 'c')}"

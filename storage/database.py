@@ -1,0 +1,142 @@
+"""The one connection to the DuckDB file: cursors per call, transactions, errors as sentences.
+
+One process owns the file. In the process every statement runs on a cursor of its own (0.3 ms), since a shared
+connection is not safe between threads; DuckDB's snapshots keep readers and writers apart.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+
+from storage.errors import StoreLocked, StoreUnreadable, StoreWriteFailed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Row = tuple[Any, ...]
+Parameters = Mapping[str, object] | Sequence[object] | None
+Cursor = duckdb.DuckDBPyConnection
+
+NOW: Final = "CAST(now() AS TIMESTAMP)"
+_LOCK_HOLDER: Final = re.compile(r"\(PID (\d+)\)")
+_DISK_FULL: Final = ("no space left", "disk full", "file too large", "disk quota", "not enough space")
+
+
+class Database:
+    """A DuckDB file that this process owns.
+
+    Raises: StoreLocked, StoreUnreadable on opening; StoreWriteFailed from a transaction.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._writing = threading.RLock()
+        self._connection: Cursor | None = self._connect()
+
+    def _connect(self) -> Cursor:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            connection = duckdb.connect(
+                str(self.path),
+                config={"memory_limit": f"{memory_limit_mib()}MiB", "temp_directory": f"{self.path}.tmp"},
+            )
+            # Instants are stored as plain UTC timestamps; casts must not depend on where the studio runs.
+            connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        except (duckdb.Error, OSError) as error:
+            text = str(error)
+            if "lock" in text.lower():
+                holder = _LOCK_HOLDER.search(text)
+                raise StoreLocked(self.path, int(holder[1]) if holder else 0) from error
+            raise StoreUnreadable(self.path, first_sentence(text)) from error
+        return connection
+
+    def cursor(self) -> Cursor:
+        """A cursor of its own for this thread. Reopens the file where a fatal error had shut it."""
+        with self._lock:
+            if self._connection is None:
+                self._connection = self._connect()
+            return self._connection.cursor()
+
+    def rows(self, sql: str, parameters: Parameters = None) -> list[Row]:
+        """The result of a query as tuples."""
+        with self.cursor() as cursor:
+            return cursor.execute(sql, parameters).fetchall()
+
+    def row(self, sql: str, parameters: Parameters = None) -> Row | None:
+        """The first row of a query, or None."""
+        with self.cursor() as cursor:
+            return cursor.execute(sql, parameters).fetchone()
+
+    def arrow(self, sql: str, parameters: Mapping[str, object] | None = None) -> pa.Table:
+        """The result of a query as an Arrow table."""
+        with self.cursor() as cursor:
+            return cursor.sql(sql, params=dict(parameters or {})).to_arrow_table()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Cursor]:
+        """A transaction: all of its statements or none. Raises StoreWriteFailed when DuckDB cannot write."""
+        with self.cursor() as cursor:
+            try:
+                cursor.execute("BEGIN")
+                yield cursor
+                cursor.execute("COMMIT")
+            except duckdb.Error as error:
+                self._roll_back(cursor)
+                self._reopen_after(error)
+                reason = first_sentence(str(error))
+                full = any(sign in str(error).lower() for sign in _DISK_FULL)
+                raise StoreWriteFailed(self.path, reason, full=full) from error
+            except BaseException:
+                self._roll_back(cursor)
+                raise
+
+    @contextmanager
+    def catalog_transaction(self) -> Iterator[Cursor]:
+        """A short transaction on the catalog. One at a time, so that two threads never conflict."""
+        with self._writing, self.transaction() as cursor:
+            yield cursor
+
+    def close(self) -> None:
+        """Close the file. A later query opens it again."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    @staticmethod
+    def _roll_back(cursor: Cursor) -> None:
+        try:
+            cursor.execute("ROLLBACK")
+        except duckdb.Error:
+            # DuckDB has already aborted the transaction by itself, or shut the file: nothing is left to undo.
+            return
+
+    def _reopen_after(self, error: duckdb.Error) -> None:
+        """After a failed write of its log DuckDB refuses every statement until the file is opened anew."""
+        if isinstance(error, duckdb.FatalException) or "invalidated" in str(error):
+            self.close()
+
+
+def memory_limit_mib() -> int:
+    """A quarter of the machine's memory, at least 1 GiB: Spark needs the rest. Larger sorts spill to disk."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        total = 8 << 30
+    return max(1024, (total >> 20) // 4)
+
+
+def first_sentence(text: str) -> str:
+    """DuckDB's message without its class, its hints and its stack."""
+    line = text.strip().splitlines()[0] if text.strip() else "no reason was given"
+    line = re.sub(r"^(\w+ )*(Error|exception): ", "", line)
+    return line if line.endswith((".", "!")) else f"{line}."

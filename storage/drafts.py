@@ -1,0 +1,38 @@
+"""What was being edited when the browser was reloaded: drafts under keys of the caller's choice."""
+
+from __future__ import annotations
+
+from storage.database import NOW, Database
+from storage.model import Draft
+
+_COLUMNS = "key, document, pipeline_id, version, saved_at"
+
+
+class Drafts:
+    """Unsaved documents, one per key. A draft remembers which saved version it started from."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def save(self, key: str, document: str, *, pipeline_id: int | None = None, version: int | None = None) -> None:
+        """Keep the document under the key, in the place of what was there."""
+        with self._database.catalog_transaction() as cursor:
+            cursor.execute(
+                f"INSERT OR REPLACE INTO drafts ({_COLUMNS}) VALUES (?, ?, ?, ?, {NOW})",
+                [key, document, pipeline_id, version],
+            )
+
+    def load(self, key: str) -> Draft | None:
+        """The draft with this key, or None."""
+        row = self._database.row(f"SELECT {_COLUMNS} FROM drafts WHERE key = ?", [key])
+        return Draft(*row) if row else None
+
+    def list(self) -> tuple[Draft, ...]:
+        """All drafts, newest first."""
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM drafts ORDER BY saved_at DESC, key")
+        return tuple(Draft(*row) for row in rows)
+
+    def delete(self, key: str) -> None:
+        """Forget a draft; one that does not exist is already forgotten."""
+        with self._database.catalog_transaction() as cursor:
+            cursor.execute("DELETE FROM drafts WHERE key = ?", [key])

@@ -1,0 +1,151 @@
+"""Everything that can be wrong with the store, as sentences.
+
+    StoreError                      one clear sentence for the user
+    ├── StoreUnavailable            the file cannot be opened
+    │   ├── StoreLocked             another process has it
+    │   ├── StoreTooNew             a newer studio wrote it
+    │   └── StoreUnreadable         not a store, damaged, no permission
+    ├── StoreWriteFailed            a full disk or another error while writing: nothing of it was kept
+    ├── UnknownPipeline             no pipeline (or version) with that number
+    ├── UnknownRun                  no run with that number
+    ├── RunIsRunning                a run that still goes on cannot be deleted
+    ├── UnknownEdge                 the run has no such node or port
+    ├── UnknownColumn               the edge has no such column
+    ├── EpochRefused                an epoch that cannot follow those that are already there
+    └── ExportFailed                the file to download could not be written
+
+A class keeps its facts as attributes and writes its own sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class StoreError(Exception):
+    """The root: `str(error)` is a sentence for the user."""
+
+
+class StoreUnavailable(StoreError):
+    """The file cannot be opened."""
+
+
+class StoreLocked(StoreUnavailable):
+    """Another process has the file; `pid` is 0 where DuckDB does not tell."""
+
+    def __init__(self, path: Path, pid: int = 0) -> None:
+        self.path = path
+        self.pid = pid
+        who = f"process {pid}" if pid else "another process"
+        super().__init__(
+            f"the store {path} is in use by {who}. Close that studio (or DuckDB client) first, or use another "
+            "file: set CHANGELOG_STUDIO_STORE or --store."
+        )
+
+
+class StoreTooNew(StoreUnavailable):
+    """A newer studio wrote the file. It is left as it is."""
+
+    def __init__(self, path: Path, version: int, known: int) -> None:
+        self.path = path
+        self.version = version
+        self.known = known
+        super().__init__(
+            f"the store {path} has version {version}, and this studio reads up to {known}. "
+            "Update the studio, or use another file: set CHANGELOG_STUDIO_STORE or --store."
+        )
+
+
+class StoreUnreadable(StoreUnavailable):
+    """The file is not a store, is damaged, or may not be read or written."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(
+            f"the store {path} cannot be opened: {reason} "
+            "Move it away or use another file: set CHANGELOG_STUDIO_STORE or --store."
+        )
+
+
+class StoreWriteFailed(StoreError):
+    """Writing failed and was rolled back; what was stored before is intact."""
+
+    def __init__(self, path: Path, reason: str, *, full: bool = False) -> None:
+        self.path = path
+        self.reason = reason
+        self.full = full
+        what = "the disk is full" if full else "writing failed"
+        todo = "Free some space and try again" if full else "Try again"
+        super().__init__(
+            f"{what} at the store {path}: {reason} The change was rolled back and everything stored before "
+            f"is intact. {todo}."
+        )
+
+
+class UnknownPipeline(StoreError):
+    """There is no pipeline (or no such version of it)."""
+
+    def __init__(self, pipeline_id: int, version: int | None = None, known: Sequence[int] = ()) -> None:
+        self.pipeline_id = pipeline_id
+        self.version = version
+        if version is None:
+            super().__init__(f"there is no pipeline {pipeline_id}; it may have been deleted for good.")
+        else:
+            versions = ", ".join(map(str, known))
+            super().__init__(f"pipeline {pipeline_id} has no version {version}; it has {versions}.")
+
+
+class UnknownRun(StoreError):
+    """There is no run with this number."""
+
+    def __init__(self, run_id: int) -> None:
+        self.run_id = run_id
+        super().__init__(f"there is no run {run_id}; it may have been deleted.")
+
+
+class UnknownEdge(StoreError):
+    """The run has no output with this node and port."""
+
+    def __init__(self, run_id: int, node: str, port: str, known: Sequence[str]) -> None:
+        self.run_id = run_id
+        self.node = node
+        self.port = port
+        name = node if port == "out" else f"{node}.{port}"
+        nodes = ", ".join(known) or "none: it failed before its first epoch"
+        super().__init__(f"run {run_id} has no edge {name!r}; it has {nodes}.")
+
+
+class UnknownColumn(StoreError):
+    """The edge has no column with this name."""
+
+    def __init__(self, node: str, name: str, known: Sequence[str]) -> None:
+        self.node = node
+        self.name = name
+        super().__init__(f"{node}: there is no column {name!r}; there are {', '.join(known)}.")
+
+
+class EpochRefused(StoreError):
+    """An epoch cannot follow those that are stored."""
+
+    def __init__(self, run_id: int, epoch: int, reason: str) -> None:
+        self.run_id = run_id
+        self.epoch = epoch
+        super().__init__(f"epoch {epoch} of run {run_id} cannot be stored: {reason}")
+
+
+class ExportFailed(StoreError):
+    """A changelog could not be written to a file."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        super().__init__(f"the export to {path} failed: {reason}")
+
+
+class RunIsRunning(StoreError):
+    """A run that still goes on cannot be deleted."""
+
+    def __init__(self, run_id: int) -> None:
+        self.run_id = run_id
+        super().__init__(f"run {run_id} is still running. Cancel it first, then delete it.")

@@ -1,0 +1,75 @@
+"""A -U and the +U next to it, shown as one change with the changed columns named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.changelog import RowKind
+from storage.model import Change, Edge, Record, Values
+
+
+def fold(
+    edge: Edge, records: Sequence[Record], around: Mapping[int, Record], passes: frozenset[int]
+) -> tuple[Change, ...]:
+    """The changes of a page of records.
+
+    around: the records up to two rows before and after each update of the page, by row. passes: those of them that
+    pass the page's filter. A pair belongs to the page of its first record that passes.
+    """
+    known = {**around, **{record.row: record for record in records}}
+    changes: list[Change] = []
+    for record in records:
+        match record.kind:
+            case RowKind.INSERT:
+                changes.append(Change(None, record))
+            case RowKind.DELETE:
+                changes.append(Change(record, None))
+            case RowKind.UPDATE_BEFORE:
+                after = known[record.row + 1] if is_pair(edge, known, record.row) else None
+                changes.append(Change(record, after, changed_columns(edge.names, record, after)))
+            case RowKind.UPDATE_AFTER:
+                before = known[record.row - 1] if is_pair(edge, known, record.row - 1) else None
+                if before is None or before.row not in passes:
+                    changes.append(Change(before, record, changed_columns(edge.names, before, record)))
+    return tuple(changes)
+
+
+def is_pair(edge: Edge, known: Mapping[int, Record], row: int) -> bool:
+    """Whether the records at `row` and `row + 1` are the two halves of one update.
+
+    They are a -U and a +U of one event with the same upsert key. Without an upsert key (a join) only a -U and a
+    +U that stand alone are a pair: in -U -U +U +U nobody can tell which belongs to which.
+    """
+    before, after = known.get(row), known.get(row + 1)
+    if before is None or after is None or before.seq != after.seq:
+        return False
+    if before.kind is not RowKind.UPDATE_BEFORE or after.kind is not RowKind.UPDATE_AFTER:
+        return False
+    if edge.upsert_key:
+        return key_of(edge, before.values) == key_of(edge, after.values)
+    previous, following = known.get(row - 1), known.get(row + 2)
+    return not (
+        (previous and previous.seq == before.seq and previous.kind is before.kind)
+        or (following and following.seq == after.seq and following.kind is after.kind)
+    )
+
+
+def changed_columns(names: Sequence[str], before: Record | None, after: Record | None) -> tuple[str, ...]:
+    """The columns in which two records differ; none where one of them is missing."""
+    if before is None or after is None:
+        return ()
+    return differing(names, before.values, after.values)
+
+
+def differing(names: Sequence[str], before: Values, after: Values) -> tuple[str, ...]:
+    """The names of the values that differ."""
+    triples = zip(names, before, after, strict=True)
+    # By repr: NaN equals itself there, and lists and maps compare as they are shown.
+    return tuple(name for name, old, new in triples if repr(old) != repr(new))
+
+
+def key_of(edge: Edge, values: Values) -> tuple[str, ...]:
+    """What identifies a row: its upsert key, or all of it. As text, since lists and maps cannot be hashed."""
+    if not edge.upsert_key:
+        return tuple(map(repr, values))
+    return tuple(repr(value) for name, value in zip(edge.names, values, strict=True) if name in edge.upsert_key)

@@ -1,0 +1,144 @@
+"""What came too late, for which operator, by how much, and what would have kept it; and what could not be read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import Final
+
+from storage.database import Database, Row
+from storage.graph import inputs_of
+from storage.model import (
+    Edge,
+    LatePage,
+    LateRecord,
+    LateSummary,
+    RejectedPage,
+    RejectedRow,
+    Values,
+)
+from storage.runs import Runs
+from storage.sql import identifier
+from storage.tables import LATE, REJECTED, select_columns
+
+_LATE_COLUMNS: Final = (
+    "node, port, seq, step, coalesce(source, ''), event_time_ms, window_start_ms, window_end_ms, "
+    "watermark_ms, lateness_ms, needed_delay_ms, reason"
+)
+
+
+class LateRecords:
+    """The late ledger and the rejected rows of all runs. Every method raises UnknownRun."""
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+
+    def page(
+        self,
+        run_id: int,
+        *,
+        node: str | None = None,
+        source: str | None = None,
+        from_seq: int | None = None,
+        to_seq: int | None = None,
+        offset: int = 0,
+        limit: int = 100,
+    ) -> LatePage:
+        """Late records in arrival order, each with its content."""
+        edges = {(edge.node, edge.port): edge for edge in self._runs.edges(run_id)}
+        if not edges:
+            return LatePage((), 0, offset)
+        table = identifier(f"run_{run_id}", LATE)
+        parts: list[str] = []
+        values: dict[str, object] = {}
+        for condition, name, value in (
+            ("node = $node", "node", node),
+            ("source = $source", "source", source),
+            ("seq >= $from_seq", "from_seq", from_seq),
+            ("seq <= $to_seq", "to_seq", to_seq),
+        ):
+            if value is not None:
+                parts.append(condition)
+                values[name] = value
+        where = " AND ".join(parts) or "true"
+        counted = self._database.row(f"SELECT count(*) FROM {table} WHERE {where}", values)
+        rows = self._database.rows(
+            f"SELECT {_LATE_COLUMNS} FROM {table} WHERE {where} LIMIT {int(limit)} OFFSET {int(offset)}",
+            values,
+        )
+        inputs = self._input_edges(run_id, edges)
+        contents = self._contents(rows, inputs)
+        records = tuple(_late(row, edges, inputs, contents) for row in rows)
+        return LatePage(records, int(counted[0]) if counted else 0, offset)
+
+    def summary(self, run_id: int) -> tuple[LateSummary, ...]:
+        """Per operator and source: how many records were late, and what delay would keep them all."""
+        if not self._runs.edges(run_id):
+            return ()
+        rows = self._database.rows(
+            "SELECT node, coalesce(source, ''), count(*), max(lateness_ms), max(needed_delay_ms) "
+            f"FROM {identifier(f'run_{run_id}', LATE)} GROUP BY node, source ORDER BY node, source"
+        )
+        return tuple(LateSummary(*row) for row in rows)
+
+    def rejected(self, run_id: int, *, node: str | None = None, offset: int = 0, limit: int = 100) -> RejectedPage:
+        """Rows of the sources that could not be read, in the order of their files and lines."""
+        if not self._runs.edges(run_id):
+            return RejectedPage((), 0, offset)
+        table = identifier(f"run_{run_id}", REJECTED)
+        where = "$node IS NULL OR node = $node"
+        counted = self._database.row(f"SELECT count(*) FROM {table} WHERE {where}", {"node": node})
+        rows = self._database.rows(
+            f"SELECT node, file, line, raw, reason FROM {table} WHERE {where} LIMIT {int(limit)} OFFSET {int(offset)}",
+            {"node": node},
+        )
+        return RejectedPage(tuple(RejectedRow(*row) for row in rows), int(counted[0]) if counted else 0, offset)
+
+    def _input_edges(self, run_id: int, edges: dict[tuple[str, str], Edge]) -> dict[tuple[str, str], tuple[Edge, ...]]:
+        """The edges that feed each (node, input port)."""
+        found: dict[tuple[str, str], tuple[Edge, ...]] = {}
+        for node, wires in inputs_of(self._runs.get(run_id).document).items():
+            for port, output in wires:
+                if output in edges:
+                    found[node, port] = (*found.get((node, port), ()), edges[output])
+        return found
+
+    def _contents(
+        self, rows: list[Row], inputs: dict[tuple[str, str], tuple[Edge, ...]]
+    ) -> dict[tuple[str, str, int, bytes], Values]:
+        """What the late records of a page said, by (node, port of the edge, seq, step): one query per edge."""
+        wanted: dict[tuple[str, str], set[int]] = defaultdict(set)
+        by_output: dict[tuple[str, str], Edge] = {}
+        for row in rows:
+            for edge in inputs.get((row[0], row[1]), ()):
+                wanted[edge.node, edge.port].add(row[2])
+                by_output[edge.node, edge.port] = edge
+        contents: dict[tuple[str, str, int, bytes], Values] = {}
+        for output, seqs in wanted.items():
+            edge = by_output[output]
+            table = identifier(f"run_{edge.run_id}", edge.table)
+            steps = [row[3] for row in rows]
+            found = self._database.rows(
+                f"SELECT c.seq, c.step{select_columns(edge.columns, 'c')} FROM {table} c "
+                "WHERE c.seq IN (SELECT unnest($seqs)) AND c.step IN (SELECT unnest($steps))",
+                {"seqs": sorted(seqs), "steps": steps},
+            )
+            contents.update({(*output, row[0], row[1]): row[2:] for row in found})
+        return contents
+
+
+def _late(
+    row: Row,
+    edges: dict[tuple[str, str], Edge],
+    inputs: dict[tuple[str, str], tuple[Edge, ...]],
+    contents: dict[tuple[str, str, int, bytes], Values],
+) -> LateRecord:
+    node, port, seq, step = row[:4]
+    operator = next((edge.operator for edge in edges.values() if edge.node == node), "")
+    record = LateRecord(node, port, operator, *row[2:])
+    for edge in inputs.get((node, port), ()):
+        values = contents.get((edge.node, edge.port, seq, step))
+        if values is not None:
+            return replace(record, columns=edge.names, values=values)
+    return record

@@ -1,0 +1,120 @@
+"""The catalog's tables, as numbered steps. A step and the note that it ran are one transaction.
+
+Tables of a run are not here: every run has a schema of its own, made by `storage.recording`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from storage.database import NOW, Cursor, Database
+from storage.errors import StoreTooNew
+
+CATALOG: Final = f"""
+CREATE SEQUENCE pipeline_ids;
+CREATE TABLE pipelines (
+    pipeline_id BIGINT PRIMARY KEY DEFAULT nextval('pipeline_ids'),
+    name VARCHAR NOT NULL,
+    created_at TIMESTAMP NOT NULL DEFAULT {NOW},
+    deleted_at TIMESTAMP
+);
+CREATE TABLE pipeline_versions (
+    pipeline_id BIGINT NOT NULL,
+    version BIGINT NOT NULL,
+    document VARCHAR NOT NULL,
+    note VARCHAR NOT NULL,
+    saved_at TIMESTAMP NOT NULL DEFAULT {NOW}
+);
+CREATE TABLE drafts (
+    key VARCHAR PRIMARY KEY,
+    document VARCHAR NOT NULL,
+    pipeline_id BIGINT,
+    version BIGINT,
+    saved_at TIMESTAMP NOT NULL
+);
+CREATE SEQUENCE run_ids;
+CREATE TABLE runs (
+    run_id BIGINT PRIMARY KEY DEFAULT nextval('run_ids'),
+    name VARCHAR NOT NULL,
+    status VARCHAR NOT NULL DEFAULT 'running',
+    pipeline_id BIGINT,
+    pipeline_version BIGINT,
+    engine VARCHAR NOT NULL,
+    document VARCHAR NOT NULL,
+    explanation VARCHAR NOT NULL DEFAULT '{{}}',
+    epochs BIGINT NOT NULL DEFAULT 1,
+    started_at TIMESTAMP NOT NULL,
+    finished_at TIMESTAMP,
+    error VARCHAR NOT NULL DEFAULT '',
+    error_node VARCHAR NOT NULL DEFAULT ''
+);
+CREATE TABLE run_epochs (
+    run_id BIGINT NOT NULL,
+    epoch BIGINT NOT NULL,
+    last_seq BIGINT NOT NULL,
+    committed_at TIMESTAMP NOT NULL DEFAULT {NOW}
+);
+CREATE TABLE run_edges (
+    run_id BIGINT NOT NULL,
+    place BIGINT NOT NULL,
+    node VARCHAR NOT NULL,
+    port VARCHAR NOT NULL,
+    operator VARCHAR NOT NULL,
+    role VARCHAR NOT NULL,
+    mode VARCHAR NOT NULL,
+    table_name VARCHAR NOT NULL,
+    columns VARCHAR NOT NULL,
+    upsert_key VARCHAR NOT NULL,
+    watermark_delay_ms BIGINT,
+    inserts BIGINT NOT NULL DEFAULT 0,
+    updates_before BIGINT NOT NULL DEFAULT 0,
+    updates_after BIGINT NOT NULL DEFAULT 0,
+    deletes BIGINT NOT NULL DEFAULT 0
+);
+CREATE TABLE run_problems (
+    run_id BIGINT NOT NULL,
+    node VARCHAR NOT NULL,
+    late BIGINT NOT NULL DEFAULT 0,
+    rejected BIGINT NOT NULL DEFAULT 0
+);
+COMMENT ON TABLE pipelines IS 'Saved pipelines; their documents are in pipeline_versions. Times are UTC.';
+COMMENT ON TABLE pipeline_versions IS 'Every saved version of a pipeline, as its JSON document.';
+COMMENT ON TABLE drafts IS 'Unsaved work of the builder.';
+COMMENT ON TABLE runs IS 'Every run. Its records are in the schema run_<run_id>. Times are UTC.';
+COMMENT ON TABLE run_epochs IS 'The epochs of a run that were committed, each once.';
+COMMENT ON TABLE run_edges IS 'The outputs of the nodes of a run, one table each, with record counts by kind.';
+COMMENT ON TABLE run_problems IS 'Late and rejected records per node and run, counted.';
+"""
+
+MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = ((1, "catalog", CATALOG),)
+VERSION: Final = MIGRATIONS[-1][0]
+
+
+def version_of(cursor: Cursor) -> int:
+    """The number of the last migration that ran, 0 for a new file."""
+    exists = cursor.execute(
+        "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'main' AND table_name = 'migrations'"
+    ).fetchone()
+    if exists is None:
+        return 0
+    found = cursor.execute("SELECT max(number) FROM main.migrations").fetchone()
+    return int(found[0] or 0) if found else 0
+
+
+def migrate(database: Database, migrations: tuple[tuple[int, str, str], ...] = MIGRATIONS) -> None:
+    """Bring the file up to date. Raises StoreTooNew for a file of a newer version, which stays as it is."""
+    with database.cursor() as cursor:
+        version = version_of(cursor)
+    known = migrations[-1][0]
+    if version > known:
+        raise StoreTooNew(database.path, version, known)
+    for number, name, sql in migrations:
+        if number <= version:
+            continue
+        with database.transaction() as cursor:
+            cursor.execute(
+                "CREATE TABLE IF NOT EXISTS main.migrations ("
+                f"number BIGINT PRIMARY KEY, name VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL DEFAULT {NOW})"
+            )
+            cursor.execute(sql)
+            cursor.execute("INSERT INTO main.migrations (number, name) VALUES (?, ?)", [number, name])

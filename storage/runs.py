@@ -1,0 +1,215 @@
+"""What ran, how it ended and what is in it: the list of runs, their edges and counters."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Final
+
+from engine.changelog import RowKind
+from storage.database import NOW, Cursor, Database, Row
+from storage.errors import RunIsRunning, UnknownEdge, UnknownRun
+from storage.graph import inputs_of
+from storage.model import Edge, EdgeColumn, NodeCounters, Run, RunStatus
+from storage.sql import identifier
+
+_RUN: Final = """
+SELECT run_id, name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at,
+    finished_at, error, error_node, epochs,
+    (SELECT count(*) FROM run_epochs e WHERE e.run_id = r.run_id),
+    coalesce((SELECT max(last_seq) FROM run_epochs e WHERE e.run_id = r.run_id), 0),
+    coalesce((SELECT sum(inserts + updates_before + updates_after + deletes)
+        FROM run_edges e WHERE e.run_id = r.run_id), 0)::BIGINT,
+    coalesce((SELECT sum(late) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT,
+    coalesce((SELECT sum(rejected) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT
+FROM runs r
+"""
+_EDGE: Final = """
+SELECT run_id, node, port, operator, role, mode, table_name, columns, upsert_key, watermark_delay_ms,
+    inserts, updates_before, updates_after, deletes
+FROM run_edges WHERE run_id = $run ORDER BY place
+"""
+
+
+class Runs:
+    """All runs. `storage.recording` fills them; everything else about them is here."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def create(
+        self,
+        name: str,
+        document: str,
+        *,
+        pipeline_id: int | None = None,
+        pipeline_version: int | None = None,
+        engine: str = "",
+        started_at: datetime | None = None,
+    ) -> Run:
+        """Note a run that is about to start; its status is RUNNING. `started_at` (UTC) is now by default."""
+        with self._database.catalog_transaction() as cursor:
+            created = cursor.execute(
+                "INSERT INTO runs (name, document, pipeline_id, pipeline_version, engine, started_at) "
+                f"VALUES (?, ?, ?, ?, ?, coalesce(?, {NOW})) RETURNING run_id",
+                [name, document, pipeline_id, pipeline_version, engine, started_at],
+            ).fetchone()
+        assert created is not None
+        return self.get(int(created[0]))
+
+    def list(
+        self,
+        *,
+        pipeline_id: int | None = None,
+        status: RunStatus | None = None,
+        limit: int = 1000,
+        offset: int = 0,
+    ) -> tuple[Run, ...]:
+        """Runs, newest first."""
+        rows = self._database.rows(
+            _RUN + "WHERE ($pipeline IS NULL OR pipeline_id = $pipeline) "
+            "AND ($status IS NULL OR status = $status) ORDER BY run_id DESC LIMIT $limit OFFSET $offset",
+            {
+                "pipeline": pipeline_id,
+                "status": status.value if status else None,
+                "limit": limit,
+                "offset": offset,
+            },
+        )
+        return tuple(_run(row) for row in rows)
+
+    def get(self, run_id: int) -> Run:
+        """One run. Raises UnknownRun."""
+        row = self._database.row(_RUN + "WHERE run_id = ?", [run_id])
+        if row is None:
+            raise UnknownRun(run_id)
+        return _run(row)
+
+    def rename(self, run_id: int, name: str) -> None:
+        """Give a run another name. Raises UnknownRun."""
+        with self._database.catalog_transaction() as cursor:
+            sql = "UPDATE runs SET name = ? WHERE run_id = ? RETURNING 1"
+            if cursor.execute(sql, [name, run_id]).fetchone() is None:
+                raise UnknownRun(run_id)
+
+    def delete(self, run_id: int) -> None:
+        """Delete a run with all of its records, for good. Raises UnknownRun, RunIsRunning."""
+        run = self.get(run_id)
+        if run.status is RunStatus.RUNNING:
+            raise RunIsRunning(run_id)
+        with self._database.catalog_transaction() as cursor:
+            cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(run.schema)} CASCADE")
+            for table in ("runs", "run_epochs", "run_edges", "run_problems"):
+                cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
+
+    def finish(self, run_id: int, *, finished_at: datetime | None = None) -> None:
+        """Note that a run ended well."""
+        self._end(run_id, RunStatus.FINISHED, "", "", finished_at)
+
+    def fail(
+        self,
+        run_id: int,
+        sentence: str,
+        node: str = "",
+        *,
+        cancelled: bool = False,
+        finished_at: datetime | None = None,
+    ) -> None:
+        """Note that a run ended badly, and why. What it had committed stays."""
+        status = RunStatus.CANCELLED if cancelled else RunStatus.FAILED
+        self._end(run_id, status, sentence, node, finished_at)
+
+    def interrupt_abandoned(self) -> None:
+        """Mark the runs whose process is gone. Called when the file is opened: nobody else can have it."""
+        sentence = "the studio was closed or killed while this run was going on; what it had committed is here."
+        with self._database.catalog_transaction() as cursor:
+            cursor.execute(
+                f"UPDATE runs SET status = ?, error = ?, finished_at = {NOW} WHERE status = ?",
+                [RunStatus.INTERRUPTED.value, sentence, RunStatus.RUNNING.value],
+            )
+
+    def edges(self, run_id: int) -> tuple[Edge, ...]:
+        """The edges of a run in topological order, with their record counts. Raises UnknownRun."""
+        rows = self._database.rows(_EDGE, {"run": run_id})
+        if not rows:
+            self.get(run_id)
+        return tuple(_edge(row) for row in rows)
+
+    def edge(self, run_id: int, node: str, port: str = "out") -> Edge:
+        """One edge. Raises UnknownRun, UnknownEdge that lists those that exist."""
+        edges = self.edges(run_id)
+        for edge in edges:
+            if (edge.node, edge.port) == (node, port):
+                return edge
+        known = [edge.node if edge.port == "out" else f"{edge.node}.{edge.port}" for edge in edges]
+        raise UnknownEdge(run_id, node, port, known)
+
+    def counters(self, run_id: int) -> tuple[NodeCounters, ...]:
+        """What went in and out of every node, in topological order. Raises UnknownRun."""
+        edges = self.edges(run_id)
+        inputs = inputs_of(self.get(run_id).document)
+        totals = {(edge.node, edge.port): edge.total for edge in edges}
+        problems = {
+            row[0]: (int(row[1]), int(row[2]))
+            for row in self._database.rows(
+                "SELECT node, sum(late), sum(rejected) FROM run_problems WHERE run_id = ? GROUP BY node",
+                [run_id],
+            )
+        }
+        counters: list[NodeCounters] = []
+        for edge in edges:
+            if any(counter.node == edge.node for counter in counters):
+                continue
+            ports = [other for other in edges if other.node == edge.node]
+            counts = {kind: sum(port.counts[kind] for port in ports) for kind in RowKind}
+            sources = inputs.get(edge.node, ())
+            late, rejected = problems.get(edge.node, (0, 0))
+            counters.append(
+                NodeCounters(
+                    node=edge.node,
+                    operator=edge.operator,
+                    role=edge.role,
+                    records_in=sum(totals.get(source, 0) for _, source in sources) if sources else None,
+                    records_out=sum(counts.values()),
+                    counts=counts,
+                    late=late,
+                    rejected=rejected,
+                )
+            )
+        return tuple(counters)
+
+    def _end(self, run_id: int, status: RunStatus, error: str, node: str, finished_at: datetime | None) -> None:
+        with self._database.catalog_transaction() as cursor:
+            ended = cursor.execute(
+                f"UPDATE runs SET status = ?, error = ?, error_node = ?, finished_at = coalesce(?, {NOW}) "
+                "WHERE run_id = ? RETURNING 1",
+                [status.value, error, node, finished_at, run_id],
+            ).fetchone()
+            if ended is None:
+                raise UnknownRun(run_id)
+
+
+def start(cursor: Cursor, run_id: int, document: str, explanation: str, epochs: int) -> None:
+    """Note a run's plan; one that is taken up again is RUNNING again. Raises UnknownRun."""
+    started = cursor.execute(
+        "UPDATE runs SET status = ?, error = '', error_node = '', finished_at = NULL, document = ?, "
+        "explanation = ?, epochs = ? WHERE run_id = ? RETURNING 1",
+        [RunStatus.RUNNING.value, document, explanation, epochs, run_id],
+    ).fetchone()
+    if started is None:
+        raise UnknownRun(run_id)
+
+
+def _run(row: Row) -> Run:
+    values = list(row)
+    values[2] = RunStatus(row[2])
+    values[7] = json.loads(row[7])
+    return Run(*values)
+
+
+def _edge(row: Row) -> Edge:
+    columns = tuple(EdgeColumn(**column) for column in json.loads(row[7]))
+    counts = dict(zip(RowKind, (int(count) for count in row[10:14]), strict=True))
+    run_id, node, port, operator, role, mode, table = row[:7]
+    key = tuple(json.loads(row[8]))
+    return Edge(run_id, node, port, operator, role, mode, table, columns, key, row[9], counts)

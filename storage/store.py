@@ -1,0 +1,104 @@
+"""The facade: one object per file, with one part per question.
+
+store.pipelines   which pipelines are there, and what did they look like
+store.drafts      what was being edited
+store.runs        what ran, how it ended, its edges and counters
+store.record(id)  takes a run's output (engine.recorder.Recorder)
+store.changelog   pages of an edge, raw and folded; the table as of an event; cascades; exports
+store.timeline    event time over arrival order, decimated
+store.late        late and rejected records
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Final
+
+from storage.changelog import Changelogs
+from storage.database import Database
+from storage.drafts import Drafts
+from storage.late import LateRecords
+from storage.migrations import migrate
+from storage.pipelines import Pipelines
+from storage.recording import Recording
+from storage.runs import Runs
+from storage.timeline import Timelines
+
+ENVIRONMENT: Final = "CHANGELOG_STUDIO_STORE"
+
+
+def default_path() -> Path:
+    """Where the store is: CHANGELOG_STUDIO_STORE, else studio.duckdb in the user's data folder."""
+    if chosen := os.environ.get(ENVIRONMENT):
+        return Path(chosen).expanduser()
+    home = Path.home()
+    if sys.platform == "win32":
+        folder = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        folder = home / "Library" / "Application Support"
+    else:
+        folder = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    return folder / "changelog-studio" / "studio.duckdb"
+
+
+class Store:
+    """An open store, safe to use from several threads.
+
+    Opening the same file again in one process gives the same object; the last `close` closes the file.
+    Raises on opening: StoreLocked, StoreTooNew, StoreUnreadable.
+    """
+
+    _shared: ClassVar[dict[Path, Store]] = {}
+    _registry: ClassVar[threading.Lock] = threading.Lock()
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._users = 0
+        self._database = Database(path)
+        try:
+            migrate(self._database)
+        except BaseException:
+            self._database.close()
+            raise
+        self.pipelines = Pipelines(self._database)
+        self.drafts = Drafts(self._database)
+        self.runs = Runs(self._database)
+        self.changelog = Changelogs(self._database, self.runs)
+        self.timeline = Timelines(self._database, self.runs)
+        self.late = LateRecords(self._database, self.runs)
+        self.runs.interrupt_abandoned()
+
+    @classmethod
+    def open(cls, path: Path | str | None = None) -> Store:
+        """Open the file (by default `default_path()`), creating it where there is none."""
+        key = Path(path if path is not None else default_path()).expanduser().resolve()
+        with cls._registry:
+            store = cls._shared.get(key)
+            if store is None:
+                store = cls._shared[key] = cls(key)
+            store._users += 1
+            return store
+
+    def record(self, run_id: int) -> Recording:
+        """The recorder of one run, which `runs.create` has made."""
+        return Recording(self._database, self.runs, run_id)
+
+    def close(self) -> None:
+        """Let go of the file; it is closed when everyone who opened it has."""
+        with self._registry:
+            self._users -= 1
+            if self._users <= 0:
+                self._shared.pop(self.path, None)
+                self._database.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

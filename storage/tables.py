@@ -1,0 +1,189 @@
+"""The tables of a run: their names, their columns, and the SQL that makes them.
+
+Every run has a schema `run_<id>`. An edge's table is named after its node (`node__port` for a second output)
+and has `seq, step, kind` and the edge's own columns. Names of the studio's own tables start with an underscore,
+which no node id does. An instant (Spark's timestamp) is stored as a plain TIMESTAMP in UTC: it reads the same in
+every client, whatever its time zone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from engine.recorder import EdgeInfo
+from engine.schema import Schema
+from storage.model import Edge, EdgeColumn
+from storage.sql import identifier, literal
+
+KIND: Final = "ENUM('+I', '-U', '+U', '-D')"
+EVENTS: Final = "_events"
+LATE: Final = "_late"
+FIRES: Final = "_fires"
+REJECTED: Final = "_rejected"
+
+# `rowid` is DuckDB's own: the place of a row in its table, which is what pages count in.
+_TAKEN: Final = ("seq", "step", "kind", "rowid")
+_PLAIN: Final = {
+    "string": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "date": "DATE",
+    "binary": "BLOB",
+    "timestamp": "TIMESTAMP",
+    "timestamp_ntz": "TIMESTAMP",
+}
+_DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+
+
+def duckdb_type(type_: str) -> str:
+    """The DuckDB type of a Spark type. Raises ValueError for one that the studio does not know."""
+    if type_ in _PLAIN:
+        return _PLAIN[type_]
+    if match := _DECIMAL.fullmatch(type_):
+        return f"DECIMAL({match[1]},{match[2]})"
+    if type_.startswith("array<") and type_.endswith(">"):
+        return f"{duckdb_type(type_[6:-1].strip())}[]"
+    if type_.startswith("map<") and type_.endswith(">"):
+        key, value = _split(type_[4:-1])
+        return f"MAP({duckdb_type(key)}, {duckdb_type(value)})"
+    message = f"the type {type_} cannot be stored; there are {', '.join(_PLAIN)}, decimal(p,s), array<..>, map<..>"
+    raise ValueError(message)
+
+
+def stored_columns(schema: Schema) -> tuple[EdgeColumn, ...]:
+    """The columns of an edge's table. A name that is taken gets underscores until it is free."""
+    taken = {*_TAKEN, *(name.lower() for name in schema.names)}
+    columns: list[EdgeColumn] = []
+    for column in schema:
+        stored = column.name
+        if stored == "" or stored.lower() in _TAKEN:
+            stored = _free(stored + "_", taken)
+            taken.add(stored.lower())
+        time = column.time.value if column.time else None
+        columns.append(EdgeColumn(column.name, stored, column.type, duckdb_type(column.type), time))
+    return tuple(columns)
+
+
+def table_names(edges: Iterable[EdgeInfo]) -> dict[tuple[str, str], str]:
+    """The table of each edge: the node's id, or `node__port` for a second output."""
+    names: dict[tuple[str, str], str] = {}
+    # First outputs first: they keep their plain names should a second output's name be the same.
+    ordered = sorted(edges, key=lambda edge: edge.port != "out")
+    for edge in ordered:
+        name = edge.node if edge.port == "out" else f"{edge.node}__{edge.port}"
+        names[edge.node, edge.port] = _free(name, {other.lower() for other in names.values()})
+    return names
+
+
+def lifetimes_table(table: str) -> str:
+    """The name of the table that says from which to which event each row of an updating edge is alive."""
+    return f"_lifetimes {table}"
+
+
+def create_run(schema: str, run_name: str) -> list[str]:
+    """The statements that make a run's schema with the tables that every run has."""
+    name = identifier(schema)
+    return [
+        f"CREATE SCHEMA IF NOT EXISTS {name}",
+        f"CREATE TABLE IF NOT EXISTS {name}.{EVENTS} (seq BIGINT, source VARCHAR, event_time_ms BIGINT, "
+        "watermark_ms BIGINT, is_end BOOLEAN, max_event_time_ms BIGINT, "
+        "state ENUM('in time', 'out of order', 'late'))",
+        f"CREATE TABLE IF NOT EXISTS {name}.{LATE} (node VARCHAR, port VARCHAR, seq BIGINT, step BLOB, "
+        "source VARCHAR, event_time_ms BIGINT, window_start_ms BIGINT, window_end_ms BIGINT, "
+        "watermark_ms BIGINT, lateness_ms BIGINT, needed_delay_ms BIGINT, reason VARCHAR)",
+        f"CREATE TABLE IF NOT EXISTS {name}.{FIRES} (node VARCHAR, seq BIGINT, window_start_ms BIGINT, "
+        "window_end_ms BIGINT)",
+        f"CREATE TABLE IF NOT EXISTS {name}.{REJECTED} (node VARCHAR, file VARCHAR, line BIGINT, "
+        "raw VARCHAR, reason VARCHAR)",
+        *_comments(
+            name,
+            {
+                EVENTS: f"Run {run_name}: one row per source event in arrival order, with its source's "
+                "watermark and largest event time after it.",
+                LATE: "Records that came too late for an operator. needed_delay_ms: the smallest watermark "
+                "delay of the source that would have kept the record.",
+                FIRES: "Windows that fired; seq is the event whose watermark fired them.",
+                REJECTED: "Rows of the sources that could not be read, with file, line and reason.",
+            },
+        ),
+    ]
+
+
+def create_edge(schema: str, edge: Edge) -> list[str]:
+    """The statements that make an edge's table and, where it updates, what time travel needs."""
+    table = identifier(schema, edge.table)
+    columns = "".join(f", {identifier(column.stored_as)} {column.duckdb_type}" for column in edge.columns)
+    key = f", upsert key ({', '.join(edge.upsert_key)})" if edge.upsert_key else ""
+    about = f"Changelog of {edge.node} ({edge.operator}), mode {edge.mode}{key}, in position order (seq, step)."
+    statements = [
+        f"CREATE TABLE IF NOT EXISTS {table} (seq BIGINT NOT NULL, step BLOB NOT NULL, kind {KIND} NOT NULL{columns})",
+        f"COMMENT ON TABLE {table} IS {literal(about)}",
+        f"COMMENT ON COLUMN {table}.seq IS 'Ordinal of the source event that caused the record, from 1.'",
+        f"COMMENT ON COLUMN {table}.step IS 'Path below that event; a prefix is a cause.'",
+        f"COMMENT ON COLUMN {table}.kind IS 'RowKind.'",
+    ]
+    for column in edge.columns:
+        if text := _column_comment(column):
+            name = f"{table}.{identifier(column.stored_as)}"
+            statements.append(f"COMMENT ON COLUMN {name} IS {literal(text)}")
+    names = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns) or "c.seq"
+    macro = f"CREATE OR REPLACE MACRO {identifier(schema, edge.table + ' as of')}(n) AS TABLE"
+    if edge.is_insert_only:
+        statements.append(f"{macro} SELECT {names} FROM {table} c WHERE c.seq <= n")
+        return statements
+    lifetimes = identifier(schema, lifetimes_table(edge.table))
+    statements += [
+        f"CREATE TABLE IF NOT EXISTS {lifetimes} "
+        "(opened BIGINT NOT NULL, seq BIGINT NOT NULL, until_seq BIGINT NOT NULL)",
+        f"COMMENT ON TABLE {lifetimes} IS "
+        + literal(
+            f"Rows of {edge.node} by rowid: each is in the table that the changelog describes from event seq "
+            f"up to, not including, until_seq. Use the macro {edge.table + ' as of'!r}."
+        ),
+        f"{macro} SELECT {names} FROM {table} c JOIN {lifetimes} l ON l.opened = c.rowid "
+        "WHERE l.seq <= n AND l.until_seq > n",
+    ]
+    return statements
+
+
+def select_columns(columns: Sequence[EdgeColumn], alias: str) -> str:
+    """The edge's columns as a select list that starts with a comma, or nothing."""
+    return "".join(f", {alias}.{identifier(column.stored_as)}" for column in columns)
+
+
+def _comments(schema: str, texts: dict[str, str]) -> list[str]:
+    return [f"COMMENT ON TABLE {schema}.{table} IS {literal(text)}" for table, text in texts.items()]
+
+
+def _column_comment(column: EdgeColumn) -> str:
+    notes = []
+    if column.stored_as != column.name:
+        notes.append(f"the pipeline's {column.name!r}")
+    if column.time:
+        notes.append(f"event time ({column.time})")
+    if "timestamp" in re.split(r"\W", column.type):
+        notes.append("an instant, in UTC")
+    return "; ".join(notes)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name.lower() in taken or not name:
+        name += "_"
+    return name
+
+
+def _split(inner: str) -> tuple[str, str]:
+    depth = 0
+    for at, char in enumerate(inner):
+        depth += (char in "<(") - (char in ">)")
+        if char == "," and depth == 0:
+            return inner[:at].strip(), inner[at + 1 :].strip()
+    message = f"map<{inner}> needs a key and a value type"
+    raise ValueError(message)

@@ -1,0 +1,198 @@
+"""Event time over arrival order, decimated here so that the browser draws thousands of points, not millions.
+
+The range of events is cut into buckets; of each bucket, source and state the earliest and the latest record stay, so
+that no excursion and no late record disappears, whatever the zoom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from storage.database import Database
+from storage.lifetimes import FOREVER
+from storage.model import Timeline
+from storage.runs import Runs
+from storage.sql import identifier
+from storage.tables import EVENTS, FIRES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_STATES: Final = 3
+
+_EXACT_POINTS: Final = """
+SELECT seq, source, event_time_ms, state::VARCHAR AS state, 1::BIGINT AS records
+FROM {events} WHERE seq BETWEEN $from AND $to AND event_time_ms IS NOT NULL
+"""
+_DECIMATED_POINTS: Final = """
+WITH buckets AS (
+    SELECT source, state, min(event_time_ms) AS low, arg_min(seq, event_time_ms) AS low_seq,
+        max(event_time_ms) AS high, arg_max(seq, event_time_ms) AS high_seq, count(*) AS records
+    FROM {events} WHERE seq BETWEEN $from AND $to AND event_time_ms IS NOT NULL
+    GROUP BY (seq - $from) // $width, source, state)
+SELECT low_seq AS seq, source, low AS event_time_ms, state::VARCHAR AS state,
+    CASE WHEN low_seq = high_seq THEN records ELSE records - records // 2 END AS records FROM buckets
+UNION ALL
+SELECT high_seq, source, high, state::VARCHAR, records // 2 FROM buckets WHERE low_seq <> high_seq
+ORDER BY seq
+"""
+_WATERMARKS: Final = """
+SELECT max(seq) AS seq, source, max(watermark_ms) AS watermark_ms
+FROM {events} WHERE seq BETWEEN $from AND $to AND watermark_ms < $forever
+GROUP BY (seq - $from) // $width, source ORDER BY seq
+"""
+_FIRES: Final = """
+SELECT node, min(seq) AS seq, min(window_start_ms) AS window_start_ms, max(window_end_ms) AS window_end_ms,
+    count(*) AS windows
+FROM {fires} WHERE seq BETWEEN $from AND $to GROUP BY {by} ORDER BY seq, node, window_end_ms, window_start_ms
+"""
+
+
+class Timelines:
+    """Timelines of all runs. Every method raises UnknownRun."""
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+
+    def extent(self, run_id: int) -> tuple[int, int]:
+        """The first and the last event of a run; (0, 0) where there is none."""
+        if not self._runs.edges(run_id):
+            return 0, 0
+        row = self._database.row(f"SELECT min(seq), max(seq) FROM {identifier(f'run_{run_id}', EVENTS)}")
+        return (int(row[0]), int(row[1])) if row and row[0] is not None else (0, 0)
+
+    def timeline(
+        self,
+        run_id: int,
+        *,
+        from_seq: int | None = None,
+        to_seq: int | None = None,
+        max_points: int = 4000,
+        max_fires: int = 500,
+    ) -> Timeline:
+        """The chart of a range of events, by default of all, in at most `max_points` records."""
+        first, last = self.extent(run_id)
+        start = first if from_seq is None else max(from_seq, first)
+        end = last if to_seq is None else min(to_seq, last)
+        sources = tuple(edge.node for edge in self._runs.edges(run_id) if edge.role == "source")
+        events = identifier(f"run_{run_id}", EVENTS)
+        if last == 0:
+            return _empty(sources)
+        bounds: dict[str, object] = {"from": start, "to": end}
+        is_exact = end - start + 1 <= max_points
+        buckets = max(1, max_points // (2 * _STATES * max(1, len(sources))))
+        width = 1 if is_exact else -(-(end - start + 1) // buckets)
+        if is_exact:
+            points = self._database.arrow(_EXACT_POINTS.format(events=events), bounds)
+        else:
+            points = self._database.arrow(_DECIMATED_POINTS.format(events=events), bounds | {"width": width})
+        carried = self._carried(events, start)
+        watermarks = self._database.arrow(
+            _WATERMARKS.format(events=events), bounds | {"width": width, "forever": FOREVER}
+        )
+        ends = {
+            str(source): int(seq)
+            for source, seq in self._database.rows(
+                f"SELECT source, min(seq) FROM {events} WHERE watermark_ms = {FOREVER} GROUP BY source"
+            )
+        }
+        steps = _steps(start, carried, watermarks)
+        return Timeline(
+            from_seq=start,
+            to_seq=end,
+            sources=sources,
+            points=points,
+            watermarks=_step_table(steps),
+            combined=_combined(sources, steps, ends, end),
+            fires=self._fires(run_id, start, end, max_fires),
+            ends={source: seq for source, seq in ends.items() if seq <= end},
+            is_exact=is_exact,
+        )
+
+    def _carried(self, events: str, start: int) -> dict[str, int]:
+        """Each source's watermark just before the range."""
+        rows = self._database.rows(
+            f"SELECT source, max(watermark_ms) FROM {events} "
+            f"WHERE seq < ? AND watermark_ms < {FOREVER} GROUP BY source ORDER BY source",
+            [start],
+        )
+        return {str(source): int(watermark) for source, watermark in rows}
+
+    def _fires(self, run_id: int, start: int, end: int, most: int) -> pa.Table:
+        fires = identifier(f"run_{run_id}", FIRES)
+        bounds: dict[str, object] = {"from": start, "to": end}
+        row = self._database.row(f"SELECT count(*) FROM {fires} WHERE seq BETWEEN $from AND $to", bounds)
+        by = "node, seq, window_start_ms, window_end_ms"
+        if row and row[0] > most:
+            by = "node, (seq - $from) // $width"
+            bounds["width"] = -(-(end - start + 1) // most)
+        return self._database.arrow(_FIRES.format(fires=fires, by=by), bounds)
+
+
+Step = tuple[int, str, int]
+
+
+def _steps(start: int, carried: Mapping[str, int], watermarks: pa.Table) -> list[Step]:
+    """The watermark steps in order of events, without those that change nothing."""
+    steps: list[Step] = [(start - 1, source, watermark) for source, watermark in carried.items()]
+    current = dict(carried)
+    for row in watermarks.to_pylist():
+        if current.get(row["source"]) != row["watermark_ms"]:
+            current[row["source"]] = row["watermark_ms"]
+            steps.append((row["seq"], row["source"], row["watermark_ms"]))
+    return steps
+
+
+def _combined(sources: tuple[str, ...], steps: list[Step], ends: Mapping[str, int], last: int) -> pa.Table:
+    """The minimum over the sources, from the event at which the last of them has a watermark."""
+    import pyarrow as pa
+
+    moves = [*steps, *((seq, source, FOREVER) for source, seq in ends.items() if seq <= last)]
+    current: dict[str, int] = {}
+    line: dict[int, int] = {}
+    previous: int | None = None
+    for seq, source, watermark in sorted(moves, key=lambda move: move[0]):
+        current[source] = watermark
+        if len(current) < len(sources):
+            continue
+        lowest = min(current.values())
+        if lowest not in (previous, FOREVER):
+            previous = line[seq] = lowest
+    return pa.table({"seq": pa.array(line.keys(), pa.int64()), "watermark_ms": pa.array(line.values(), pa.int64())})
+
+
+def _step_table(steps: list[Step]) -> pa.Table:
+    import pyarrow as pa
+
+    columns: list[tuple[Any, ...]] = list(zip(*steps, strict=True)) or [(), (), ()]
+    return pa.table(
+        {
+            "seq": pa.array(columns[0], pa.int64()),
+            "source": pa.array(columns[1], pa.string()),
+            "watermark_ms": pa.array(columns[2], pa.int64()),
+        }
+    )
+
+
+def _empty(sources: tuple[str, ...]) -> Timeline:
+    import pyarrow as pa
+
+    whole, text = pa.int64(), pa.string()
+    points = [("seq", whole), ("source", text), ("event_time_ms", whole), ("state", text), ("records", whole)]
+    fires = [
+        ("node", text),
+        *((name, whole) for name in ("seq", "window_start_ms", "window_end_ms", "windows")),
+    ]
+    return Timeline(
+        from_seq=0,
+        to_seq=0,
+        sources=sources,
+        points=pa.schema(points).empty_table(),
+        watermarks=_step_table([]),
+        combined=_combined(sources, [], {}, 0),
+        fires=pa.schema(fires).empty_table(),
+        ends={},
+        is_exact=True,
+    )
