@@ -1,6 +1,22 @@
-"""The app's entry: `streamlit run ui/app.py`."""
+"""The app's entry: `streamlit run ui/app.py`. Page config, navigation, and the guard around every page."""
+
+import sys
+from pathlib import Path
 
 import streamlit as st
 
-st.set_page_config(page_title="Changelog Studio", layout="wide")
-st.title("Changelog Studio")
+ROOT = str(Path(__file__).resolve().parent.parent)
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)
+
+from ui.components.engine_status import engine_status  # noqa: E402
+from ui.guard import guard  # noqa: E402
+from ui.navigation import pages  # noqa: E402
+from ui.state import state  # noqa: E402
+
+st.set_page_config(page_title="Changelog Studio", page_icon=":material/stacked_line_chart:", layout="wide")
+state.sync()
+page = st.navigation(pages(), position="top")
+engine_status()
+with guard():
+    page.run()

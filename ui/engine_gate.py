@@ -1,0 +1,119 @@
+"""Spark for the app: started in the background when the app starts, so that no page waits for it unasked.
+
+A page asks `gate().status`; forms check expressions through `gate().analyzer`, which answers "still starting"
+until Spark is there instead of blocking. A run calls `gate().spark()` in its own thread, and may wait.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from engine.analyzer import SparkAnalyzer
+from engine.errors import EngineUnavailable, StudioError
+from engine.schema import Schema
+from engine.session import DEFAULT_MASTER, get_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOG: Final = logging.getLogger("changelog_studio")
+ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE"
+
+
+class EngineStarting(StudioError):
+    """Not an error of the user's: the expression will be checked as soon as Spark is there."""
+
+    def __init__(self, node: str, field: str) -> None:
+        super().__init__("the expression is checked as soon as Spark has started.", node, field)
+
+
+class GateStatus(Enum):
+    """How far Spark is."""
+
+    STARTING = "starting"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class EngineGate:
+    """One Spark session for the process. `error` says why it could not start."""
+
+    def __init__(self, master: str) -> None:
+        self.master = master
+        self.error: EngineUnavailable | None = None
+        self._done = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._analyzer = SparkAnalyzer(self.spark)
+
+    @property
+    def status(self) -> GateStatus:
+        """How far it is; asking does not wait."""
+        if not self._done.is_set():
+            return GateStatus.STARTING
+        return GateStatus.FAILED if self.error else GateStatus.READY
+
+    def warm_up(self) -> None:
+        """Start Spark in the background, unless that has been done."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._start, name="spark-warm-up", daemon=True)
+                self._thread.start()
+
+    def spark(self) -> SparkSession:
+        """The session; waits until it is there. Raises EngineUnavailable."""
+        self.warm_up()
+        self._done.wait()
+        if self.error:
+            raise self.error
+        return get_spark(self.master)
+
+    def retry(self) -> None:
+        """Try again after a failure, say once Java is installed."""
+        with self._lock:
+            if self.status is GateStatus.FAILED:
+                self.error, self._thread = None, None
+                self._done.clear()
+        self.warm_up()
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        """`engine.operator.Analyzer`, without ever waiting for Spark. Raises ExpressionError, EngineStarting."""
+        match self.status:
+            case GateStatus.STARTING:
+                raise EngineStarting(node, field)
+            case GateStatus.FAILED:
+                assert self.error is not None
+                raise EngineUnavailable(self.error.sentence, node, field)
+            case GateStatus.READY:
+                with self._lock:
+                    return self._analyzer.type_of(expression, schema, node, field)
+
+    def _start(self) -> None:
+        try:
+            get_spark(self.master)
+            # The first analysis loads classes for a second; better here than under somebody's fingers.
+            get_spark(self.master).createDataFrame([], "a BIGINT").selectExpr("a + 1").schema  # noqa: B018
+        except EngineUnavailable as error:
+            self.error = error
+        except Exception as error:
+            _LOG.exception("Spark did not start")
+            self.error = EngineUnavailable(f"Spark does not start on {self.master}: {error}")
+        finally:
+            self._done.set()
+
+
+def gate() -> EngineGate:
+    """The process's gate, warming up from the first call on."""
+    found = _gate(os.environ.get(ENVIRONMENT, DEFAULT_MASTER))
+    found.warm_up()
+    return found
+
+
+@cache
+def _gate(master: str) -> EngineGate:
+    return EngineGate(master)

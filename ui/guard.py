@@ -1,0 +1,63 @@
+"""No traceback reaches the browser: what went wrong is a sentence on the page, the rest goes to the log."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, ParamSpec
+
+import streamlit as st
+
+from engine.errors import StudioError
+from storage.errors import StoreError
+
+P = ParamSpec("P")
+_LOG: Final = logging.getLogger("changelog_studio")
+_PENDING: Final = "errors-of-callbacks"
+_UNEXPECTED: Final = (
+    "something unexpected went wrong, and what you see may be incomplete. Your work is saved. "
+    "Reload the page; the app's log says more."
+)
+
+
+@contextmanager
+def guard() -> Iterator[None]:
+    """Show an error that ends the page, and those that callbacks left behind."""
+    for sentence in st.session_state.pop(_PENDING, []):
+        st.error(sentence, icon=":material/error:")
+    try:
+        yield
+    except (StudioError, StoreError) as error:
+        st.error(as_sentence(error), icon=":material/error:")
+    except Exception:
+        _LOG.exception("a page failed")
+        st.error(as_sentence(_UNEXPECTED), icon=":material/error:")
+
+
+def guarded(callback: Callable[P, None]) -> Callable[P, None]:
+    """A callback whose error is shown by the page that follows it."""
+
+    @functools.wraps(callback)
+    def call(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            callback(*args, **kwargs)
+        except (StudioError, StoreError) as error:
+            _later(as_sentence(error))
+        except Exception:
+            _LOG.exception("a callback failed")
+            _later(as_sentence(_UNEXPECTED))
+
+    return call
+
+
+def as_sentence(error: object) -> str:
+    """An error as Markdown: its own words, first letter large unless it is a node's name."""
+    text = str(error)
+    start = text[:1].upper() + text[1:] if ": " not in text.partition(" ")[0] + " " else text
+    return start.replace("[", r"\[").replace("$", r"\$").replace("*", r"\*").replace("`", r"\`")
+
+
+def _later(sentence: str) -> None:
+    st.session_state.setdefault(_PENDING, []).append(sentence)

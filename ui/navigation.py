@@ -1,0 +1,55 @@
+"""The pages of the studio, in the order of a person's work, and how one page leads to another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+import streamlit as st
+
+from ui.state import state
+
+_VIEWS: Final = Path(__file__).parent / "views"
+
+
+@dataclass(frozen=True)
+class View:
+    """A page: the file in `ui/views/`, what the navigation calls it, its icon and its address."""
+
+    file: str
+    title: str
+    icon: str
+
+    @property
+    def path(self) -> Path:
+        """The script."""
+        return _VIEWS / f"{self.file}.py"
+
+    @property
+    def url(self) -> str:
+        """The address below the app's own; words are joined by a hyphen."""
+        return self.file.replace("_", "-")
+
+
+VIEWS: Final = (
+    View("gallery", "Pipelines", ":material/account_tree:"),
+    View("build", "Build", ":material/edit_square:"),
+    View("run", "Run", ":material/play_circle:"),
+    View("changelog", "Changelog", ":material/receipt_long:"),
+    View("event_time", "Event time", ":material/timeline:"),
+)
+
+
+def pages() -> list[st.Page]:
+    """The pages for st.navigation; the first is where everybody starts."""
+    return [
+        st.Page(view.path, title=view.title, icon=view.icon, url_path=view.url, default=at == 0)
+        for at, view in enumerate(view for view in VIEWS if view.path.exists())
+    ]
+
+
+def go(file: str) -> NoReturn:
+    """Open another page, by its file's name, with what is open now."""
+    view = next(view for view in VIEWS if view.file == file)
+    st.switch_page(view.path, query_params=state.as_query())

@@ -1,0 +1,129 @@
+"""Every colour of the studio and what it stands for, in this one place.
+
+Kinds have the same colour and sign everywhere. The four are as bright as each other, so that white text is
+readable on them (4.5:1) and they stand out on light and on dark pages (3:1), and they stay apart for people
+with any of the three kinds of colour blindness (`tests/ui/test_theme.py` measures all that). The colour is never
+alone: the sign is always written, and in charts each kind has a marker of its own.
+
+Neutral strokes are made of the text's own colour, so they follow the theme by themselves.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Final
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from engine.changelog import SYMBOLS, ChangelogMode, RowKind
+
+KIND_COLORS: Final = {
+    RowKind.INSERT: "#2e8553",
+    RowKind.UPDATE_BEFORE: "#956c08",
+    RowKind.UPDATE_AFTER: "#2955e8",
+    RowKind.DELETE: "#c3468c",
+}
+KIND_WORDS: Final = {
+    RowKind.INSERT: "insert",
+    RowKind.UPDATE_BEFORE: "update before",
+    RowKind.UPDATE_AFTER: "update after",
+    RowKind.DELETE: "delete",
+}
+KIND_MARKERS: Final = {
+    RowKind.INSERT: "circle",
+    RowKind.UPDATE_BEFORE: "triangle-down",
+    RowKind.UPDATE_AFTER: "triangle-up",
+    RowKind.DELETE: "x",
+}
+ON_COLOR: Final = "#ffffff"
+
+ROLE_COLORS: Final = {"source": "#1c7f8c", "operator": "#6a63c9", "sink": "#6f7683"}
+PROBLEM: Final = "#c73a36"
+WARNING: Final = "#a8600c"
+IN_TIME: Final = "#2f7fb8"
+OUT_OF_ORDER: Final = "#956c08"
+LATE: Final = PROBLEM
+REJECTED: Final = "#7d6a5c"
+SERIES: Final = ("#3f66c9", "#1c7f8c", "#8a5fbf", "#a8600c", "#4f7f2e", "#b4487f")
+
+MUTED: Final = "color-mix(in srgb, currentColor 62%, transparent)"
+LINE: Final = "color-mix(in srgb, currentColor 26%, transparent)"
+FAINT: Final = "color-mix(in srgb, currentColor 6%, transparent)"
+TRANSPARENT: Final = "rgba(0,0,0,0)"
+GRID: Final = "rgba(128,132,140,0.22)"
+
+_BADGE: Final = (
+    "display:inline-block;padding:0 .4em;border-radius:.3em;font:600 .78rem/1.5 var(--st-code-font,monospace);"
+    "white-space:nowrap;"
+)
+
+
+def series_color(index: int) -> str:
+    """The colour of the n-th source (or any other series) in every chart."""
+    return SERIES[index % len(SERIES)]
+
+
+def kind_badge(kind: RowKind) -> str:
+    """A kind as HTML: its sign in white on its colour."""
+    word = KIND_WORDS[kind]
+    return f'<span title="{word}" style="{_BADGE}background:{KIND_COLORS[kind]};color:{ON_COLOR}">{SYMBOLS[kind]}</span>'
+
+
+def mode_badges(mode: ChangelogMode | str) -> str:
+    """A changelog mode as HTML: one badge per kind that the edge carries. Takes `[I,UB,UA,D]` as well."""
+    kinds = mode if isinstance(mode, ChangelogMode) else mode_of(mode)
+    badges = " ".join(kind_badge(kind) for kind in sorted(kinds))
+    return f'<span title="{escape(str(mode))}" style="white-space:nowrap">{badges}</span>'
+
+
+def mode_of(text: str) -> ChangelogMode:
+    """The mode that is written so: `[I,UB,UA,D]`."""
+    names = {"I": RowKind.INSERT, "UB": RowKind.UPDATE_BEFORE, "UA": RowKind.UPDATE_AFTER, "D": RowKind.DELETE}
+    return ChangelogMode(names[name] for name in text.strip("[]").split(",") if name in names)
+
+
+def kind_cell(symbol: str) -> str:
+    """The CSS of a table cell that holds a kind's sign; empty for anything else (pandas Styler.map)."""
+    if symbol not in SYMBOLS:
+        return ""
+    return f"background-color:{KIND_COLORS[RowKind.of(symbol)]};color:{ON_COLOR};font-weight:600;text-align:center"
+
+
+def role_dot(role: str) -> str:
+    """A small round mark in the role's colour, as HTML."""
+    return (
+        f'<span aria-hidden="true" style="display:inline-block;width:.6em;height:.6em;border-radius:50%;'
+        f'background:{ROLE_COLORS.get(role, ROLE_COLORS["operator"])}"></span>'
+    )
+
+
+def muted(text: str) -> str:
+    """Secondary text, as HTML; the text is escaped."""
+    return f'<span style="color:{MUTED}">{escape(text)}</span>'
+
+
+def figure(height: int = 320) -> go.Figure:
+    """An empty chart with the studio's template: no title, transparent, quiet grid, room for nothing but data."""
+    axis = {"gridcolor": GRID, "zeroline": False, "linecolor": GRID, "ticks": ""}
+    chart = go.Figure()
+    chart.update_layout(
+        height=height,
+        margin={"l": 8, "r": 8, "t": 24, "b": 8},
+        paper_bgcolor=TRANSPARENT,
+        plot_bgcolor=TRANSPARENT,
+        colorway=list(SERIES),
+        xaxis=axis,
+        yaxis=axis,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+        hoverlabel={"align": "left"},
+        dragmode="pan",
+    )
+    return chart
+
+
+def draw_figure(chart: go.Figure, key: str) -> None:
+    """Show a chart in the page's fonts and text colours (Streamlit's own theme), without the logo."""
+    st.plotly_chart(
+        chart, key=key, theme="streamlit", width="stretch", config={"displaylogo": False, "scrollZoom": True}
+    )
