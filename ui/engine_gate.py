@@ -11,15 +11,12 @@ import os
 import threading
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from engine.analyzer import SparkAnalyzer
 from engine.errors import EngineUnavailable, StudioError
 from engine.schema import Schema
 from engine.session import DEFAULT_MASTER, get_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _LOG: Final = logging.getLogger("changelog_studio")
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE"
@@ -65,8 +62,8 @@ class EngineGate:
                 self._thread = threading.Thread(target=self._start, name="spark-warm-up", daemon=True)
                 self._thread.start()
 
-    def spark(self) -> SparkSession:
-        """The session; waits until it is there. Raises EngineUnavailable."""
+    def spark(self) -> Any:
+        """The Spark session; waits until it is there. Raises EngineUnavailable."""
         self.warm_up()
         self._done.wait()
         if self.error:
