@@ -136,15 +136,15 @@ def _keeping(given: argparse.Namespace) -> Iterator[Recorder | None]:
     if given.store is None:
         yield None
         return
-    from storage.errors import StorageError
+    from storage.errors import StoreError
     from storage.store import Store
 
     try:
         with Store.open(given.store) as store:
             document = given.pipeline.read_text(encoding="utf-8")
             created = store.runs.create(given.pipeline.stem, document, engine=given.engine)
-            yield store.record(created.id)
-    except StorageError as error:
+            yield store.record(created.run_id)
+    except StoreError as error:
         raise StudioError(str(error)) from error
 
 

@@ -266,8 +266,12 @@ class Source(Parameters):
     event_time_unit: TimeUnit | None = Field(
         None, title="Event time counts in", description="Empty: from the type; a number is epoch ms."
     )
-    watermark_delay_ms: int = Field(
-        0, ge=0, title="Watermark delay", description="How far out of order records may arrive, in ms."
+    watermark_delay_ms: int | None = Field(
+        0,
+        ge=0,
+        title="Watermark delay",
+        description="How far out of order records may arrive; empty: only explicit watermarks move the time.",
+        json_schema_extra={"duration": True},
     )
     watermark_every: int = Field(
         1, ge=1, title="Watermark every", description="Send the watermark after every so many records."

@@ -46,10 +46,10 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class EpochOutput:
-    """The output of one epoch, as folders of Parquet files, each file sorted by (seq, step).
+    """The output of one epoch, as folders of Parquet files, whose rows come in any order.
 
     edges: by (node, port). Columns `__seq` BIGINT, `__step` BINARY, `__kind` TINYINT (0 +I, 1 -U, 2 +U,
-    3 -D), then the schema's columns.
+    3 -D) and the schema's columns; the files may hold further columns that begin with `__`.
     watermarks: `seq` BIGINT, `source` STRING, `event_time_ms` BIGINT (null for an end or an explicit
     watermark), `watermark_ms` BIGINT (the source's watermark after the event; null before its first,
     9223372036854775807 after its end), `is_end` BOOLEAN. One row per source event.

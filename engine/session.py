@@ -12,6 +12,8 @@ import shutil
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -82,11 +84,28 @@ def _start(master: str) -> SparkSession:
         "spark.python.worker.reuse": "true",
     }.items():
         builder = builder.config(name, value)
+    log = scratch / "spark.log"
     try:
-        return builder.getOrCreate()
+        with _stderr_to(log):
+            return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
-        message = f"Spark does not start on {master}: {error}. Check JAVA_HOME, or unset it to use the bundled Java."
+        last = " ".join(log.read_text(errors="replace").split())[-300:]
+        message = f"Spark does not start on {master}: {error}. {last} Check JAVA_HOME, or unset it to use our Java."
         raise EngineUnavailable(message) from error
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """The JVM inherits this process's stderr for good and greets on it: let it have a file."""
+    sys.stderr.flush()
+    terminal = os.dup(2)
+    with log.open("ab") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(terminal, 2)
+        os.close(terminal)
 
 
 def _partitions(master: str) -> int:

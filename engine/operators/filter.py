@@ -1,0 +1,89 @@
+"""Keep the records that match a condition.
+
+Input: any changelog mode. Output: the same; kinds are never rewritten, so below a filter a row can begin
+with a bare +U and end with a lone -U.
+State: none. NULL is no match.
+Source: Flink StreamExecCalc; isNonUpsertKeyCondition of FlinkChangelogModeInferenceProgram.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field
+
+from engine.changelog import ChangelogMode, UpdateKind
+from engine.errors import ExpressionError
+from engine.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Native,
+    Offer,
+    Operator,
+    Projection,
+    Step,
+    StepContext,
+    Strategy,
+    forwarded,
+)
+from engine.references import mentioned
+from engine.schema import Schema, quote
+
+
+class Filter(Operator):
+    """WHERE, and above an aggregate HAVING."""
+
+    operator: ClassVar[str] = "filter"
+    title: ClassVar[str] = "Filter"
+    summary: ClassVar[str] = "Keeps the records that match a condition, kinds and all."
+    group: ClassVar[str] = "records"
+
+    condition: str = Field(
+        min_length=1,
+        title="Condition",
+        description="A Spark SQL expression that is true for the records to keep, such as amount > 10.",
+        json_schema_extra={"expression": True},
+    )
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The input's columns, keys and kinds. Raises ExpressionError where the condition is not a BOOLEAN."""
+        (given,) = inputs
+        found = analyzer.type_of(self.condition, given.schema, node, "condition")
+        if found != "boolean":
+            reason = f"it is of type {found}, and a condition is true or false."
+            raise ExpressionError(node, "condition", self.condition, reason)
+        alone = given.lone_updates or (given.has_updates and not self._keeps_whole_rows(given))
+        return replace(given, lone_updates=alone)
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """What is wanted is asked of the input; +U alone only where no row can begin or cease to match."""
+        (given,) = inputs
+        if self._keeps_whole_rows(given):
+            return forwarded(inputs, wanted, "the condition is on the upsert key: a row matches always or never")
+        if wanted is UpdateKind.ONLY_UPDATE_AFTER:
+            return ()
+        return forwarded(inputs, wanted, "a row that no longer matches must be taken back, by the -U that still does")
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """There is one way."""
+        return Strategy("filter", "each record is judged by itself, and its kind stays what it is")
+
+    def step(self, context: StepContext) -> Step:
+        """One projection of all columns, with the condition."""
+        return Native((Projection(tuple(map(quote, context.schema.names)), self.condition),))
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """SELECT ... WHERE."""
+        ((table, schema),) = inputs
+        columns = ", ".join(map(quote, schema.names))
+        return f"SELECT {columns} FROM {quote(table)} WHERE {self.condition}"
+
+    def _keeps_whole_rows(self, given: Derived) -> bool:
+        columns = mentioned(self.condition, given.schema)
+        return any(columns <= key for key in given.upsert_keys)
+
+
+OPERATOR = Filter

@@ -1,0 +1,130 @@
+"""Compute columns.
+
+Input: any changelog mode. Output: the same, record for record.
+State: none. Time: an event-time column that is passed on as it is, renamed or not, stays one.
+Source: Flink StreamExecCalc; FlinkRelMdUpsertKeys for the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import ClassVar
+
+from pydantic import Field
+
+from engine.changelog import ChangelogMode, UpdateKind
+from engine.errors import ExpressionError, PipelineError
+from engine.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Keys,
+    Native,
+    Offer,
+    Operator,
+    Parameters,
+    Projection,
+    Step,
+    StepContext,
+    Strategy,
+    forwarded,
+)
+from engine.references import plain_column
+from engine.schema import Column, Schema, arrow_type, quote
+
+
+class ComputedColumn(Parameters):
+    """One column of the output."""
+
+    name: str = Field(min_length=1, title="Name", description="What the column is called.")
+    expression: str = Field(
+        min_length=1,
+        title="Expression",
+        description="A Spark SQL expression over the input's columns, such as amount * 2.",
+        json_schema_extra={"expression": True},
+    )
+
+
+class Project(Operator):
+    """SELECT: choose, rename and compute columns."""
+
+    operator: ClassVar[str] = "project"
+    title: ClassVar[str] = "Project"
+    summary: ClassVar[str] = "Chooses, renames and computes columns."
+    group: ClassVar[str] = "records"
+
+    columns: tuple[ComputedColumn, ...] = Field(
+        min_length=1, title="Columns", description="The columns of the output, in order."
+    )
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The computed columns. Raises ExpressionError, and PipelineError for a name used twice."""
+        (given,) = inputs
+        self._check_names(node)
+        columns = tuple(self._column(node, at, given.schema, analyzer) for at in range(len(self.columns)))
+        names = self._new_names(given.schema)
+        monotonic = {new: given.monotonic[old] for old in given.monotonic for new in names.get(old, ())}
+        return replace(
+            given,
+            schema=Schema(columns),
+            upsert_keys=_renamed(given.upsert_keys, names),
+            monotonic=monotonic,
+        )
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """What is wanted is asked of the input."""
+        return forwarded(inputs, wanted, "it passes every record on, so its input has to write updates as wanted")
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """There is one way."""
+        return Strategy("projection", "each record is computed by itself, and its kind stays what it is")
+
+    def step(self, context: StepContext) -> Step:
+        """One projection."""
+        return Native((Projection(tuple(column.expression for column in self.columns)),))
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """SELECT expression AS name, ..."""
+        ((table, _),) = inputs
+        columns = ", ".join(f"{column.expression} AS {quote(column.name)}" for column in self.columns)
+        return f"SELECT {columns} FROM {quote(table)}"
+
+    def _check_names(self, node: str) -> None:
+        seen: set[str] = set()
+        for at, column in enumerate(self.columns):
+            if column.name.lower() in seen:
+                field = f"columns.{at}.name"
+                message = f"{field}: two columns are called {column.name!r}; names are unique, whatever their case."
+                raise PipelineError(message, node, field)
+            seen.add(column.name.lower())
+
+    def _column(self, node: str, at: int, schema: Schema, analyzer: Analyzer) -> Column:
+        name, expression = self.columns[at].name, self.columns[at].expression
+        field = f"columns.{at}.expression"
+        found = analyzer.type_of(expression, schema, node, field)
+        if (plain := plain_column(expression, schema)) is not None:
+            return replace(plain, name=name)
+        try:
+            arrow_type(found)
+        except ValueError as error:
+            raise ExpressionError(node, field, expression, f"{error}.") from error
+        return Column(name, found)
+
+    def _new_names(self, schema: Schema) -> Mapping[str, Sequence[str]]:
+        """By column of the input, what it is called in the output, where it is passed on as it is."""
+        names: dict[str, list[str]] = {}
+        for column in self.columns:
+            if (plain := plain_column(column.expression, schema)) is not None:
+                names.setdefault(plain.name, []).append(column.name)
+        return names
+
+
+def _renamed(keys: Keys, names: Mapping[str, Sequence[str]]) -> Keys:
+    """The keys of which every column is passed on; one of which a column is passed on twice counts twice."""
+    ways = (product(*(names.get(column, ()) for column in sorted(key))) for key in keys)
+    return frozenset(frozenset(key) for found in ways for key in found)
+
+
+OPERATOR = Project

@@ -1,0 +1,166 @@
+"""Write the result: as a changelog, as upserts by key, or as rows that are only ever added.
+
+Input: any changelog mode; insert-only for an append sink. Output: what the sink receives. A changelog sink
+receives -U and +U; an upsert sink +U alone, unless a -U below it can stand without its +U (below a
+filter, or where an update can change the sink's key): there it has to see -U, and deletes by it, as in Flink.
+State: none.
+Source: Flink FlinkChangelogModeInferenceProgram.inferSinkRequiredTraits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import ClassVar, assert_never
+
+from pydantic import Field
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.errors import PipelineError, PlanRejected
+from engine.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Native,
+    Offer,
+    Operator,
+    Projection,
+    Step,
+    StepContext,
+    Strategy,
+    require_insert_only,
+)
+from engine.schema import Schema, quote
+
+
+class SinkMode(Enum):
+    """What a sink can take."""
+
+    CHANGELOG = "changelog"
+    UPSERT = "upsert"
+    APPEND = "append"
+
+
+class Sink(Operator):
+    """The end of a pipeline."""
+
+    operator: ClassVar[str] = "sink"
+    title: ClassVar[str] = "Sink"
+    summary: ClassVar[str] = "Where a result ends: a changelog, a table kept up by key, or rows that are only added."
+    group: ClassVar[str] = "sinks"
+    role: ClassVar[str] = "sink"
+
+    mode: SinkMode = Field(
+        SinkMode.CHANGELOG,
+        title="Mode",
+        description="changelog takes +I, -U, +U and -D; upsert takes no -U and replaces by key; append takes only +I.",
+    )
+    keys: tuple[str, ...] = Field(
+        (),
+        title="Key columns",
+        description="For an upsert sink: the columns that identify a row. Empty: the upsert key of its input.",
+        json_schema_extra={"columns": True},
+    )
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The input as it is. Raises PlanRejected where this sink cannot take it."""
+        (given,) = inputs
+        match self.mode:
+            case SinkMode.CHANGELOG:
+                self._require_no_keys(node)
+                return given
+            case SinkMode.APPEND:
+                self._require_no_keys(node)
+                advice = "Choose the mode changelog or upsert."
+                require_insert_only(node, "an append sink", given, advice)
+                return given
+            case SinkMode.UPSERT:
+                key = self._key(node, given)
+                return replace(given, upsert_keys=frozenset({key}), lone_updates=self._needs_before(key, given))
+            case _:
+                assert_never(self.mode)
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """A changelog sink asks for -U; an upsert sink would rather have none."""
+        (given,) = inputs
+        if wanted is UpdateKind.NONE:
+            return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
+        both = UpdateKind.BEFORE_AND_AFTER
+        if self.mode is SinkMode.UPSERT and not self._needs_before(self._key(node, given), given):
+            if wanted is both:
+                return ()
+            return (
+                Offer((UpdateKind.ONLY_UPDATE_AFTER,), ("an upsert sink replaces by key and needs no -U",)),
+                Offer((both,), ("an upsert sink needs no -U, but its input cannot leave it out: it is dropped here",)),
+            )
+        if wanted is not both:
+            return ()
+        if self.mode is SinkMode.UPSERT:
+            return (Offer((both,), ("a -U may come without a +U of the same key, so the sink has to see it",)),)
+        return (Offer((both,), ("a changelog sink records what is taken back",)),)
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """The mode, and what becomes of -U."""
+        (given,) = inputs
+        match self.mode:
+            case SinkMode.CHANGELOG:
+                return Strategy("changelog", "every record is written with its kind")
+            case SinkMode.APPEND:
+                return Strategy("append", "its input only ever adds rows")
+            case SinkMode.UPSERT if output.has_update_before:
+                return Strategy("upsert", "-U is kept, as a delete by key: it may come without a +U of the same key")
+            case SinkMode.UPSERT if given.mode.has_update_before:
+                return Strategy("upsert", "rows are replaced by key, so -U is dropped before it is written")
+            case SinkMode.UPSERT:
+                return Strategy("upsert", "rows are replaced by key")
+            case _:
+                assert_never(self.mode)
+
+    def step(self, context: StepContext) -> Step:
+        """All columns, at the positions of the input."""
+        drops = context.inputs[0].mode.has_update_before and not context.mode.has_update_before
+        kinds = frozenset({INSERT, UPDATE_AFTER, DELETE}) if drops else None
+        return Native((Projection(tuple(map(quote, context.schema.names))),), kinds=kinds, forward=True)
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """What is inserted into the sink's table."""
+        ((table, schema),) = inputs
+        return f"SELECT {', '.join(map(quote, schema.names))} FROM {quote(table)}"
+
+    def _require_no_keys(self, node: str) -> None:
+        if self.keys:
+            message = (
+                f"keys: a sink in mode {self.mode.value} has no key. Leave the key columns empty, or choose upsert."
+            )
+            raise PipelineError(message, node, "keys")
+
+    def _key(self, node: str, given: Derived) -> frozenset[str]:
+        """The sink's key: its own, or the input's shortest. Raises where the table cannot be kept by it."""
+        emitter = given.node or "its input"
+        keys = sorted(map(sorted, given.upsert_keys), key=lambda key: (len(key), key))
+        if not self.keys:
+            if not keys:
+                message = (
+                    f"keys: an upsert sink needs a key, and {emitter} has none of its own. "
+                    f"Name key columns out of {', '.join(given.schema.names)}, or choose the mode changelog."
+                )
+                raise PlanRejected(message, node, "keys")
+            return frozenset(keys[0])
+        own = frozenset(given.schema.column(name, node, "keys").name for name in self.keys)
+        if not given.is_insert_only and not any(own >= set(key) for key in keys):
+            known = " or ".join(f"({', '.join(key)})" for key in keys)
+            advice = f"Use its own key, {known}, or the mode changelog." if known else "Use the mode changelog."
+            message = (
+                f"keys: several rows of {emitter} can share the key ({', '.join(self.keys)}), and an update of one "
+                f"would replace the others. {advice}"
+            )
+            raise PlanRejected(message, node, "keys")
+        return own
+
+    def _needs_before(self, key: frozenset[str], given: Derived) -> bool:
+        """True where a -U may come without a +U of the same key, so that leaving it out would leave a row behind."""
+        return given.has_updates and (given.lone_updates or key not in given.upsert_keys)
+
+
+OPERATOR = Sink

@@ -1,0 +1,102 @@
+"""Put the records of several inputs into one stream, in the order of their positions.
+
+Input: any changelog modes. Output: all kinds of all inputs; no upsert key, since two inputs may have the
+same one.
+State: none. Time: a column stays the event time where it is that of every input; the watermark is the minimum.
+Source: Flink StreamExecUnion (UNION ALL).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from engine.changelog import ChangelogMode, UpdateKind
+from engine.errors import PipelineError
+from engine.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Native,
+    Offer,
+    Operator,
+    Projection,
+    Step,
+    StepContext,
+    Strategy,
+    forwarded,
+)
+from engine.schema import Column, Schema, quote
+
+
+class Union(Operator):
+    """UNION ALL."""
+
+    operator: ClassVar[str] = "union"
+    title: ClassVar[str] = "Union"
+    summary: ClassVar[str] = "Puts the records of several inputs with the same columns into one stream (UNION ALL)."
+    group: ClassVar[str] = "records"
+    many_edges: ClassVar[bool] = True
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The columns that all inputs share. Raises PipelineError that says where they differ."""
+        first = inputs[0]
+        for other in inputs[1:]:
+            _require_same_columns(node, first, other)
+        columns = zip(*(given.schema for given in inputs), strict=True)
+        return Derived(
+            schema=Schema(tuple(map(_merged, columns))),
+            modify=frozenset().union(*(given.modify for given in inputs)),
+            lone_updates=any(given.lone_updates for given in inputs),
+        )
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """What is wanted is asked of every input: all have to write updates in the same way."""
+        return forwarded(inputs, wanted, "it passes every record on, so all its inputs have to write updates as wanted")
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """There is one way."""
+        return Strategy("union all", "records of all inputs are passed on in the order of their arrival")
+
+    def step(self, context: StepContext) -> Step:
+        """One projection of all columns per input."""
+        columns = tuple(map(quote, context.schema.names))
+        return Native((Projection(columns),) * len(context.inputs))
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """SELECT ... UNION ALL SELECT ..."""
+        columns = ", ".join(map(quote, inputs[0][1].names))
+        return "\nUNION ALL\n".join(f"SELECT {columns} FROM {quote(table)}" for table, _ in inputs)
+
+
+def _require_same_columns(node: str, first: Derived, other: Derived) -> None:
+    """Names, order and types have to be the same, and so has the unit of a time."""
+    one, two = (given.node or "an input" for given in (first, other))
+    advice = "Put a project before the union that gives both the same columns in the same order."
+    if len(first.schema) != len(other.schema):
+        names = [", ".join(given.schema.names) for given in (first, other)]
+        message = f"all inputs need the same columns, but {one} has {names[0]} and {two} has {names[1]}. {advice}"
+        raise PipelineError(message, node)
+    for at, (a, b) in enumerate(zip(first.schema, other.schema, strict=True), start=1):
+        if (a.name, a.type) != (b.name, b.type):
+            message = (
+                f"all inputs need the same columns, but column {at} is {a.name} {a.type} in {one} "
+                f"and {b.name} {b.type} in {two}. {advice}"
+            )
+            raise PipelineError(message, node)
+        if a.time is not None and b.time is not None and a.time is not b.time:
+            message = (
+                f"the event time {a.name} is {a.time.value} in {one} and {b.time.value} in {two}. "
+                "Read both sources in the same unit, or convert one in a project."
+            )
+            raise PipelineError(message, node)
+
+
+def _merged(columns: tuple[Column, ...]) -> Column:
+    """One column of all inputs: an event time where it is one in all of them."""
+    first = columns[0]
+    time = first.time if all(column.time is not None for column in columns) else None
+    return Column(first.name, first.type, any(column.nullable for column in columns), time)
+
+
+OPERATOR = Union

@@ -1,0 +1,177 @@
+"""One epoch: every node of the plan, each after its inputs, from this epoch's input and the state so far.
+
+edges/<node>/__epoch=<k>/           a source's or a native node's output
+steps/<node>/epoch=<k>/__tag=<t>/   a keyed node's: 0 records, 1 states, 2 late records, 3 fired windows
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from engine.operator import Keyed, Native, Operator, StepContext
+from engine.planner import NodePlan, Plan
+from engine.runtime.ingest import Ingested
+from engine.runtime.keyed import run_keyed
+from engine.runtime.native import run_native
+from engine.runtime.watermarks import Watermarks
+from engine.runtime.worker import FIRED, LATE, RECORD, STATE, TimelineFiles
+from engine.schema import quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COMPACT_EVERY: Final = 8
+_LATE_TIMES: Final = ("event_time_ms", "window_start_ms", "window_end_ms", "watermark_ms", "lateness_ms")
+
+
+@dataclass
+class NodeOutput:
+    """What a node wrote in an epoch, as folders; None where it cannot have any."""
+
+    records: Path
+    late: Path | None = None
+    fires: Path | None = None
+
+
+@dataclass
+class EpochRunner:
+    """Runs the nodes of a plan epoch by epoch and keeps track of where their state is."""
+
+    plan: Plan
+    spark: SparkSession
+    ingested: Ingested
+    watermarks: Watermarks
+    work: Path
+    partitions: int
+    _states: dict[str, list[Path]] = field(default_factory=dict)
+    _records: dict[str, Path] = field(default_factory=dict)
+
+    def run_node(self, node: NodePlan, epoch: int) -> NodeOutput:
+        """Run one node in one epoch; its inputs have run."""
+        output = self._run(node, epoch)
+        self._records[node.id] = output.records
+        return output
+
+    def _run(self, node: NodePlan, epoch: int) -> NodeOutput:
+        if not isinstance(node.operator, Operator):
+            return self._run_source(node, epoch)
+        step = node.operator.step(
+            StepContext(
+                node.id, node.rank, node.inputs, node.schema, node.mode, node.derived, self.plan.pipeline.options
+            )
+        )
+        inputs = [self.records(given.node) for given in node.inputs]
+        if isinstance(step, Native):
+            folder = self._folder(node.id, epoch)
+            run_native(node, step, inputs).write.parquet(str(folder))
+            return NodeOutput(folder)
+        return self._run_keyed(node, step, inputs, epoch)
+
+    def _run_source(self, node: NodePlan, epoch: int) -> NodeOutput:
+        from pyspark.sql import functions as f
+
+        events = self.ingested.folders[node.id] / f"__epoch={epoch}"
+        schema = f"__seq bigint, __kind tinyint, {node.schema.ddl()}"
+        events.mkdir(parents=True, exist_ok=True)
+        frame = self.spark.read.schema(schema).parquet(str(events)).where("__kind is not null")
+        columns = [quote(name) for name in node.schema.names]
+        folder = self._folder(node.id, epoch)
+        frame.select("__seq", f.lit(b"").alias("__step"), "__kind", *columns).write.parquet(str(folder))
+        return NodeOutput(folder)
+
+    def _run_keyed(self, node: NodePlan, step: Keyed, inputs: list[DataFrame], epoch: int) -> NodeOutput:
+        is_last = epoch == self.ingested.epochs - 1
+        compact = (epoch + 1) % COMPACT_EVERY == 0
+        timeline = None
+        if step.uses_time:
+            starts = self.watermarks.starts[epoch]
+            timeline = TimelineFiles(str(self.watermarks.of(epoch)), starts, dict(node.derived.holdbacks))
+        frame = run_keyed(
+            node,
+            step,
+            inputs,
+            self._read_states(node.id),
+            timeline,
+            partitions=self.partitions,
+            keep_state=not is_last,
+            compact=compact,
+        )
+        root = self.work / "steps" / node.id / f"epoch={epoch}"
+        if is_last and timeline is None:
+            folder = root / f"__tag={RECORD}"
+            frame.drop("__tag").write.parquet(str(folder))
+            return NodeOutput(folder)
+        frame.write.partitionBy("__tag").parquet(str(root))
+        for tag in (RECORD, STATE, LATE, FIRED):
+            (root / f"__tag={tag}").mkdir(exist_ok=True)
+        if not is_last:
+            self._states[node.id] = [*([] if compact else self._states.get(node.id, [])), root / f"__tag={STATE}"]
+        records = root / f"__tag={RECORD}"
+        if timeline is None:
+            return NodeOutput(records)
+        late, fires = (self.work / what / node.id / f"epoch={epoch}" for what in ("late", "fires"))
+        self._late(node, root).write.parquet(str(late))
+        self._fires(node, root).write.parquet(str(fires))
+        return NodeOutput(records, late, fires)
+
+    def _notes(self, root: Path, tag: int) -> DataFrame:
+        """The late records or fired windows of a step: a position and a JSON array."""
+        folder = root / f"__tag={tag}"
+        return self.spark.read.schema("__seq bigint, __step binary, __note string").parquet(str(folder))
+
+    def _late(self, node: NodePlan, root: Path) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        note = f.from_json("__note", "array<string>")
+        ports = f.array(*(f.lit(port) for port in node.operator.ports))
+        return self._notes(root, LATE).select(
+            f.lit(node.id).alias("node"),
+            f.element_at(ports, note[0].cast("int") + 1).alias("port"),
+            f.col("__seq").alias("seq"),
+            f.col("__step").alias("step"),
+            *(note[at].cast("bigint").alias(name) for at, name in enumerate(_LATE_TIMES, start=1)),
+            note[6].alias("reason"),
+        )
+
+    def _fires(self, node: NodePlan, root: Path) -> DataFrame:
+        from pyspark.sql import functions as f
+
+        note = f.from_json("__note", "array<bigint>")
+        return (
+            self._notes(root, FIRED)
+            .select(
+                f.lit(node.id).alias("node"),
+                f.col("__seq").alias("seq"),
+                note[0].alias("window_start_ms"),
+                note[1].alias("window_end_ms"),
+            )
+            .distinct()
+        )
+
+    def _read_states(self, node: str) -> DataFrame | None:
+        folders = self._states.get(node)
+        if not folders:
+            return None
+        from pyspark.sql import functions as f
+
+        parts = []
+        for folder in folders:
+            epoch = int(folder.parent.name.removeprefix("epoch="))
+            if any(folder.iterdir()):
+                parts.append(self.spark.read.parquet(str(folder)).withColumn("__epoch", f.lit(epoch)))
+        if not parts:
+            return None
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole.unionByName(part, allowMissingColumns=True)
+        return whole
+
+    def records(self, node: str) -> DataFrame:
+        """The records of a node's output in the epoch that it ran last."""
+        schema = f"__seq bigint, __step binary, __kind tinyint, {self.plan.node(node).schema.ddl()}"
+        return self.spark.read.schema(schema).parquet(str(self._records[node]))
+
+    def _folder(self, node: str, epoch: int) -> Path:
+        return self.work / "edges" / node / f"__epoch={epoch}"

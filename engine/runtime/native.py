@@ -1,0 +1,38 @@
+"""A native step on Spark: projections and conditions in Spark SQL, kinds kept as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engine.operator import Native
+from engine.planner import NodePlan
+from engine.position import ordinal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def run_native(node: NodePlan, step: Native, inputs: Sequence[DataFrame]) -> DataFrame:
+    """Apply a native step to an epoch's input. Positions grow by the port (of several) and one ordinal."""
+    from pyspark.sql import functions as f
+
+    frames = []
+    for port, (frame, projection) in enumerate(zip(inputs, step.projections, strict=True)):
+        if step.kinds is not None:
+            frame = frame.where(f.col("__kind").isin(sorted(step.kinds)))
+        if projection.where is not None:
+            frame = frame.where(f.expr(projection.where))
+        path = f.col("__step")
+        if not step.forward:
+            suffix = ordinal(0) if len(inputs) == 1 else ordinal(port) + ordinal(0)
+            path = f.concat(path, f.lit(suffix))
+        columns = [
+            f.expr(value).cast(column.type).alias(column.name)
+            for value, column in zip(projection.values, node.schema, strict=True)
+        ]
+        frames.append(frame.select("__seq", path.alias("__step"), "__kind", *columns))
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.unionAll(frame)
+    return whole

@@ -1,0 +1,100 @@
+"""What each mode of a sink takes, asks for, and lets through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UpdateKind
+from engine.errors import PipelineError, PlanRejected, UnknownColumn
+from engine.operator import Native, StepContext
+from engine.planner.plan import NodePlan
+from tests.engine.planning import plan_of, rows
+
+PLAIN = rows("k string, v bigint")
+CDC = rows("k string, v bigint", changelog=True, primary_key=["k"])
+NO_KEY = rows("k string, v bigint", changelog=True)
+
+
+def node_plan(source: Any, **parameters: Any) -> NodePlan:
+    return plan_of("t -> out", t=source, out=("sink", parameters)).node("out")
+
+
+def step_of(found: NodePlan) -> Native:
+    step = found.operator.step(StepContext("out", 1, found.inputs, found.schema, found.mode, found.derived))
+    assert isinstance(step, Native)
+    return step
+
+
+def test_a_changelog_sink_asks_for_before_and_after_and_writes_every_kind() -> None:
+    found = node_plan(CDC)
+    assert (str(found.mode), found.needs[0].update_kind) == ("[I,UB,UA,D]", UpdateKind.BEFORE_AND_AFTER)
+    assert step_of(found).kinds is None
+    assert step_of(found).forward
+
+
+def test_an_upsert_sink_drops_the_update_before_of_a_source_that_cannot_leave_it_out() -> None:
+    found = node_plan(CDC, mode="upsert")
+    assert str(found.mode) == "[I,UA,D]"
+    assert found.derived.upsert_keys == {frozenset({"k"})}
+    assert step_of(found).kinds == {INSERT, UPDATE_AFTER, DELETE}
+
+
+def test_an_upsert_sink_below_a_filter_sees_update_before_so_that_no_row_is_left_behind() -> None:
+    found = plan_of(
+        "t -> big -> out",
+        {"v > 10": "boolean"},
+        t=CDC,
+        big=("filter", {"condition": "v > 10"}),
+        out=("sink", {"mode": "upsert"}),
+    ).node("out")
+    assert str(found.mode) == "[I,UB,UA,D]"
+    assert step_of(found).kinds is None
+
+
+def test_an_upsert_sink_with_more_than_the_key_sees_update_before() -> None:
+    assert str(node_plan(CDC, mode="upsert", keys=["k", "v"]).mode) == "[I,UB,UA,D]"
+
+
+def test_an_append_sink_takes_rows_that_are_only_added() -> None:
+    found = node_plan(PLAIN, mode="append")
+    assert (str(found.mode), found.needs[0].update_kind) == ("[I]", UpdateKind.NONE)
+
+
+def test_an_append_sink_refuses_an_updating_input() -> None:
+    sentence = r"^out: an append sink needs an insert-only input, but t emits \[I,UB,UA,D\]\. Choose the mode changelog"
+    with pytest.raises(PlanRejected, match=sentence):
+        node_plan(CDC, mode="append")
+
+
+def test_an_upsert_sink_over_insert_only_rows_takes_any_key() -> None:
+    assert node_plan(PLAIN, mode="upsert", keys=["v"]).derived.upsert_keys == {frozenset({"v"})}
+
+
+@pytest.mark.parametrize(
+    ("source", "parameters", "error", "sentence"),
+    [
+        (PLAIN, {"mode": "upsert"}, PlanRejected, "an upsert sink needs a key, and t has none of its own"),
+        (
+            CDC,
+            {"mode": "upsert", "keys": ["v"]},
+            PlanRejected,
+            r"several rows of t can share the key \(v\).*own key, \(k\)",
+        ),
+        (
+            NO_KEY,
+            {"mode": "upsert", "keys": ["k"]},
+            PlanRejected,
+            r"several rows of t can share.*\. Use the mode changelog",
+        ),
+        (CDC, {"mode": "upsert", "keys": ["x"]}, UnknownColumn, "there is no column 'x'; the input has k, v"),
+        (CDC, {"keys": ["k"]}, PipelineError, "a sink in mode changelog has no key"),
+    ],
+    ids=["no key", "another key", "no upsert key", "an unknown column", "a key without a use"],
+)
+def test_a_key_that_does_not_fit_is_refused(
+    source: Any, parameters: dict[str, Any], error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=f"^out: keys: {sentence}"):
+        node_plan(source, **parameters)

@@ -1,0 +1,61 @@
+"""Small pipelines for planner tests, written as arrows, with types looked up instead of asked of Spark.
+
+plan_of(
+    "orders -> totals -> out",
+    orders=("rows", {"columns": columns("k string, v bigint"), ...}),
+    totals=("aggregate", {...}),
+    out=("sink", {"mode": "upsert"}),
+)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.errors import ExpressionError
+from engine.pipeline import Pipeline
+from engine.planner import Plan, plan
+from engine.references import plain_column
+from engine.schema import Schema
+
+
+class KnownTypes:
+    """An analyzer that knows plain columns, and the types of the expressions that a test lists."""
+
+    def __init__(self, types: Mapping[str, str] | None = None) -> None:
+        self.types = dict(types or {})
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        """The listed type, or that of the column."""
+        if expression in self.types:
+            return self.types[expression]
+        column = plain_column(expression, schema)
+        if column is None:
+            raise ExpressionError(node, field, expression, "the test does not list its type")
+        return column.type
+
+
+def columns(ddl: str) -> list[dict[str, str]]:
+    """Columns as the rows source takes them, from `k string, v bigint`."""
+    pairs = (part.split(maxsplit=1) for part in ddl.split(","))
+    return [{"name": name, "type": type_} for name, type_ in pairs]
+
+
+def rows(ddl: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    """A source without rows; more: its other parameters (event_time, changelog, primary_key)."""
+    return ("rows", {"columns": columns(ddl), "rows": [], **more})
+
+
+def plan_of(arrows: str, types: Mapping[str, str] | None = None, **nodes: tuple[str, Mapping[str, Any]]) -> Plan:
+    """The plan of a pipeline. arrows: one chain `a -> b -> c` per line."""
+    edges = []
+    for line in arrows.strip().splitlines():
+        chain = [name.strip() for name in line.split("->")]
+        edges.extend({"source": a, "target": b} for a, b in zip(chain, chain[1:], strict=False))
+    document = {
+        "nodes": [{"id": name, "operator": op, "parameters": dict(given)} for name, (op, given) in nodes.items()],
+        "edges": edges,
+    }
+    return plan(Pipeline.from_dict(document), KnownTypes(types), Path())
