@@ -1,0 +1,112 @@
+"""The environment is made once, by one start at a time, and survives what starts go through."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ui.bootstrap import install
+from ui.bootstrap.environment import LOCK, STAMP, ready_python
+from ui.bootstrap.errors import SetupError
+
+ROOT = Path(__file__).resolve().parents[3]
+MAKE = "import sys, pathlib; from ui.bootstrap.environment import ready_python as r; r(pathlib.Path(sys.argv[1]))"
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A requirements.txt that asks for a local package, so that pip has something quick to install."""
+    package = tmp_path / "project" / "part"
+    package.mkdir(parents=True)
+    (package / "part.py").write_text("ANSWER = 1\n")
+    (package / "pyproject.toml").write_text('[project]\nname = "part"\nversion = "1"\n')
+    (package.parent / "requirements.txt").write_text("./part\n")
+    monkeypatch.setenv("CHANGELOG_STUDIO_VENV", str(tmp_path / "environment"))
+    return package.parent / "requirements.txt"
+
+
+@pytest.fixture
+def folder(file: Path) -> Path:
+    return Path(os.environ["CHANGELOG_STUDIO_VENV"])
+
+
+def answer(python: Path) -> str:
+    command = [python, "-c", "import part; print(part.ANSWER)"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.slow
+def test_the_environment_is_made_once_and_follows_its_requirements(
+    file: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert answer(ready_python(file)) == "1"
+    assert "Making the Python environment" in capsys.readouterr().err
+    ready_python(file)
+    assert capsys.readouterr().err == ""
+    (file.parent / "part" / "part.py").write_text("ANSWER = 2\n")
+    assert answer(ready_python(file)) == "2"
+    assert "requirements.txt has changed" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_an_interrupted_environment_is_made_anew(file: Path, folder: Path) -> None:
+    (folder / "bin").mkdir(parents=True)
+    (folder / LOCK).touch()
+    (folder / "bin" / "python").write_text("half a file")
+    assert answer(ready_python(file)) == "1"
+
+
+@pytest.mark.slow
+def test_of_two_starts_at_once_one_installs_and_one_waits(file: Path) -> None:
+    starts = [
+        subprocess.Popen([sys.executable, "-c", MAKE, str(file)], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = [start.communicate(timeout=300)[1] for start in starts]
+    assert [start.returncode for start in starts] == [0, 0]
+    assert sum("Making the Python environment" in words for words in said) == 1
+    assert answer(ready_python(file)) == "1"
+
+
+@pytest.mark.slow
+def test_a_failed_install_leaves_no_stamp_and_tells_what_pip_said(file: Path, folder: Path) -> None:
+    file.write_text("./part\nno-such-distribution-of-ours @ file:///nowhere/at-all.whl\n")
+    with pytest.raises(SetupError, match=r"requirements\.txt cannot be installed: ERROR: .*at-all\.whl"):
+        ready_python(file)
+    assert not (folder / STAMP).exists()
+
+
+@pytest.mark.slow
+def test_python_without_ensurepip_takes_pip_from_the_index(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_spec = install.importlib.util.find_spec
+    monkeypatch.setattr(
+        install.importlib.util, "find_spec", lambda name: None if name == "ensurepip" else find_spec(name)
+    )
+    assert answer(ready_python(file)) == "1"
+
+
+def test_a_folder_of_somebody_else_is_left_alone(file: Path, folder: Path) -> None:
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("ten years of work")
+    with pytest.raises(SetupError, match="was not made by Changelog Studio"):
+        ready_python(file)
+    assert [entry.name for entry in folder.iterdir()] == ["thesis.txt"]
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHANGELOG_STUDIO_VENV", str(file / "inside-a-file"))
+    with pytest.raises(SetupError, match=r"cannot be made in .*: Not a directory\. Set CHANGELOG_STUDIO_VENV"):
+        ready_python(file)
+
+
+def test_a_complete_interpreter_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CHANGELOG_STUDIO_VENV", raising=False)
+    assert ready_python() == Path(sys.executable)
