@@ -1,0 +1,159 @@
+"""The functions of deduplication, each a kernel: which row of a key is kept, and what goes out when it changes.
+
+Source: Flink DeduplicateFunctionHelper and the functions that call it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.kernel import Kernel, Key, Output, Row
+
+
+class RowTimeKernel(Kernel):
+    """By event time, at once: a row that beats the kept one replaces it. Nothing is ever too late.
+
+    A row is the output's columns, and its time in ms at time_at. State: (time, row or None where no -U goes out).
+    """
+
+    def __init__(self, time_at: int, width: int, *, keep_last: bool, update_before: bool, tell_insert: bool) -> None:
+        self.time_at = time_at
+        self.width = width
+        self.keep_last = keep_last
+        self.update_before = update_before
+        self.first_kind = INSERT if tell_insert else UPDATE_AFTER
+
+    def start(self, key: Key, state: tuple[int, Row | None] | None) -> None:
+        """Begin with the kept row."""
+        self.kept = state
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Replace the kept row where this one is later (or as late), or earlier."""
+        time_ms = row[self.time_at]
+        row = row[: self.width]
+        kept = self.kept
+        if kept is None:
+            out.emit(self.first_kind, row)
+        elif time_ms >= kept[0] if self.keep_last else time_ms < kept[0]:
+            if kept[1] is not None:
+                out.emit(UPDATE_BEFORE, kept[1])
+            out.emit(UPDATE_AFTER, row)
+        else:
+            return
+        self.kept = (time_ms, row if self.update_before else None)
+
+    def finish(self) -> tuple[int, Row | None] | None:
+        """The kept row."""
+        return self.kept
+
+
+class RowTimeKeepFirstKernel(Kernel):
+    """The first row by event time, once: it goes out when the watermark reaches it and no earlier one can come.
+
+    A row older than the watermark is late, whether or not its key is done. State: the candidate, then True.
+    """
+
+    def __init__(self, time_at: int, width: int) -> None:
+        self.time_at = time_at
+        self.width = width
+
+    def start(self, key: Key, state: Row | bool | None) -> None:
+        """Begin with the candidate, or with True where the key is done."""
+        self.state = state
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Take an earlier row as the candidate; of equal times the first wins."""
+        time_ms = row[self.time_at]
+        if time_ms < out.watermark_ms:
+            out.late(time_ms, out.watermark_ms - time_ms, "older than the watermark")
+            return
+        state = self.state
+        if isinstance(state, tuple):
+            if time_ms >= state[self.time_at]:
+                return
+            out.delete_timer(state[self.time_at])
+        elif state:
+            return
+        self.state = row
+        out.set_timer(time_ms)
+
+    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
+        """The candidate is the first row for good."""
+        assert isinstance(self.state, tuple)
+        out.emit(INSERT, self.state[: self.width])
+        self.state = True
+
+    def finish(self) -> Row | bool | None:
+        """The candidate, or True."""
+        return self.state
+
+
+class KeepFirstKernel(Kernel):
+    """The first row to arrive; all others are ignored. State: True."""
+
+    def start(self, key: Key, state: bool | None) -> None:
+        """Begin with whether the key was seen."""
+        self.seen = state
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Pass the first row on."""
+        if not self.seen:
+            self.seen = True
+            out.emit(INSERT, row)
+
+    def finish(self) -> bool | None:
+        """Whether the key was seen."""
+        return self.seen
+
+
+class KeepLastKernel(Kernel):
+    """The last row to arrive replaces the one before. State: the row, or nothing where all goes out as +U.
+
+    An unchanged row is left out, unless state may expire: downstream has to hear that its key lives on.
+    """
+
+    def __init__(self, *, update_before: bool, tell_insert: bool, repeat: bool) -> None:
+        self.update_before = update_before
+        self.tell_insert = tell_insert
+        self.repeat = repeat
+
+    def start(self, key: Key, state: Row | None) -> None:
+        """Begin with the kept row."""
+        self.kept = state
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Replace the kept row."""
+        if not self.tell_insert:
+            out.emit(UPDATE_AFTER, row)
+            return
+        kept = self.kept
+        if kept is None:
+            out.emit(INSERT, row)
+        elif kept == row and not self.repeat:
+            return
+        else:
+            if self.update_before:
+                out.emit(UPDATE_BEFORE, kept)
+            out.emit(UPDATE_AFTER, row)
+        self.kept = row
+
+    def finish(self) -> Row | None:
+        """The kept row."""
+        return self.kept
+
+
+class KeepLastOnChangelogKernel(KeepLastKernel):
+    """The last row of a changelog: what takes a row back, even if only its key is known, deletes the kept row.
+
+    It is the stored row that goes out as -D, since a delete may carry the key alone, and it is -D for a
+    -U too, since no +U has to follow. Taking back what is not there does nothing.
+    """
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Replace the kept row, or delete it."""
+        if kind in (INSERT, UPDATE_AFTER):
+            super().on_record(kind, row, out)
+        elif self.kept is not None:
+            out.emit(DELETE, self.kept)
+            self.kept = None

@@ -1,0 +1,262 @@
+"""Keep one row per key: the first or the last, by event time or by arrival.
+
+Input: insert-only; the last row by arrival also takes a changelog, deletes by key included. Output:
+insert-only for the first row by arrival and for the first by event time once it is certain; else [I,UB,UA],
+or [I,UA] when nobody needs UPDATE_BEFORE; over a changelog also D.
+State: one row per key (its time alone, a mark, or nothing, where that is enough); over a changelog until the
+row is taken back.
+Time: epoch ms. Equal times: the later arrival is the last row, the earlier one the first.
+Source: Flink RowTimeDeduplicateFunction, RowTimeDeduplicateKeepFirstRowFunction,
+ProcTimeDeduplicateKeepFirstRowFunction, ProcTimeDeduplicateKeepLastRowFunction, DeduplicateFunctionHelper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from functools import partial
+from typing import ClassVar, Final, assert_never
+
+from pydantic import Field
+
+from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
+from engine.deduplication import (
+    KeepFirstKernel,
+    KeepLastKernel,
+    KeepLastOnChangelogKernel,
+    RowTimeKeepFirstKernel,
+    RowTimeKernel,
+)
+from engine.errors import PipelineError
+from engine.joins import free_name
+from engine.kernel import Kernel
+from engine.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Keyed,
+    KeyedInput,
+    Monotonicity,
+    Offer,
+    Operator,
+    Step,
+    StepContext,
+    Strategy,
+    require_insert_only,
+)
+from engine.schema import Column, Schema, TimeUnit, quote
+
+SENSITIVE: Final = "table.exec.deduplicate.insert-update-after-sensitive-enabled"
+STATE_TTL: Final = "table.exec.state.ttl"
+
+
+class Order(Enum):
+    """What makes a row the first or the last."""
+
+    EVENT_TIME = "event_time"
+    ARRIVAL = "arrival"
+
+
+class Keep(Enum):
+    """Which row of a key is kept."""
+
+    FIRST = "first"
+    LAST = "last"
+
+
+class FirstRow(Enum):
+    """When the first row by event time goes out."""
+
+    WHEN_COMPLETE = "when_complete"
+    AT_ONCE = "at_once"
+
+
+class Function(Enum):
+    """Flink's functions, of which the parameters and the input choose one."""
+
+    ROWTIME_LAST = "RowTimeDeduplicateFunction, keep last"
+    ROWTIME_FIRST = "RowTimeDeduplicateFunction, keep first"
+    ROWTIME_FIRST_COMPLETE = "RowTimeDeduplicateKeepFirstRowFunction"
+    PROCTIME_FIRST = "ProcTimeDeduplicateKeepFirstRowFunction"
+    PROCTIME_LAST = "ProcTimeDeduplicateKeepLastRowFunction"
+    CHANGELOG_LAST = "ProcTimeDeduplicateKeepLastRowFunction, on a changelog"
+
+
+class Deduplicate(Operator):
+    """One row per key."""
+
+    operator: ClassVar[str] = "deduplicate"
+    title: ClassVar[str] = "Deduplicate"
+    summary: ClassVar[str] = "Keeps one row per key: the first or the last, by event time or by arrival."
+    group: ClassVar[str] = "keyed"
+
+    keys: tuple[str, ...] = Field(
+        min_length=1,
+        title="Key columns",
+        description="Rows that agree in these columns are duplicates; NULL agrees with NULL.",
+        json_schema_extra={"columns": True},
+    )
+    order: Order = Field(
+        Order.EVENT_TIME,
+        title="Order by",
+        description="event_time: when it happened, however late it arrives. arrival: the order of the records.",
+    )
+    keep: Keep = Field(Keep.LAST, title="Keep", description="Which row of a key is kept.")
+    first_row: FirstRow = Field(
+        FirstRow.WHEN_COMPLETE,
+        title="The first row goes out",
+        description=(
+            "For the first row by event time. when_complete: once, when the watermark has reached it. "
+            "at_once: on arrival; an earlier row that arrives later replaces it."
+        ),
+    )
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The input's columns; the key columns become the upsert key.
+
+        Raises UnknownColumn, PipelineError without an event time, PlanRejected for an input that is updated.
+        """
+        (given,) = inputs
+        keys = frozenset(given.schema.column(name, node, "keys").name for name in self.keys)
+        advice = "Deduplicate before the aggregate, or use TopN with N = 1."
+        function = self._function(given)
+        if self.order is Order.EVENT_TIME:
+            require_insert_only(node, "rowtime deduplication", given, advice)
+            if given.schema.event_time is None:
+                message = "order: its input has no event time. Name one in the source, or order by arrival."
+                raise PipelineError(message, node, "order")
+        elif self.keep is Keep.FIRST:
+            require_insert_only(node, "keeping the first row", given, advice)
+        modify = {
+            Function.ROWTIME_FIRST_COMPLETE: INSERT_ONLY,
+            Function.PROCTIME_FIRST: INSERT_ONLY,
+            Function.CHANGELOG_LAST: ALL_CHANGES,
+        }.get(function, INSERT_UPDATE)
+        return Derived(
+            schema=given.schema if modify == INSERT_ONLY else given.schema.without_times(),
+            modify=modify,
+            upsert_keys=frozenset({keys}),
+            monotonic=dict.fromkeys(sorted(keys), Monotonicity.CONSTANT),
+        )
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """It keeps what it emitted, so it can write any; +U alone is enough where it replaces the row of its key."""
+        (given,) = inputs
+        if not given.has_updates:
+            return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
+        both = Offer((UpdateKind.BEFORE_AND_AFTER,), ("an update may move a row to another key",))
+        if any(key >= set(self.keys) for key in given.upsert_keys):
+            return (Offer((UpdateKind.ONLY_UPDATE_AFTER,), ("a +U replaces the stored row of its key",)), both)
+        return (both,)
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """Which of Flink's functions it is."""
+        given = inputs[0].derived
+        function = self._function(given)
+        row = "per key: the kept row"
+        match function:
+            case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
+                word, tie = ("later", "replaces it too") if self.keep is Keep.LAST else ("earlier", "changes nothing")
+                reason = f"by event time, at once: a {word} row replaces the kept one, one of the same time {tie}"
+                state = row if output.has_update_before else "per key: the time of the kept row"
+            case Function.ROWTIME_FIRST_COMPLETE:
+                reason = "by event time, once: the first row goes out when the watermark has reached it"
+                state = "per key: the earliest row so far, then only that it went out"
+            case Function.PROCTIME_FIRST:
+                reason = "by arrival: the first row goes out at once, all others are ignored"
+                state = "per key: that it was seen"
+            case Function.PROCTIME_LAST:
+                reason = "by arrival, and its input is insert-only: each row replaces the one before"
+                state = row
+            case Function.CHANGELOG_LAST:
+                reason = "by arrival, and its input takes rows back: that deletes the stored row of the key"
+                if frozenset(self.keys) not in given.upsert_keys:
+                    reason += ", whichever row it was (the key is not the input's upsert key)"
+                state = f"{row}, until it is taken back"
+            case _:
+                assert_never(function)
+        return Strategy(function.value, reason, state)
+
+    def step(self, context: StepContext) -> Step:
+        """One kernel per key; rows carry their time in ms where no column is just that."""
+        schema = context.inputs[0].schema
+        values = tuple(map(quote, schema.names))
+        time_at = -1
+        if self.order is Order.EVENT_TIME:
+            time = _event_time(schema)
+            if time.time is TimeUnit.EPOCH_MS:
+                time_at = schema.index(time.name)
+            else:
+                time_at = len(values)
+                values = (*values, time.milliseconds)
+        function = self._function(context.inputs[0].derived)
+        return Keyed(
+            inputs=(KeyedInput(tuple(map(quote, self.keys)), values),),
+            kernel=self._kernel(function, context, time_at, len(schema)),
+            uses_time=function is Function.ROWTIME_FIRST_COMPLETE,
+        )
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """The ROW_NUMBER pattern that Flink recognises as a deduplication."""
+        ((table, schema),) = inputs
+        columns = ", ".join(map(quote, schema.names))
+        source = quote(table)
+        note = ""
+        if self.order is Order.EVENT_TIME:
+            order = quote(_event_time(schema).name)
+            if self.keep is Keep.FIRST and self.first_row is FirstRow.AT_ONCE:
+                note = "/* at once: with 'table.exec.mini-batch.enabled' = 'true' */ "
+        else:
+            order = quote(free_name("proctime", schema.columns))
+            source = f"(SELECT *, PROCTIME() AS {order} FROM {source})"
+        direction = "ASC" if self.keep is Keep.FIRST else "DESC"
+        number = quote(free_name("rownum", schema.columns))
+        keys = ", ".join(map(quote, self.keys))
+        return (
+            f"SELECT {note}{columns} FROM (\n"
+            f"  SELECT *, ROW_NUMBER() OVER (PARTITION BY {keys} ORDER BY {order} {direction}) AS {number}\n"
+            f"  FROM {source}\n"
+            f") WHERE {number} = 1"
+        )
+
+    def _function(self, given: Derived) -> Function:
+        match (self.order, self.keep):
+            case (Order.EVENT_TIME, Keep.LAST):
+                return Function.ROWTIME_LAST
+            case (Order.EVENT_TIME, _):
+                at_once = self.first_row is FirstRow.AT_ONCE
+                return Function.ROWTIME_FIRST if at_once else Function.ROWTIME_FIRST_COMPLETE
+            case (_, Keep.FIRST):
+                return Function.PROCTIME_FIRST
+            case _:
+                return Function.PROCTIME_LAST if given.is_insert_only else Function.CHANGELOG_LAST
+
+    def _kernel(self, function: Function, context: StepContext, time_at: int, width: int) -> Callable[[], Kernel]:
+        before = context.generate_update_before
+        # Flink: where -U goes out, or somebody cares, the first row of a key is told from an update.
+        tell_insert = before or context.options.get(SENSITIVE, "true").strip().lower() != "false"
+        repeat = any(digit in "123456789" for digit in context.options.get(STATE_TTL, ""))
+        match function:
+            case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
+                last = self.keep is Keep.LAST
+                settings = {"keep_last": last, "update_before": before, "tell_insert": tell_insert}
+                return partial(RowTimeKernel, time_at, width, **settings)
+            case Function.ROWTIME_FIRST_COMPLETE:
+                return partial(RowTimeKeepFirstKernel, time_at, width)
+            case Function.PROCTIME_FIRST:
+                return KeepFirstKernel
+            case Function.PROCTIME_LAST:
+                return partial(KeepLastKernel, update_before=before, tell_insert=tell_insert, repeat=repeat)
+            case Function.CHANGELOG_LAST:
+                return partial(KeepLastOnChangelogKernel, update_before=before, tell_insert=True, repeat=repeat)
+            case _:
+                assert_never(function)
+
+
+def _event_time(schema: Schema) -> Column:
+    time = schema.event_time
+    assert time is not None, "derive refuses an input without an event time"
+    return time
+
+
+OPERATOR = Deduplicate
