@@ -20,9 +20,10 @@
 
 The first line names the columns. In `given`, `seq` and `kind` are followed by what the kernel gets as its
 row; `port` is the input's port and `wm` the watermark AFTER that event (may stand anywhere, `.` where it
-does not rise). A line whose kind is `wm` is an event without a record: only its watermark is read. With
-`watermark=("rt", 500)` the watermark after a record is max(rt) - 500 instead. `key` names the columns by
-which records are grouped; one kernel serves all keys in turn, as in a partition.
+does not rise). Several records may share an event, as those that an operator above emits. A line whose
+kind is `wm` is an event without a record: only its watermark is read. With `watermark=("rt", 500)` the
+watermark after a record is max(rt) - 500 instead. `key` names the columns by which records are grouped;
+one kernel serves all keys in turn, as in a partition.
 
 Cells: `NULL`, `true`, `false`, integers, floats, decimals as `1.50d`, `MAX` and `MIN` (watermarks), lists
 `[a,b]`, `'text with blanks'`, else text. `late` and `fires`, where given, are tables too:
@@ -45,6 +46,7 @@ import pytest
 
 from engine.changelog import SYMBOLS, ChangelogMode, RowKind
 from engine.kernel import Emitted, Input, Kernel, Key, Late, Row, Saved, run
+from engine.position import ordinal
 from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 
 _CELL = re.compile(r"'[^']*'|\[[^\]]*\]|\S+")
@@ -164,7 +166,10 @@ def parse_given(case: Case) -> Given:
     records: list[tuple[Key, Input]] = []
     steps: list[tuple[int, int]] = []
     top = MIN_WATERMARK
-    for cells in lines:
+    # Records of one event, as an operator above emits them, are told apart by their step.
+    events = [cells[0] for cells in lines if cells[1] != "wm"]
+    together = {seq for seq in events if events.count(seq) > 1}
+    for at, cells in enumerate(lines):
         if cells[1] == "wm":
             steps.append((cells[0], cells[-1]))
             continue
@@ -172,7 +177,8 @@ def parse_given(case: Case) -> Given:
         named = dict(zip(names, cells, strict=True))
         row = tuple(cells[at] for at in places)
         kind = RowKind.of(named["kind"]).value
-        item = Input(named["seq"], kind, row, named.get("port", 0))
+        step = ordinal(at) if named["seq"] in together else b""
+        item = Input(named["seq"], kind, row, named.get("port", 0), step)
         records.append((tuple(cells[at] for at in key_places), item))
         if case.watermark is not None:
             column, delay_ms = case.watermark

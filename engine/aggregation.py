@@ -1,0 +1,272 @@
+"""What aggregates ask for, with and without windows: group columns and calls, as parameters, types and SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from engine.accumulators import AggregateCall
+from engine.aggregate_functions import NEVER_NULL, NUMERIC, Function, result_type
+from engine.errors import ExpressionError, PipelineError
+from engine.operator import Analyzer, Derived, Monotonicity, Parameters
+from engine.schema import Column, Schema, arrow_type, is_numeric, quote
+
+
+class NamedExpression(Parameters):
+    """An expression to group by, with the name of its column."""
+
+    name: str = Field(min_length=1, title="Name", description="The name of the column in the output.")
+    expression: str = Field(
+        min_length=1,
+        title="Expression",
+        description="A Spark SQL expression over the input's columns.",
+        json_schema_extra={"expression": True},
+    )
+
+
+class Aggregate(Parameters):
+    """One aggregate function over a column or an expression."""
+
+    function: Function = Field(title="Function", description="What to compute over the rows of a group.")
+    argument: str | None = Field(
+        None,
+        title="Of",
+        description="The column or expression to aggregate; empty counts rows.",
+        json_schema_extra={"column": True, "expression": True},
+    )
+    name: str | None = Field(
+        None, min_length=1, title="Name", description="The name of the result; empty: made from function and column."
+    )
+    distinct: bool = Field(False, title="Distinct", description="Take each value once.")
+    filter: str | None = Field(
+        None,
+        title="Only where",
+        description="A condition that a row must meet to be aggregated; other rows still count as rows of the group.",
+        json_schema_extra={"expression": True},
+    )
+    separator: str = Field(",", title="Separator", description="What LISTAGG puts between two values.")
+
+    @property
+    def output_name(self) -> str:
+        """The name of the result column."""
+        if self.name:
+            return self.name
+        if self.argument is None:
+            return self.function.value.lower()
+        argument = "".join(char if char.isalnum() else "_" for char in self.argument).strip("_")
+        return f"{self.function.value.lower()}_{argument}"
+
+
+GroupBy = tuple[str | NamedExpression, ...]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The output columns of a grouping: the group columns, then the results."""
+
+    groups: tuple[Column, ...]
+    results: tuple[Column, ...]
+
+
+def derive_columns(
+    node: str,
+    group_by: GroupBy,
+    aggregates: Sequence[Aggregate],
+    given: Derived,
+    analyzer: Analyzer,
+    *,
+    always_grouped: bool = False,
+) -> Columns:
+    """Type everything. always_grouped: a group is never empty, even without group columns (windows).
+
+    Raises PipelineError and its kin: unknown columns, wrong types, a name that is used twice.
+    """
+    schema = given.schema
+    groups: list[Column] = []
+    for at, item in enumerate(group_by):
+        field = f"group_by.{at}"
+        if isinstance(item, str):
+            groups.append(schema.column(item, node, field).without_time())
+        else:
+            type_ = _type_of(item.expression, schema, analyzer, node, f"{field}.expression")
+            groups.append(Column(item.name, type_))
+    results: list[Column] = []
+    retracts = not given.is_insert_only
+    for at, aggregate in enumerate(aggregates):
+        field = f"aggregates.{at}"
+        column = _argument(node, field, aggregate, schema, analyzer)
+        _check(node, field, aggregate, column, schema, analyzer, retracts)
+        nullable = aggregate.function not in NEVER_NULL and (
+            column is None or column.nullable or aggregate.filter is not None or not (groups or always_grouped)
+        )
+        type_ = result_type(aggregate.function, "bigint" if column is None else column.type)
+        results.append(Column(aggregate.output_name, type_, nullable))
+    check_names(node, [*groups, *results])
+    return Columns(tuple(groups), tuple(results))
+
+
+def key_expressions(group_by: GroupBy) -> tuple[str, ...]:
+    """The group columns as Spark SQL expressions."""
+    return tuple(quote(item) if isinstance(item, str) else item.expression for item in group_by)
+
+
+def plan_calls(
+    aggregates: Sequence[Aggregate], given: Schema, output: Schema, *, places_before: int = 0
+) -> tuple[tuple[str, ...], tuple[AggregateCall, ...]]:
+    """The expressions that a kernel is given, each once, and the calls that refer to them by place.
+
+    places_before: how many values of the kernel's row come before these.
+    """
+    places: dict[str, int] = {}
+
+    def place(expression: str) -> int:
+        return places.setdefault(expression, places_before + len(places))
+
+    types = _argument_types(aggregates, given, output)
+    calls = tuple(
+        AggregateCall(
+            aggregate.function,
+            None if aggregate.argument is None else place(_expression(aggregate.argument, given)),
+            _kept_type(aggregate, given, output) or types.get(aggregate.argument or "", _ANY_TYPE),
+            aggregate.distinct,
+            None if aggregate.filter is None else place(f"coalesce({_expression(aggregate.filter, given)}, false)"),
+            aggregate.separator,
+        )
+        for aggregate in aggregates
+    )
+    return tuple(places), calls
+
+
+# What counts an expression alone need not know its type; that of a double takes care of NaN.
+_ANY_TYPE = "double"
+
+
+def _argument_types(aggregates: Sequence[Aggregate], given: Schema, output: Schema) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for aggregate in aggregates:
+        type_ = _kept_type(aggregate, given, output)
+        if aggregate.argument is not None and type_ is not None:
+            found.setdefault(aggregate.argument, type_)
+    return found
+
+
+def _kept_type(aggregate: Aggregate, given: Schema, output: Schema) -> str | None:
+    """The argument's type, from its column or from a result that has the same type but for a DECIMAL's digits."""
+    type_ = output.column(aggregate.output_name).type
+    if aggregate.function in (Function.SUM, Function.AVG) or aggregate.function in NUMERIC:
+        return type_
+    if aggregate.argument is not None and aggregate.argument in given:
+        return given.column(aggregate.argument).type
+    match aggregate.function:
+        case Function.MIN | Function.MAX | Function.FIRST_VALUE | Function.LAST_VALUE | Function.LISTAGG:
+            return type_
+        case _:
+            return None
+
+
+def check_names(node: str, columns: Iterable[Column]) -> None:
+    """Raise PipelineError where two output columns have one name."""
+    seen: set[str] = set()
+    for column in columns:
+        if column.name.lower() in seen:
+            message = f"aggregates: two output columns are called {column.name!r}. Give one of them another name."
+            raise PipelineError(message, node, "aggregates")
+        seen.add(column.name.lower())
+
+
+def monotonicity(groups: Iterable[Column], aggregates: Iterable[Aggregate], given: Derived) -> dict[str, Monotonicity]:
+    """How the columns move from update to update. Over an input that takes rows back, only the keys stand still."""
+    moves = {column.name: Monotonicity.CONSTANT for column in groups}
+    if given.is_insert_only:
+        moving = {
+            Function.COUNT: Monotonicity.INCREASING,
+            Function.MAX: Monotonicity.INCREASING,
+            Function.MIN: Monotonicity.DECREASING,
+        }
+        moves |= {call.output_name: moving[call.function] for call in aggregates if call.function in moving}
+    return moves
+
+
+def described(aggregates: Iterable[Aggregate], *, retracting: bool) -> str:
+    """The calls as the plan shows them: COUNT_RETRACT(*), MAX_RETRACT(v)."""
+    suffix = "_RETRACT" if retracting else ""
+    return ", ".join(
+        f"{call.function.value}{suffix}({'DISTINCT ' if call.distinct else ''}{call.argument or '*'})"
+        for call in aggregates
+    )
+
+
+def group_sql(group_by: GroupBy) -> list[str]:
+    """The group columns as Flink SQL select items."""
+    return [quote(item) if isinstance(item, str) else f"{item.expression} AS {quote(item.name)}" for item in group_by]
+
+
+def call_sql(aggregate: Aggregate, schema: Schema) -> str:
+    """A call as a Flink SQL select item."""
+    argument = "*" if aggregate.argument is None else _expression(aggregate.argument, schema)
+    if aggregate.function is Function.LISTAGG and aggregate.separator != ",":
+        separator = aggregate.separator.replace("'", "''")
+        argument += f", '{separator}'"
+    distinct = "DISTINCT " if aggregate.distinct else ""
+    condition = f" FILTER (WHERE {aggregate.filter})" if aggregate.filter else ""
+    return f"{aggregate.function.value}({distinct}{argument}){condition} AS {quote(aggregate.output_name)}"
+
+
+def _expression(argument: str | None, schema: Schema) -> str:
+    """A column's name is quoted, so that any name will do; anything else is an expression."""
+    assert argument is not None
+    return quote(argument) if argument in schema else argument
+
+
+def _argument(node: str, field: str, aggregate: Aggregate, schema: Schema, analyzer: Analyzer) -> Column | None:
+    if aggregate.argument is None:
+        if aggregate.function is Function.COUNT and not aggregate.distinct:
+            return None
+        distinct = "DISTINCT " if aggregate.distinct else ""
+        message = f"{field}: {aggregate.function.value}({distinct}...) needs a column. Choose what to aggregate."
+        raise PipelineError(message, node, f"{field}.argument")
+    if aggregate.argument in schema:
+        return schema.column(aggregate.argument)
+    return Column("", _type_of(aggregate.argument, schema, analyzer, node, f"{field}.argument"))
+
+
+def _type_of(expression: str, schema: Schema, analyzer: Analyzer, node: str, field: str) -> str:
+    type_ = analyzer.type_of(expression, schema, node, field)
+    try:
+        arrow_type(type_)
+    except ValueError as error:
+        raise ExpressionError(node, field, expression, f"{error}.") from error
+    return type_
+
+
+def _check(
+    node: str,
+    field: str,
+    aggregate: Aggregate,
+    column: Column | None,
+    schema: Schema,
+    analyzer: Analyzer,
+    retracts: bool,
+) -> None:
+    if aggregate.filter is not None:
+        found = analyzer.type_of(_expression(aggregate.filter, schema), schema, node, f"{field}.filter")
+        if found != "boolean":
+            message = f"{field}: the condition {aggregate.filter!r} is {found}. Write one that is true or false."
+            raise PipelineError(message, node, f"{field}.filter")
+    if column is None:
+        return
+    function, type_ = aggregate.function, column.type
+    what = f"{field}: {function.value}({aggregate.argument})"
+    if function in NUMERIC and not is_numeric(type_):
+        message = f"{what} needs a number, but it is {type_}. Choose another column or cast it."
+        raise PipelineError(message, node, f"{field}.argument")
+    if function is Function.LISTAGG and type_ != "string":
+        message = f"{what} needs text, but it is {type_}. Write CAST({aggregate.argument} AS STRING)."
+        raise PipelineError(message, node, f"{field}.argument")
+    compares = function in (Function.MIN, Function.MAX, Function.COLLECT)
+    by_arrival = retracts and function in (Function.FIRST_VALUE, Function.LAST_VALUE)
+    if type_.startswith(("array", "map", "struct")) and (compares or by_arrival or aggregate.distinct):
+        message = f"{what} has to compare its values, but {type_} cannot be compared. Use one of its fields."
+        raise PipelineError(message, node, f"{field}.argument")

@@ -1,0 +1,190 @@
+"""Aggregate the rows of each group, without windows: every record updates its group's result.
+
+Input: any changelog with -U. Output: [I,UB,UA] over an insert-only input, or [I,UA] when nobody needs
+UPDATE_BEFORE; [I,UB,UA,D] over one that takes rows back. A result that did not change is not emitted,
+unless a state TTL is set; a group without rows is deleted, even between a -U and its +U.
+State: one accumulator per group, until its last row is retracted.
+Source: Flink GroupAggFunction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar, Final
+
+from pydantic import Field, model_validator
+
+from engine.accumulators import AggregateCall, compile_calls
+from engine.aggregation import (
+    Aggregate,
+    GroupBy,
+    call_sql,
+    derive_columns,
+    described,
+    group_sql,
+    key_expressions,
+    monotonicity,
+    plan_calls,
+)
+from engine.changelog import (
+    ALL_CHANGES,
+    DELETE,
+    INSERT,
+    INSERT_UPDATE,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    ChangelogMode,
+    UpdateKind,
+)
+from engine.kernel import Kernel, Key, Output, Row
+from engine.operator import Analyzer, Derived, InputPlan, Keyed, KeyedInput, Offer, Operator, StepContext, Strategy
+from engine.schema import Schema, quote
+from engine.state_ttl import has_state_ttl
+
+_RETRACTIONS: Final = (UPDATE_BEFORE, DELETE)
+
+
+class AggregateKernel(Kernel):
+    """One group. The rows are what the calls' places refer to."""
+
+    def __init__(
+        self,
+        calls: Sequence[AggregateCall],
+        *,
+        retracting: bool,
+        generate_update_before: bool = True,
+        emit_unchanged: bool = False,
+    ) -> None:
+        compiled = compile_calls(calls, retracting=retracting)
+        self._create = compiled.create
+        self._accumulate = compiled.accumulate
+        self._retract = compiled.retract
+        self._value = compiled.value
+        self._present = compiled.present
+        self._rows = compiled.rows
+        self._clock = compiled.clock if compiled.uses_clock else None
+        self._update_before = generate_update_before
+        self._emit_unchanged = emit_unchanged
+        self._key: Key = ()
+        self._acc: list[Any] | None = None
+        self._result: Row = ()
+
+    def start(self, key: Key, state: Any | None) -> None:
+        self._key = key
+        self._acc = state
+        if state is not None:
+            self._result = self._value(state)
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        if self._clock is not None:
+            self._clock[0] = (out.seq, out.step)
+        acc = self._acc
+        is_first = acc is None
+        if kind in _RETRACTIONS:
+            if acc is None:
+                # A group that nobody knows has nothing to take back.
+                return
+            self._retract(acc, row)
+            if acc[self._rows] == 0:  # type: ignore[index]
+                self._acc = None
+                out.emit(DELETE, self._row(self._result))
+                return
+        else:
+            if acc is None:
+                self._acc = acc = self._create()
+            self._accumulate(acc, row)
+        result = self._value(acc)
+        before, self._result = self._result, result
+        if is_first:
+            out.emit(INSERT, self._row(result))
+        elif self._emit_unchanged or result != before:
+            if self._update_before:
+                out.emit(UPDATE_BEFORE, self._row(before))
+            out.emit(UPDATE_AFTER, self._row(result))
+
+    def finish(self) -> Any | None:
+        return self._acc
+
+    def _row(self, result: Row) -> Row:
+        return self._key + (result if self._present is None else self._present(result))
+
+
+class GroupAggregate(Operator):
+    """GROUP BY without windows."""
+
+    operator: ClassVar[str] = "aggregate"
+    title: ClassVar[str] = "Aggregate"
+    summary: ClassVar[str] = "Counts, sums and other aggregates per group, updated with every record."
+    group: ClassVar[str] = "aggregates"
+
+    group_by: GroupBy = Field(
+        (),
+        title="Group by",
+        description="The columns or expressions that make a group; none: all rows are one group.",
+        json_schema_extra={"columns": True},
+    )
+    aggregates: tuple[Aggregate, ...] = Field(
+        (), title="Aggregates", description="What to compute per group; none: the distinct groups themselves."
+    )
+
+    @model_validator(mode="after")
+    def _is_something(self) -> GroupAggregate:
+        if not self.group_by and not self.aggregates:
+            message = "it needs a group column or an aggregate."
+            raise ValueError(message)
+        return self
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The group columns, then the results. Raises UnknownColumn, ExpressionError and PipelineError."""
+        (given,) = inputs
+        found = derive_columns(node, self.group_by, self.aggregates, given, analyzer)
+        return Derived(
+            Schema(found.groups + found.results),
+            INSERT_UPDATE if given.is_insert_only else ALL_CHANGES,
+            frozenset({frozenset(column.name for column in found.groups)}),
+            monotonicity(found.groups, self.aggregates, given),
+        )
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """It can write any; of an updating input it needs -U."""
+        reason = "the old row has to be taken out of its group, which may not be the group of the new one"
+        return (Offer((UpdateKind.BEFORE_AND_AFTER,), (reason,)),)
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """With retraction where the input takes rows back."""
+        (given,) = inputs
+        retracting = given.mode.retracts
+        calls = described(self.aggregates, retracting=retracting) or "the distinct groups"
+        per_group = f"per group: {calls}"
+        if not retracting:
+            reason = f"{given.node} only inserts, so rows are only added to their group and no group ever goes away"
+            return Strategy("without retraction", reason, per_group)
+        reason = (
+            f"{given.node} emits {given.mode}, so rows are taken out of their group too; "
+            "a group without rows is deleted"
+        )
+        return Strategy("with retraction", reason, f"{per_group}, and the number of its rows")
+
+    def step(self, context: StepContext) -> Keyed:
+        """By group."""
+        (given,) = context.inputs
+        values, calls = plan_calls(self.aggregates, given.schema, context.schema)
+        kernel = partial(
+            AggregateKernel,
+            calls,
+            retracting=given.mode.retracts,
+            generate_update_before=context.generate_update_before,
+            emit_unchanged=has_state_ttl(context.options),
+        )
+        return Keyed((KeyedInput(key_expressions(self.group_by), values),), kernel)
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """SELECT ... GROUP BY ..."""
+        ((table, schema),) = inputs
+        items = group_sql(self.group_by) + [call_sql(call, schema) for call in self.aggregates]
+        grouping = f" GROUP BY {', '.join(key_expressions(self.group_by))}" if self.group_by else ""
+        return f"SELECT {', '.join(items)} FROM {quote(table)}{grouping}"
+
+
+OPERATOR = GroupAggregate
