@@ -1,0 +1,295 @@
+"""Top N as an operator: parameters, schema, keys, the choice among the strategies, Flink SQL.
+
+Input: any. Output: [I,UB,UA,D], or [I,UA,D] when nobody needs UPDATE_BEFORE.
+Source: Flink StreamPhysicalRank, RankProcessStrategy.analyzeRankProcessStrategies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from engine.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
+from engine.errors import PipelineError
+from engine.operator import (
+    NO_KEYS,
+    Analyzer,
+    Derived,
+    InputPlan,
+    Keyed,
+    KeyedInput,
+    Keys,
+    Monotonicity,
+    Offer,
+    Operator,
+    Parameters,
+    StepContext,
+    Strategy,
+)
+from engine.operators.topn.append_only import AppendOnlyTopN
+from engine.operators.topn.ranks import Ranks, TopNKernel
+from engine.operators.topn.retractable import RetractableTopN
+from engine.operators.topn.top_1 import FastTop1
+from engine.operators.topn.updatable import UpdatableTopN
+from engine.schema import Column, Schema, quote
+from engine.sort_keys import Nulls, SortColumn, sort_key_of
+
+_UNORDERED = ("array<", "map<", "struct<")
+
+
+class OrderBy(Parameters):
+    """One column of the order."""
+
+    column: str = Field(
+        title="Column", description="The column to sort by.", json_schema_extra={"column": True, "port": "in"}
+    )
+    descending: bool = Field(False, title="Descending", description="The largest value ranks first.")
+    nulls: Nulls = Field(
+        Nulls.LOWEST,
+        title="NULL is",
+        description="Lowest, as in Flink: first when ascending, last when descending. Or always first, or last.",
+    )
+
+    @property
+    def sql(self) -> str:
+        """The column in ORDER BY."""
+        nulls = "" if self.nulls is Nulls.LOWEST else f" NULLS {self.nulls.name}"
+        return f"{quote(self.column)} {'DESC' if self.descending else 'ASC'}{nulls}"
+
+
+class TopN(Operator):
+    """The parameters of Top N."""
+
+    operator: ClassVar[str] = "topn"
+    title: ClassVar[str] = "Top N"
+    summary: ClassVar[str] = "Keeps the best rows of each partition, with or without their rank."
+    group: ClassVar[str] = "ranking"
+
+    partition_by: tuple[str, ...] = Field(
+        (),
+        title="Partition by",
+        description="One ranking for each value of these columns. Empty: one ranking of all rows.",
+        json_schema_extra={"columns": True},
+    )
+    order_by: tuple[OrderBy, ...] = Field(
+        min_length=1, title="Order by", description="What makes a row better: the first row has rank 1."
+    )
+    rank_start: int = Field(
+        1, ge=1, title="From rank", description="The first rank that comes out: 2 leaves out the best row."
+    )
+    rank_end: int | None = Field(
+        None, ge=1, title="To rank", description="The last rank that comes out: the N of Top N."
+    )
+    rank_end_column: str | None = Field(
+        None,
+        title="To rank, from a column",
+        description="Instead of a number: an integer column, whose value in a partition's first row is its N.",
+        json_schema_extra={"column": True},
+    )
+    with_rank: bool = Field(
+        False,
+        title="Output the rank",
+        description="Adds the rank as a column. Every row that shifts is then an update, so leave it out if you can.",
+    )
+    rank_column: str = Field("rank", min_length=1, title="Name of the rank", description="The column with the rank.")
+
+    @model_validator(mode="after")
+    def _has_one_range(self) -> Self:
+        if (self.rank_end is None) == (self.rank_end_column is None):
+            message = "give either rank_end, a number, or rank_end_column, a column that holds it"
+            raise ValueError(message)
+        if self.rank_end is not None and self.rank_end < self.rank_start:
+            message = f"the range of ranks ends at {self.rank_end}, before it starts at {self.rank_start}"
+            raise ValueError(message)
+        if self.rank_end_column is not None and self.rank_start != 1:
+            message = "with rank_end_column the range starts at rank 1; leave rank_start at 1"
+            raise ValueError(message)
+        return self
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The input's columns and the rank. Ranks move, so nothing is an event time any more."""
+        (given,) = inputs
+        self._check_columns(node, given.schema)
+        columns = given.schema.without_times().columns
+        if self.with_rank:
+            if self.rank_column.lower() in (column.name.lower() for column in columns):
+                message = f"rank_column: the input has a column {self.rank_column!r} already. Choose another name."
+                raise PipelineError(message, node, "rank_column")
+            columns += (Column(self.rank_column, "bigint", nullable=False),)
+        return Derived(
+            Schema(columns), ALL_CHANGES, upsert_keys=self._upsert_keys(given), monotonic=self._monotonic(given)
+        )
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """AppendFast asks for nothing, UpdateFast for +U only, Retract for -U and +U."""
+        (given,) = inputs
+        if given.is_insert_only:
+            return (Offer((UpdateKind.NONE,), ("AppendFast: its input has no updates",)),)
+        retract = Offer((UpdateKind.BEFORE_AND_AFTER,), (f"Retract: {self._why_retract(given)}",))
+        if self._row_key(given) is None:
+            return (retract,)
+        fast = Offer((UpdateKind.ONLY_UPDATE_AFTER,), ("UpdateFast: +U replaces the row of its key",))
+        return (fast, retract)
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """AppendFast, UpdateFast or Retract."""
+        (given,) = inputs
+        kept = f"the best {self.rank_end}" if self.rank_end is not None else f"the best {self.rank_end_column}"
+        if given.mode.is_insert_only:
+            reason = "its input is insert-only, so what falls past the last rank never comes back"
+            return Strategy("AppendFast", reason, f"{kept} rows of each partition")
+        row_key = self._fast_row_key(given)
+        if row_key is None:
+            return Strategy("Retract", self._why_retract(given.derived), "all rows of each partition, in order")
+        order = ", ".join(f"{item.column} {'descending' if item.descending else 'ascending'}" for item in self.order_by)
+        reason = (
+            f"rows are replaced by the key {', '.join(row_key)} and only ever by better ones in the order "
+            f"{order}, so what falls past the last rank comes back only by its own update"
+        )
+        return Strategy(f"UpdateFast[{', '.join(row_key)}]", reason, f"{kept} rows of each partition, by that key")
+
+    def step(self, context: StepContext) -> Keyed:
+        """All columns by partition, to the kernel of the strategy."""
+        (given,) = context.inputs
+        schema = given.schema
+        end_place = None if self.rank_end_column is None else schema.index(self.rank_end_column)
+        ranks = Ranks(self.rank_start, self.rank_end, end_place, self.with_rank, context.generate_update_before)
+        order = self._sort_columns(schema)
+        row_key = self._fast_row_key(given)
+        places = () if row_key is None else tuple(schema.index(name) for name in row_key)
+        columns = tuple(quote(name) for name in schema.names)
+        keys = tuple(quote(name) for name in self.partition_by)
+        return Keyed(
+            (KeyedInput(keys, columns),),
+            partial(topn_kernel, ranks, order, given.mode.is_insert_only, None if row_key is None else places),
+        )
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """ROW_NUMBER() in a sub-query, the range in WHERE."""
+        ((table, schema),) = inputs
+        partition = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
+        order = ", ".join(item.sql for item in self.order_by)
+        rank = quote(self.rank_column)
+        columns = [*map(quote, schema.names), *([rank] if self.with_rank else [])]
+        end = quote(self.rank_end_column) if self.rank_end_column is not None else str(self.rank_end)
+        start = f"{rank} >= {self.rank_start} AND " if self.rank_start > 1 else ""
+        return (
+            f"SELECT {', '.join(columns)}\n"
+            f"FROM (SELECT *, ROW_NUMBER() OVER ({partition}ORDER BY {order}) AS {rank} FROM {quote(table)})\n"
+            f"WHERE {start}{rank} <= {end}"
+        )
+
+    def _check_columns(self, node: str, schema: Schema) -> None:
+        for name in self.partition_by:
+            schema.column(name, node, "partition_by")
+        for item in self.order_by:
+            column = schema.column(item.column, node, "order_by")
+            if column.type.startswith(_UNORDERED):
+                message = (
+                    f"order_by: {column.name} is of type {column.type}, which has no order. Sort by another column."
+                )
+                raise PipelineError(message, node, "order_by")
+        if self.rank_end_column is not None:
+            column = schema.column(self.rank_end_column, node, "rank_end_column")
+            if column.type not in ("smallint", "int", "bigint"):
+                message = (
+                    f"rank_end_column: {column.name} is of type {column.type}, but a rank is a smallint, int or bigint."
+                )
+                raise PipelineError(message, node, "rank_end_column")
+
+    def _sort_columns(self, schema: Schema) -> tuple[SortColumn, ...]:
+        return tuple(
+            SortColumn(
+                schema.index(item.column),
+                item.descending,
+                item.nulls,
+                schema.column(item.column).type in ("float", "double"),
+            )
+            for item in self.order_by
+        )
+
+    def _keys_in_partition(self, given: Derived) -> list[frozenset[str]]:
+        """The input's keys that hold where its rows are distributed by partition, the shortest first."""
+        partition = frozenset(self.partition_by)
+        return sorted((key for key in given.upsert_keys if key >= partition), key=lambda key: (len(key), sorted(key)))
+
+    def _upsert_keys(self, given: Derived) -> Keys:
+        """What identifies a row, even where -U is left out.
+
+        Numbered ranks change hands by -U/+U, so there only the rank's place is a key; Flink names the
+        input's keys too, by which a row that falls out would never be deleted. Without numbers it is.
+        """
+        partition = frozenset(self.partition_by)
+        if self.rank_start == self.rank_end:
+            return frozenset({partition})
+        if self.with_rank:
+            return frozenset({partition | {self.rank_column}})
+        return NO_KEYS if self.rank_start > 1 else frozenset(self._keys_in_partition(given))
+
+    def _monotonic(self, given: Derived) -> Mapping[str, Monotonicity]:
+        """How a rank's row moves: it is only ever replaced by a better one, where no row is deleted."""
+        moves = self._moves(given)
+        first = self.order_by[0]
+        better = Monotonicity.INCREASING if first.descending else Monotonicity.DECREASING
+        is_top_1 = self.rank_start == self.rank_end == 1
+        keeps_rows = Ranks(self.rank_start, self.rank_end, with_rank=self.with_rank).is_numbered or is_top_1
+        if not given.is_insert_only and self._row_key(given) is None:
+            return {}
+        if not keeps_rows or any(moves.get(name) is not Monotonicity.CONSTANT for name in self.partition_by):
+            return {}
+        if moves.get(first.column) not in (Monotonicity.CONSTANT, better):
+            return {}
+        known = dict.fromkeys(
+            (*self.partition_by, *((self.rank_column,) if self.with_rank else ())), Monotonicity.CONSTANT
+        )
+        return {first.column: better, **known}
+
+    def _moves(self, given: Derived) -> Mapping[str, Monotonicity]:
+        """How the input's columns move; rows that only come do not move at all."""
+        if given.is_insert_only:
+            return dict.fromkeys(given.schema.names, Monotonicity.CONSTANT)
+        return given.monotonic
+
+    def _falling(self, given: Derived) -> str | None:
+        """The first column of the order by which a row may get worse, or None."""
+        for item in self.order_by:
+            better = Monotonicity.INCREASING if item.descending else Monotonicity.DECREASING
+            if given.monotonic.get(item.column) not in (better, Monotonicity.CONSTANT):
+                return item.column
+        return None
+
+    def _row_key(self, given: Derived) -> tuple[str, ...] | None:
+        """The columns by which UpdateFast knows a row again, in the input's order; None where it cannot work."""
+        keys = self._keys_in_partition(given)
+        if given.is_insert_only or not keys or self._falling(given) is not None:
+            return None
+        return tuple(name for name in given.schema.names if name in keys[0])
+
+    def _fast_row_key(self, given: InputPlan) -> tuple[str, ...] | None:
+        """The same once it is decided: where the input writes -U for somebody else, Retract is at work."""
+        return None if given.mode.has_update_before else self._row_key(given.derived)
+
+    def _why_retract(self, given: Derived) -> str:
+        if not self._keys_in_partition(given):
+            partition = f" that contains {', '.join(self.partition_by)}" if self.partition_by else ""
+            return f"its input is updated and has no upsert key{partition}, so a row must be taken back as a whole"
+        falling = self._falling(given)
+        if falling is not None:
+            lacks = "may be deleted" if ModifyKind.DELETE in given.modify else f"may get a worse {falling}"
+            return f"a row of its input {lacks}, and then the row past the last rank moves up"
+        return "its input writes -U for another consumer too"
+
+
+def topn_kernel(
+    ranks: Ranks, order: Sequence[SortColumn], insert_only: bool, row_key: Sequence[int] | None
+) -> TopNKernel:
+    """The kernel of a strategy. row_key: the places of the columns by which UpdateFast knows a row again."""
+    sort_key = sort_key_of(order)
+    if insert_only:
+        return FastTop1(ranks, sort_key) if ranks.is_top_1 else AppendOnlyTopN(ranks, sort_key)
+    if row_key is not None:
+        return FastTop1(ranks, sort_key, row_key) if ranks.is_top_1 else UpdatableTopN(ranks, sort_key, row_key)
+    return RetractableTopN(ranks, sort_key)

@@ -1,0 +1,97 @@
+"""The rank range, and what an insertion or a removal does to the rows below it.
+
+inserted at rank 2        removed from rank 2
+1  a        1  a          1  a        1  a
+2  b  -U    2  x  +U      2  x  -U    2  b  +U
+3  c  -U    3  b  +U      3  b  -U    3  c  +U
+            4  c  +I      4  c  -D
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.kernel import Kernel, Output, Row
+from engine.sort_keys import SortKeyOf
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Which ranks are emitted, and how.
+
+    end: the last rank; None where the first row of a partition says it, in its column end_place.
+    """
+
+    start: int
+    end: int | None
+    end_place: int | None = None
+    with_rank: bool = False
+    update_before: bool = True
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether each shifted rank is an update of its own.
+
+        Without the number in the output only the row that comes and the row that goes matter; an offset
+        needs the numbers all the same. A range of a single rank has the same number in every row.
+        """
+        return (self.with_rank and self.start != self.end) or self.start > 1
+
+    @property
+    def is_top_1(self) -> bool:
+        """Whether only the first rank is kept."""
+        return self.start == 1 and self.end == 1
+
+
+class TopNKernel(Kernel):
+    """What the strategies share: the range, the order, and the emission of ranks."""
+
+    def __init__(self, ranks: Ranks, sort_key: SortKeyOf) -> None:
+        self.ranks = ranks
+        self.sort_key = sort_key
+        self.is_numbered = ranks.is_numbered
+        self.end = 0
+
+    def take_end(self, end: int | None) -> None:
+        """Begin a partition; end: the rank end that it kept, where that comes from a column."""
+        self.end = self.ranks.end if self.ranks.end is not None else -1 if end is None else end
+
+    def read_end(self, row: Row) -> None:
+        """The first row of a partition sets a rank end that comes from a column; later ones change nothing."""
+        if self.end < 0 and self.ranks.end_place is not None:
+            self.end = max(row[self.ranks.end_place] or 0, 0)
+
+    def state_of(self, rows: list[Row]) -> Any | None:
+        """The state: the rows in order, and the rank end where it comes from a column."""
+        end = self.end if self.ranks.end is None and self.end >= 0 else None
+        return (rows, end) if rows or end is not None else None
+
+    def put(self, kind: int, row: Row, rank: int, out: Output) -> None:
+        """Emit a row at a rank, where that is within the range."""
+        if self.ranks.start <= rank <= self.end:
+            out.emit(kind, (*row, rank) if self.ranks.with_rank else row)
+
+    def replace(self, old: Row, new: Row, rank: int, out: Output) -> None:
+        """Emit that a rank has changed hands."""
+        if self.ranks.update_before:
+            self.put(UPDATE_BEFORE, old, rank, out)
+        self.put(UPDATE_AFTER, new, rank, out)
+
+    def shift_down(self, rank: int, rows: Sequence[Row], out: Output) -> None:
+        """A row has come in at or above `rank`. rows: what stands at `rank` and below now, to one past the end."""
+        for place, row in enumerate(rows[: self.end - rank + 1]):
+            if place + 1 < len(rows):
+                self.replace(rows[place + 1], row, rank + place, out)
+            else:
+                self.put(INSERT, row, rank + place, out)
+
+    def shift_up(self, rank: int, rows: Sequence[Row], out: Output) -> None:
+        """A row has gone at or above `rank`. rows: what stood at `rank`, then what stands there and below now."""
+        for place, row in enumerate(rows[: self.end - rank + 1]):
+            if place + 1 < len(rows):
+                self.replace(row, rows[place + 1], rank + place, out)
+            else:
+                self.put(DELETE, row, rank + place, out)

@@ -1,0 +1,73 @@
+"""Retract: the best N rows of an input that may take back any row.
+
+Input: any, with -U. Output: with numbers -U/+U for each rank that shifts, +I and -D for the last one;
+without, -D for a row that falls out or is taken back and +I for one that comes in or moves up.
+State: all rows per partition in order, since each may rise into the range one day.
+Source: Flink RetractableTopNFunction, which walks the order from the top; here only the ranks that
+change are visited. A retraction of an unknown row is ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER
+from engine.kernel import Key, Output, Row
+from engine.operators.topn.ranks import Ranks, TopNKernel
+from engine.ordered_rows import OrderedRows
+from engine.sort_keys import SortKeyOf
+
+
+class RetractableTopN(TopNKernel):
+    """All rows of the partition in order."""
+
+    def __init__(self, ranks: Ranks, sort_key: SortKeyOf) -> None:
+        super().__init__(ranks, sort_key)
+        self.rows = OrderedRows()
+
+    def start(self, key: Key, state: Any | None) -> None:
+        """Take up the rows of this partition."""
+        rows, end = state if state is not None else ([], None)
+        self.rows = OrderedRows.of((self.sort_key(row), row) for row in rows)
+        self.take_end(end)
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Put a row behind those that are as good, or take out the first that equals it."""
+        self.read_end(row)
+        if kind in (INSERT, UPDATE_AFTER):
+            self._accumulate(row, out)
+        else:
+            self._retract(row, out)
+
+    def finish(self) -> Any | None:
+        """All rows in order."""
+        return self.state_of(list(self.rows))
+
+    def _accumulate(self, row: Row, out: Output) -> None:
+        rank = self.rows.add(self.sort_key(row), row)
+        if rank > self.end:
+            return
+        if self.is_numbered:
+            first = max(rank, self.ranks.start)
+            self.shift_down(first, self.rows.ranks(first, self.end + 1), out)
+            return
+        fallen = self.rows.rank(self.end + 1)
+        if fallen is not None:
+            self.put(DELETE, fallen, self.end, out)
+        self.put(INSERT, row, rank, out)
+
+    def _retract(self, row: Row, out: Output) -> None:
+        found = self.rows.remove(row)
+        if found is None or found[0] > self.end:
+            return
+        rank, stored = found
+        if self.is_numbered:
+            first = max(rank, self.ranks.start)
+            stood = stored if first == rank else self.rows.rank(first - 1)
+            if stood is not None:
+                self.shift_up(first, [stood, *self.rows.ranks(first, self.end)], out)
+            return
+        self.put(DELETE, stored, rank, out)
+        risen = self.rows.rank(self.end)
+        if risen is not None:
+            self.put(INSERT, risen, self.end, out)

@@ -1,0 +1,152 @@
+"""UpdateFast: the best N rows of an input whose rows are replaced by better ones only.
+
+Input: [I,UA], keyed by columns that contain the partition, with a sort key that never gets worse.
+Output: with numbers, a row that moves up takes back its old rank first and reaches it again last, each
+rank between changes hands once; without, a row that stays is -U/+U, one that falls out -D.
+State: the best N rows per partition, and rows that share the sort key of the one past the end.
+Source: Flink UpdatableTopNFunction.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.kernel import Key, Output, Row
+from engine.operators.topn.ranks import Ranks, TopNKernel
+from engine.sort_keys import SortKey, SortKeyOf
+
+
+class UpdatableTopN(TopNKernel):
+    """The best rows in order, with their sort keys and row keys beside them."""
+
+    def __init__(self, ranks: Ranks, sort_key: SortKeyOf, row_key: Sequence[int]) -> None:
+        super().__init__(ranks, sort_key)
+        self.row_key = tuple(row_key)
+        self.rows: list[Row] = []
+        self.keys: list[SortKey] = []
+        self.sort_keys: dict[Row, SortKey] = {}
+
+    def start(self, key: Key, state: Any | None) -> None:
+        """Take up the rows of this partition."""
+        self.rows, end = state if state is not None else ([], None)
+        self.keys = [self.sort_key(row) for row in self.rows]
+        self.sort_keys = {self._row_key(row): key for row, key in zip(self.rows, self.keys, strict=True)}
+        self.take_end(end)
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Move a row that is kept already, or let a new one in. A -U says nothing that its +U does not."""
+        if kind == UPDATE_BEFORE:
+            return
+        self.read_end(row)
+        row_key = self._row_key(row)
+        if row_key in self.sort_keys:
+            if kind == DELETE:
+                self._remove(row_key, out)
+            else:
+                self._move(row_key, row, out)
+        elif kind != DELETE:
+            self._insert(row_key, row, out)
+
+    def finish(self) -> Any | None:
+        """The rows that are kept, in order."""
+        return self.state_of(self.rows)
+
+    def _insert(self, row_key: Row, row: Row, out: Output) -> None:
+        key = self.sort_key(row)
+        place = bisect_right(self.keys, key)
+        if place == len(self.keys) >= self.end:
+            return
+        self._put_in(place, row_key, key, row)
+        if self.is_numbered:
+            rank = max(place + 1, self.ranks.start)
+            self.shift_down(rank, self.rows[rank - 1 :], out)
+            self._trim()
+            return
+        if len(self.rows) > self.end:
+            last = self._take_out(len(self.rows) - 1)
+            self.put(DELETE, last, self.end, out)
+        self.put(INSERT, row, self.ranks.start, out)
+
+    def _move(self, row_key: Row, row: Row, out: Output) -> None:
+        before = self._place(row_key)
+        old = self.rows[before]
+        key = self.sort_key(row)
+        if key == self.keys[before]:
+            after = before
+            self.rows[before] = row
+        else:
+            self._take_out(before)
+            after = bisect_right(self.keys, key)
+            self._put_in(after, row_key, key, row)
+        if not self.is_numbered:
+            self.replace(old, row, self.ranks.start, out)
+        elif after <= before:
+            self._rise(old, before + 1, after + 1, out)
+        else:
+            self._fall(old, before + 1, after + 1, out)
+
+    def _rise(self, old: Row, before: int, after: int, out: Output) -> None:
+        """The row is at rank `after` now; those between have moved down by one."""
+        row = self.rows[after - 1]
+        if after == before:
+            self.replace(old, row, after, out)
+            return
+        for rank in range(after, min(before - 1, self.end) + 1):
+            if self.ranks.update_before:
+                self.put(UPDATE_BEFORE, self.rows[rank], rank, out)
+                if rank == after:
+                    # Two rows of one key must never be in the table at once.
+                    self.put(UPDATE_BEFORE, old, before, out)
+            self.put(UPDATE_AFTER, self.rows[rank - 1], rank, out)
+        self.put(UPDATE_AFTER, self.rows[before - 1], before, out)
+
+    def _fall(self, old: Row, before: int, after: int, out: Output) -> None:
+        """The row got worse after all: its aggregate has lost its state. Those between move up by one."""
+        if self.ranks.update_before:
+            self.put(UPDATE_BEFORE, old, before, out)
+        for rank in range(before, after):
+            row = self.rows[rank - 1]
+            if self.ranks.update_before:
+                self.put(UPDATE_BEFORE, row, rank + 1, out)
+            self.put(UPDATE_AFTER, row, rank, out)
+        self.put(UPDATE_AFTER, self.rows[after - 1], after, out)
+
+    def _remove(self, row_key: Row, out: Output) -> None:
+        place = self._place(row_key)
+        row = self._take_out(place)
+        if self.is_numbered:
+            rank = max(place + 1, self.ranks.start)
+            stood = row if rank == place + 1 else self.rows[rank - 2] if rank - 2 < len(self.rows) else None
+            if stood is not None:
+                self.shift_up(rank, [stood, *self.rows[rank - 1 :]], out)
+        else:
+            self.put(DELETE, row, self.ranks.start, out)
+
+    def _trim(self) -> None:
+        """Forget what stands below the rows that share their sort key with the first one past the end."""
+        if len(self.rows) > self.end:
+            for place in reversed(range(bisect_right(self.keys, self.keys[self.end]), len(self.rows))):
+                self._take_out(place)
+
+    def _row_key(self, row: Row) -> Row:
+        return tuple([row[place] for place in self.row_key])
+
+    def _place(self, row_key: Row) -> int:
+        place = bisect_left(self.keys, self.sort_keys[row_key])
+        while self._row_key(self.rows[place]) != row_key:
+            place += 1
+        return place
+
+    def _put_in(self, place: int, row_key: Row, key: SortKey, row: Row) -> None:
+        self.keys.insert(place, key)
+        self.rows.insert(place, row)
+        self.sort_keys[row_key] = key
+
+    def _take_out(self, place: int) -> Row:
+        row = self.rows.pop(place)
+        del self.keys[place]
+        del self.sort_keys[self._row_key(row)]
+        return row

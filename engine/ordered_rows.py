@@ -1,0 +1,135 @@
+"""All rows of a partition in the order of their sort keys, ties in order of arrival.
+
+Rows stand in buckets of bounded size, so that adding, taking out and looking up by rank move and visit
+far fewer rows than there are; a row to take out is found by its content, not by search.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, Final
+
+from engine.sort_keys import SortKey
+
+Row = tuple[Any, ...]
+Entry = tuple[SortKey, int]
+
+BUCKET: Final = 512
+
+
+class OrderedRows:
+    """Rows by sort key and arrival. Ranks count from 1."""
+
+    def __init__(self) -> None:
+        self._entries: list[list[Entry]] = []
+        self._rows: list[list[Row]] = []
+        self._arrivals: dict[Any, deque[Entry]] = {}
+        self._next = 0
+        self._size = 0
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[SortKey, Row]]) -> OrderedRows:
+        """Rows that are in order already, each with its key."""
+        made = cls()
+        for key, row in pairs:
+            if not made._entries or len(made._entries[-1]) == BUCKET:
+                made._entries.append([])
+                made._rows.append([])
+            entry = (key, made._size)
+            made._entries[-1].append(entry)
+            made._rows[-1].append(row)
+            made._arrivals.setdefault(identity(row), deque()).append(entry)
+            made._size += 1
+        made._next = made._size
+        return made
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Row]:
+        return chain.from_iterable(self._rows)
+
+    def add(self, key: SortKey, row: Row) -> int:
+        """Put a row behind those of the same key, and give its rank."""
+        entry = (key, self._next)
+        self._next += 1
+        self._size += 1
+        self._arrivals.setdefault(identity(row), deque()).append(entry)
+        if not self._entries:
+            self._entries.append([entry])
+            self._rows.append([row])
+            return 1
+        at, before = self._bucket(entry)
+        entries, rows = self._entries[at], self._rows[at]
+        place = bisect_left(entries, entry)
+        entries.insert(place, entry)
+        rows.insert(place, row)
+        if len(entries) > 2 * BUCKET:
+            self._entries[at : at + 1] = [entries[:BUCKET], entries[BUCKET:]]
+            self._rows[at : at + 1] = [rows[:BUCKET], rows[BUCKET:]]
+        return before + place + 1
+
+    def remove(self, row: Row) -> tuple[int, Row] | None:
+        """Take out the first row with this content; give its rank and the row, or None where there is none."""
+        arrivals = self._arrivals.get(identity(row))
+        if arrivals is None:
+            return None
+        entry = arrivals.popleft()
+        if not arrivals:
+            del self._arrivals[identity(row)]
+        at, before = self._bucket(entry)
+        place = bisect_left(self._entries[at], entry)
+        del self._entries[at][place]
+        stored = self._rows[at].pop(place)
+        if not self._entries[at]:
+            del self._entries[at], self._rows[at]
+        self._size -= 1
+        return before + place + 1, stored
+
+    def ranks(self, first: int, last: int) -> list[Row]:
+        """The rows of these ranks, as many as there are."""
+        found: list[Row] = []
+        before = 0
+        for rows in self._rows:
+            if before >= last:
+                break
+            if before + len(rows) >= first:
+                found += rows[max(first - 1 - before, 0) : last - before]
+            before += len(rows)
+        return found
+
+    def rank(self, number: int) -> Row | None:
+        """The row of this rank, or None."""
+        found = self.ranks(number, number)
+        return found[0] if found else None
+
+    def _bucket(self, entry: Entry) -> tuple[int, int]:
+        """The bucket into which an entry belongs, and how many rows stand before it."""
+        before = 0
+        last = len(self._entries) - 1
+        for at in range(last):
+            entries = self._entries[at]
+            if entry <= entries[-1]:
+                return at, before
+            before += len(entries)
+        return last, before
+
+
+def identity(row: Row) -> Any:
+    """A hashable value, equal for rows that are the same: NaN equals NaN, lists and maps by content."""
+    try:
+        hash(row)
+    except TypeError:
+        return _frozen(row)
+    return _frozen(row) if any(value != value for value in row) else row
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(map(_frozen, value))
+    if isinstance(value, dict):
+        return frozenset((_frozen(key), _frozen(inner)) for key, inner in value.items())
+    return "NaN" if value != value else value

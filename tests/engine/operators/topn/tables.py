@@ -1,0 +1,61 @@
+"""Top N cases in short: the order as SQL writes it, the range as a tuple, columns by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from engine.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
+from engine.operators.topn.operator import topn_kernel
+from engine.operators.topn.ranks import Ranks, TopNKernel
+from engine.sort_keys import Nulls, SortColumn
+from tests.engine.cases import Case, parse
+
+Range = tuple[int, int | str] | tuple[int, int | str, bool]
+
+
+def sort_columns(order: str, names: Sequence[str]) -> list[SortColumn]:
+    """`v DESC NULLS FIRST, id` over columns of these names."""
+    columns = []
+    for item in order.split(","):
+        words = item.split()
+        nulls = Nulls[words[-1]] if "NULLS" in words else Nulls.LOWEST
+        columns.append(SortColumn(names.index(words[0]), "DESC" in words, nulls, is_float=words[0] == "f"))
+    return columns
+
+
+def kernel(
+    names: Sequence[str], order: str, ranks: Range, update_before: bool, row_key: Sequence[str] | None, append: bool
+) -> Callable[[], TopNKernel]:
+    """The kernel that the planner would choose. row_key: the upsert key of UpdateFast."""
+    start, end, *rest = ranks
+    number, place = (end, None) if isinstance(end, int) else (None, names.index(end))
+    places = None if row_key is None else tuple(names.index(name) for name in row_key)
+    made = Ranks(start, number, place, bool(rest and rest[0]), update_before)
+    return lambda: topn_kernel(made, sort_columns(order, names), append, places)
+
+
+def ranked(
+    title: str,
+    order: str,
+    ranks: Range,
+    given: str,
+    expect: str,
+    *,
+    key: tuple[str, ...] = ("cat",),
+    update_before: bool = True,
+    row_key: Sequence[str] | None = None,
+    append: bool = False,
+    leaves_state: bool | None = None,
+) -> Case:
+    """A case of Top N. append: AppendFast; row_key: UpdateFast; neither: Retract."""
+    names = [name for name in parse(given)[0] if name not in ("seq", "kind")]
+    update_kind = UpdateKind.BEFORE_AND_AFTER if update_before else UpdateKind.ONLY_UPDATE_AFTER
+    return Case(
+        title,
+        given,
+        expect,
+        kernel(names, order, ranks, update_before, row_key, append),
+        key,
+        mode=ChangelogMode.of(ALL_CHANGES, update_kind),
+        leaves_state=leaves_state,
+    )

@@ -1,0 +1,189 @@
+"""Top N in the planner: schema, keys, the strategy and what it asks for, and Flink SQL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from engine.changelog import ALL_CHANGES, INSERT_UPDATE, ChangelogMode, UpdateKind
+from engine.errors import PipelineError, UnknownColumn
+from engine.operator import Derived, InputPlan, Keyed, Monotonicity, StepContext
+from engine.operators.topn import TopN
+from engine.operators.topn.append_only import AppendOnlyTopN
+from engine.operators.topn.ranks import TopNKernel
+from engine.operators.topn.retractable import RetractableTopN
+from engine.operators.topn.top_1 import FastTop1
+from engine.operators.topn.updatable import UpdatableTopN
+from engine.schema import Column, Schema, TimeUnit
+
+SCHEMA = Schema(
+    (
+        Column("g", "string"),
+        Column("w", "string"),
+        Column("c", "bigint", nullable=False),
+        Column("t", "timestamp", time=TimeUnit.TIMESTAMP),
+    )
+)
+APPEND = Derived(SCHEMA)
+KEY = frozenset({frozenset({"g", "w"})})
+GROWS = {"g": Monotonicity.CONSTANT, "w": Monotonicity.CONSTANT, "c": Monotonicity.INCREASING}
+COUNTS = Derived(SCHEMA, INSERT_UPDATE, KEY, GROWS)
+SUMS = Derived(SCHEMA, INSERT_UPDATE, KEY, {"g": Monotonicity.CONSTANT, "w": Monotonicity.CONSTANT})
+DELETES = Derived(SCHEMA, ALL_CHANGES, KEY)
+
+
+class NoAnalyzer:
+    """Top N asks for no expression."""
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        raise AssertionError(expression)
+
+
+def top(n: int = 3, **more: Any) -> TopN:
+    return TopN(**{"partition_by": ["g"], "order_by": [{"column": "c", "descending": True}], "rank_end": n, **more})
+
+
+def derive(operator: TopN, given: Derived = APPEND) -> Derived:
+    return operator.derive("best", (given,), NoAnalyzer())
+
+
+def planned(operator: TopN, given: Derived, update: UpdateKind) -> tuple[str, TopNKernel]:
+    """The strategy's name and the kernel for an input that writes updates so."""
+    mode = ChangelogMode.of(given.modify, update)
+    inputs = (InputPlan("source", given, mode),)
+    derived = derive(operator, given)
+    output = ChangelogMode.of(derived.modify, UpdateKind.BEFORE_AND_AFTER)
+    step = operator.step(StepContext("best", 1, inputs, derived.schema, output, derived))
+    assert isinstance(step, Keyed)
+    kernel = step.kernel()
+    assert isinstance(kernel, TopNKernel)
+    return operator.strategy(inputs, output).name, kernel
+
+
+def test_the_rank_is_a_bigint_at_the_end_and_nothing_is_event_time_any_more() -> None:
+    derived = derive(top(with_rank=True))
+    assert derived.schema.names == ("g", "w", "c", "t", "rank")
+    assert derived.schema.column("rank") == Column("rank", "bigint", nullable=False)
+    assert derived.schema.event_time is None
+    assert derived.modify == ALL_CHANGES
+
+
+def test_a_key_is_what_holds_without_update_before_too() -> None:
+    given = Derived(SCHEMA, INSERT_UPDATE, frozenset({frozenset({"g", "w"}), frozenset({"t"})}))
+    assert derive(top(with_rank=True), given).upsert_keys == {frozenset({"g", "rank"})}
+    assert derive(top(), given).upsert_keys == {frozenset({"g", "w"})}
+    assert derive(top(1), given).upsert_keys == {frozenset({"g"})}
+    assert derive(top(2, rank_start=2, with_rank=True), given).upsert_keys == {frozenset({"g"})}
+    assert derive(top(rank_start=2), given).upsert_keys == frozenset()
+
+
+def test_an_insert_only_input_gives_append_fast() -> None:
+    (offer,) = top().offers("best", (APPEND,), UpdateKind.BEFORE_AND_AFTER)
+    assert offer.needs == (UpdateKind.NONE,)
+    name, kernel = planned(top(), APPEND, UpdateKind.NONE)
+    assert name == "AppendFast"
+    assert isinstance(kernel, AppendOnlyTopN)
+    assert isinstance(planned(top(1), APPEND, UpdateKind.NONE)[1], FastTop1)
+
+
+def test_rows_that_only_get_better_give_update_fast_which_asks_for_no_update_before() -> None:
+    fast, retract = top().offers("best", (COUNTS,), UpdateKind.BEFORE_AND_AFTER)
+    assert fast.needs == (UpdateKind.ONLY_UPDATE_AFTER,)
+    assert retract.needs == (UpdateKind.BEFORE_AND_AFTER,)
+    name, kernel = planned(top(), COUNTS, UpdateKind.ONLY_UPDATE_AFTER)
+    assert name == "UpdateFast[g, w]"
+    assert isinstance(kernel, UpdatableTopN)
+    assert kernel.row_key == (0, 1)
+    assert isinstance(planned(top(1), COUNTS, UpdateKind.ONLY_UPDATE_AFTER)[1], FastTop1)
+
+
+def test_an_input_that_writes_update_before_for_somebody_else_gives_retract() -> None:
+    name, kernel = planned(top(), COUNTS, UpdateKind.BEFORE_AND_AFTER)
+    assert name == "Retract"
+    assert isinstance(kernel, RetractableTopN)
+
+
+@pytest.mark.parametrize(
+    ("operator", "given", "why"),
+    [
+        (top(), SUMS, "a row of its input may get a worse c"),
+        (top(order_by=[{"column": "c"}]), COUNTS, "a row of its input may get a worse c"),
+        (top(partition_by=["t"]), COUNTS, "has no upsert key that contains t"),
+        (top(), DELETES, "a row of its input may be deleted"),
+    ],
+)
+def test_everything_else_gives_retract_and_asks_for_update_before(operator: TopN, given: Derived, why: str) -> None:
+    (offer,) = operator.offers("best", (given,), UpdateKind.ONLY_UPDATE_AFTER)
+    assert offer.needs == (UpdateKind.BEFORE_AND_AFTER,)
+    assert why in offer.reasons[0]
+    assert planned(operator, given, UpdateKind.BEFORE_AND_AFTER)[0] == "Retract"
+
+
+def test_ranks_of_an_insert_only_input_only_get_better_so_a_second_top_n_is_fast() -> None:
+    keyed = Derived(SCHEMA, upsert_keys=KEY)
+    inner = derive(TopN(partition_by=("g", "w"), order_by=top().order_by, rank_end=2, with_rank=True), keyed)
+    assert inner.monotonic["c"] is Monotonicity.INCREASING
+    assert planned(top(), inner, UpdateKind.ONLY_UPDATE_AFTER)[0] == "UpdateFast[g, w, rank]"
+
+
+def test_without_numbers_rows_are_deleted_so_nothing_is_monotonic() -> None:
+    assert derive(top()).monotonic == {}
+    assert derive(top(with_rank=True), DELETES).monotonic == {}
+
+
+def test_an_unknown_column_is_named_with_those_that_exist() -> None:
+    with pytest.raises(UnknownColumn, match="best: partition_by: there is no column 'q'; the input has g, w, c, t"):
+        derive(top(partition_by=["q"]))
+
+
+def test_a_rank_whose_name_is_taken_is_refused() -> None:
+    with pytest.raises(PipelineError, match="best: rank_column: the input has a column 'C' already"):
+        derive(top(with_rank=True, rank_column="C"))
+
+
+def test_columns_without_an_order_are_refused() -> None:
+    lists = Derived(Schema((Column("g", "string"), Column("c", "array<int>"))))
+    with pytest.raises(PipelineError, match=r"order_by: c is of type array<int>, which has no order"):
+        derive(top(), lists)
+
+
+def test_a_rank_end_of_another_type_is_refused() -> None:
+    with pytest.raises(PipelineError, match="rank_end_column: w is of type string, but a rank is"):
+        derive(top(rank_end=None, rank_end_column="w"))
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ({"rank_end": None}, "give either rank_end, a number, or rank_end_column"),
+        ({"rank_end_column": "c"}, "give either rank_end, a number, or rank_end_column"),
+        ({"rank_start": 4}, "the range of ranks ends at 3, before it starts at 4"),
+        ({"rank_end": None, "rank_end_column": "c", "rank_start": 2}, "leave rank_start at 1"),
+        ({"order_by": []}, "at least 1 item"),
+    ],
+)
+def test_a_range_that_makes_no_sense_is_refused(more: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValidationError, match=sentence):
+        top(**more)
+
+
+def test_in_flink_sql_it_is_a_row_number_in_a_sub_query() -> None:
+    operator = top(
+        with_rank=True,
+        rank_start=2,
+        order_by=[{"column": "c", "descending": True}, {"column": "t", "nulls": "last"}],
+    )
+    assert operator.flink_sql((("words", SCHEMA),)) == (
+        "SELECT `g`, `w`, `c`, `t`, `rank`\n"
+        "FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY `g` ORDER BY `c` DESC, `t` ASC NULLS LAST) AS `rank` "
+        "FROM `words`)\n"
+        "WHERE `rank` >= 2 AND `rank` <= 3"
+    )
+    without = top(partition_by=[], rank_end=None, rank_end_column="c").flink_sql((("words", SCHEMA),))
+    assert without == (
+        "SELECT `g`, `w`, `c`, `t`\n"
+        "FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY `c` DESC) AS `rank` FROM `words`)\n"
+        "WHERE `rank` <= `c`"
+    )

@@ -1,0 +1,145 @@
+"""Properties of Top N: the output is the batch answer at any time, and nothing is left when all is taken back."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.kernel import Emitted, Input, run
+from engine.sort_keys import sort_key_of
+from tests.engine.operators.topn.tables import kernel, sort_columns
+
+Row = tuple[Any, ...]
+NAMES = ("id", "v", "w")
+ORDERS = ("v", "v DESC", "v NULLS LAST, w DESC", "v DESC NULLS FIRST")
+
+values = st.one_of(st.none(), st.integers(0, 4))
+rows = st.tuples(st.integers(0, 2), values, st.sampled_from(["a", "b", "ö"]))
+ranges = st.tuples(st.integers(1, 3), st.integers(0, 3), st.booleans()).map(lambda r: (r[0], r[0] + r[1], r[2]))
+
+
+def batch(table: Sequence[Row], order: str, ranks: tuple[int, int, bool]) -> Counter[Row]:
+    """The answer of a batch query over the rows in order of arrival."""
+    start, end, with_rank = ranks
+    best = sorted(table, key=sort_key_of(sort_columns(order, NAMES)))
+    numbered = [(*row, rank) if with_rank else row for rank, row in enumerate(best, 1)]
+    return Counter(numbered[start - 1 : end])
+
+
+def apply(table: Counter[Row], emitted: Sequence[Emitted]) -> None:
+    """Apply a changelog to a table, strictly: what is taken back must be there."""
+    for record in emitted:
+        if record.kind in (INSERT, UPDATE_AFTER):
+            table[record.row] += 1
+        else:
+            assert table[record.row] > 0, record
+            table[record.row] -= 1
+            table += Counter()
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), rows), max_size=25), st.sampled_from(ORDERS), ranges)
+def test_retract_is_the_batch_answer_after_every_record(
+    steps: list[tuple[int, Row]], order: str, ranks: tuple[int, int, bool]
+) -> None:
+    table: list[Row] = []
+    inputs: list[Input] = []
+    for choice, row in steps:
+        if choice < 6 or not table:
+            inputs.append(Input(len(inputs) + 1, INSERT if choice % 2 else UPDATE_AFTER, row))
+            table.append(row)
+        else:
+            gone = table.pop(table.index(table[choice % len(table)]))
+            inputs.append(Input(len(inputs) + 1, DELETE if choice % 2 else UPDATE_BEFORE, gone))
+    out, saved = run(kernel(NAMES, order, ranks, True, None, False)(), inputs)
+    assert_follows(inputs, out.emitted, order, ranks)
+    back = [Input(len(inputs) + n, DELETE, row) for n, row in enumerate(table, 1)]
+    rest, left = run(kernel(NAMES, order, ranks, True, None, False)(), back, saved=saved)
+    assert left is None
+    shown: Counter[Row] = Counter()
+    apply(shown, [*out.emitted, *rest.emitted])
+    assert not +shown
+
+
+@given(st.lists(rows, max_size=25), st.sampled_from(ORDERS), ranges)
+def test_append_fast_is_the_batch_answer_after_every_record(
+    steps: list[Row], order: str, ranks: tuple[int, int, bool]
+) -> None:
+    inputs = [Input(seq, INSERT, row) for seq, row in enumerate(steps, 1)]
+    out, saved = run(kernel(NAMES, order, ranks, True, None, True)(), inputs)
+    assert_follows(inputs, out.emitted, order, ranks)
+    if saved is not None and ranks[:2] != (1, 1):
+        assert len(saved.state[0]) <= ranks[1]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.sampled_from("xyz")), max_size=30),
+    ranges,
+    st.booleans(),
+)
+def test_update_fast_is_the_batch_answer_after_every_record(
+    steps: list[tuple[int, int, str]], ranks: tuple[int, int, bool], descending: bool
+) -> None:
+    sign = 1 if descending else -1
+    now: dict[int, Row] = {}
+    inputs: list[Input] = []
+    for seq, (row_id, better, text) in enumerate(steps, 1):
+        old = now.get(row_id)
+        now[row_id] = row = (row_id, (old[1] if old else 0) + sign * better, text)
+        inputs.append(Input(seq, INSERT if old is None else UPDATE_AFTER, row))
+    order = "v DESC" if descending else "v"
+    out, _ = run(kernel(NAMES, order, ranks, True, ("id",), False)(), inputs)
+    shown: Counter[Row] = Counter()
+    table: list[Row] = []
+    for item in inputs:
+        apply(shown, [e for e in out.emitted if e.seq == item.seq])
+        place = next((at for at, row in enumerate(table) if row[0] == item.row[0]), None)
+        if place is not None and table[place][1] == item.row[1]:
+            table[place] = item.row
+        else:
+            table = [row for row in table if row[0] != item.row[0]] + [item.row]
+        assert +shown == batch(table, order, ranks), item
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([INSERT, DELETE, UPDATE_AFTER]), rows), max_size=15),
+    st.sampled_from(ORDERS),
+    ranges,
+    st.integers(0, 15),
+    st.sampled_from([(None, False), (None, True), (("id",), False)]),
+)
+def test_epochs_change_nothing(
+    steps: list[tuple[int, Row]],
+    order: str,
+    ranks: tuple[int, int, bool],
+    cut: int,
+    strategy: tuple[tuple[str, ...] | None, bool],
+) -> None:
+    row_key, append = strategy
+    inputs = [Input(seq, INSERT if append else kind, row) for seq, (kind, row) in enumerate(steps, 1)]
+    whole, _ = run(kernel(NAMES, order, ranks, True, row_key, append)(), inputs)
+    first, saved = run(kernel(NAMES, order, ranks, True, row_key, append)(), inputs[:cut])
+    second, _ = run(
+        kernel(NAMES, order, ranks, True, row_key, append)(), inputs[cut:], saved=pickle.loads(pickle.dumps(saved))
+    )
+    assert first.emitted + second.emitted == whole.emitted
+
+
+def assert_follows(
+    inputs: Sequence[Input], emitted: Sequence[Emitted], order: str, ranks: tuple[int, int, bool]
+) -> None:
+    """The output is the batch answer over the input so far, after every record."""
+    shown: Counter[Row] = Counter()
+    table: list[Row] = []
+    for item in inputs:
+        apply(shown, [record for record in emitted if record.seq == item.seq])
+        if item.kind in (INSERT, UPDATE_AFTER):
+            table.append(item.row)
+        else:
+            table.remove(item.row)
+        assert +shown == batch(table, order, ranks), item
