@@ -37,14 +37,19 @@ def json_lines(names: Sequence[str], records: Iterable[Printed]) -> Iterator[str
 
 
 def table(names: Sequence[str], records: Iterable[Printed]) -> Iterator[str]:
-    """An aligned table. The widths are those of the first thousand records, so that nothing piles up in memory."""
-    lines = (
+    """An aligned table of changelog records."""
+    cells = (
         (str(record.seq), hexadecimal(record.step), SYMBOLS[record.kind], *map(_text, record.row)) for record in records
     )
-    first = list(islice(lines, _WIDTHS_FROM))
-    head = ("seq", "step", "kind", *names)
+    return aligned(("seq", "step", "kind", *names), cells)
+
+
+def aligned(head: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Cells in columns. The widths are those of the first thousand lines: nothing piles up in memory."""
+    rest = iter(lines)
+    first = list(islice(rest, _WIDTHS_FROM))
     widths = [max(map(len, cells)) for cells in zip(head, *first, strict=True)]
-    for cells in chain([head, tuple("-" * width for width in widths)], first, lines):
+    for cells in chain([head, ["-" * width for width in widths]], first, rest):
         yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 

@@ -39,13 +39,15 @@ def run(
     folder: Path,
     work: Path,
     epochs: int = 1,
+    partitions: int | None = None,
     progress: Progress | None = None,
     cancel: Event | None = None,
 ) -> None:
     """Run a plan to the end of its sources and hand every epoch to the recorder.
 
     folder: what relative file names are relative to. work: an empty folder for the run's files, which
-    Spark's workers see too; the caller removes it. The output is the same for any number of epochs.
+    Spark's workers see too; the caller removes it. partitions: of the keyed steps, by default one per core.
+    The output is the same for any number of epochs and partitions.
     Raises SourceError, RunFailed (with the node), RunCancelled; the recorder has been told before.
     """
     progress = progress or Progress()
@@ -53,7 +55,7 @@ def run(
     progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in plan.nodes}
     try:
         with cancellable(spark, f"run-{uuid4().hex}", cancel):
-            _run(plan, spark, recorder, folder, work, epochs, progress, cancel)
+            _run(plan, spark, recorder, folder, work, epochs, partitions, progress, cancel)
         recorder.finish()
         progress.phase = "finished"
     except StudioError as error:
@@ -76,6 +78,7 @@ def _run(
     folder: Path,
     work: Path,
     epochs: int,
+    partitions: int | None,
     progress: Progress,
     cancel: Event,
 ) -> None:
@@ -92,7 +95,7 @@ def _run(
     progress.phase = "following the watermarks"
     marks = watermarks(plan, spark, ingested, work)
     progress.epochs = ingested.epochs
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4)
+    partitions = partitions or int(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4)
     runner = EpochRunner(plan, spark, ingested, marks, work, partitions)
     for epoch in range(ingested.epochs):
         progress.epoch = epoch

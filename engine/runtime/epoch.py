@@ -17,7 +17,6 @@ from engine.runtime.keyed import run_keyed
 from engine.runtime.native import run_native
 from engine.runtime.watermarks import Watermarks
 from engine.runtime.worker import FIRED, LATE, RECORD, STATE, TimelineFiles
-from engine.schema import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,15 +69,13 @@ class EpochRunner:
         return self._run_keyed(node, step, inputs, epoch)
 
     def _run_source(self, node: NodePlan, epoch: int) -> NodeOutput:
-        from pyspark.sql import functions as f
-
         events = self.ingested.folders[node.id] / f"__epoch={epoch}"
-        schema = f"__seq bigint, __kind tinyint, {node.schema.ddl()}"
         events.mkdir(parents=True, exist_ok=True)
-        frame = self.spark.read.schema(schema).parquet(str(events)).where("__kind is not null")
-        columns = [quote(name) for name in node.schema.names]
+        if node.id not in self.ingested.with_watermark_events:
+            return NodeOutput(events)
+        schema = f"__seq bigint, __step binary, __kind tinyint, {node.schema.ddl()}"
         folder = self._folder(node.id, epoch)
-        frame.select("__seq", f.lit(b"").alias("__step"), "__kind", *columns).write.parquet(str(folder))
+        self.spark.read.schema(schema).parquet(str(events)).where("__kind is not null").write.parquet(str(folder))
         return NodeOutput(folder)
 
     def _run_keyed(self, node: NodePlan, step: Keyed, inputs: list[DataFrame], epoch: int) -> NodeOutput:

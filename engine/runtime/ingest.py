@@ -1,8 +1,8 @@
 """Ingestion: the events of all sources, numbered densely from 1 in order of arrival, as Parquet.
 
-    sources/<node>/__epoch=<k>/     __seq, __index, __kind, __watermark, __time, <columns>
+    sources/<node>/__epoch=<k>/     __seq, __step, __index, __kind, __watermark, __time, <columns>
 
-`__index` counts the source's own events from 0. A source's end is an event too; it has a number and no
+Without watermark events such a folder is the source's edge as it is. `__index` counts the source's own events from 0. A source's end is an event too; it has a number and no
 row. Which number is which source's is decided once, before the first epoch, so that any split into
 epochs sees the same clock.
 """
@@ -34,6 +34,7 @@ class Ingested:
     last_seq: int
     rejected: tuple[Path, ...]
     epochs: int
+    with_watermark_events: frozenset[str]
 
     def bounds(self, epoch: int) -> tuple[int, int]:
         """The events (low, high] of an epoch."""
@@ -45,6 +46,8 @@ def ingest(plan: Plan, spark: SparkSession, folder: Path, work: Path, epochs: in
 
     Raises SourceError where a source cannot be read at all, PipelineError where the order makes no sense.
     """
+    from pyspark.sql import functions as f
+
     names = [node.id for node in plan.sources]
     rejected: list[Path] = []
     indexed = []
@@ -61,10 +64,13 @@ def ingest(plan: Plan, spark: SparkSession, folder: Path, work: Path, epochs: in
     for node, frame in zip(plan.sources, ranked, strict=True):
         seq = _seq(names, last_ranks, plan.pipeline.arrival)
         target = work / "sources" / node.id
-        numbered = frame.withColumn("__seq", seq).drop("__rank")
+        numbered = frame.withColumn("__seq", seq).withColumn("__step", f.lit(b"")).drop("__rank")
         _write(numbered, target, last_seq, epochs)
         folders[node.id] = target
-    return Ingested(folders, counts, ends, last_seq, tuple(rejected), epochs)
+    mixed = frozenset(
+        name for name, frame in zip(names, indexed, strict=True) if not frame.where("__kind is null").isEmpty()
+    )
+    return Ingested(folders, counts, ends, last_seq, tuple(rejected), epochs, mixed)
 
 
 def _stage(node: NodePlan, spark: SparkSession, folder: Path, work: Path) -> tuple[DataFrame, list[Path]]:

@@ -1,0 +1,134 @@
+"""A run as readable text: every edge's changelog, the watermarks, what fired, what was late, what was rejected.
+
+The same text for any number of partitions and epochs is what the engine promises; the files under
+`traces/` hold it for the examples. `pytest tests/golden --update-golden` writes them anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.pipeline import Pipeline
+from engine.planner import Plan
+from engine.printing import Printed, aligned, table
+from engine.recorder import EpochOutput, RunPlan
+from engine.timeline import MAX_WATERMARK
+
+_EVENTS = ("seq", "source", "event_time_ms", "watermark_ms")
+_FIRES = ("seq", "node", "window_start_ms", "window_end_ms")
+_LATE = ("seq", "node", "event_time_ms", "window_start_ms", "window_end_ms", "watermark_ms", "lateness_ms", "reason")
+_REJECTED = ("node", "line", "raw", "reason")
+
+
+class TraceRecorder:
+    """A recorder that keeps a small run in memory."""
+
+    def __init__(self) -> None:
+        self.plan: RunPlan | None = None
+        self.records: dict[str, list[Printed]] = {}
+        self.watermarks: list[dict[str, Any]] = []
+        self.fires: list[dict[str, Any]] = []
+        self.late: list[dict[str, Any]] = []
+        self.rejected: list[dict[str, Any]] = []
+        self.finished = False
+
+    def begin(self, plan: RunPlan) -> None:
+        self.plan = plan
+        self.records = {edge.node: [] for edge in plan.edges}
+
+    def commit(self, output: EpochOutput) -> None:
+        assert self.plan is not None
+        for edge in self.plan.edges:
+            rows = _read([output.edges[edge.node, edge.port]])
+            found = [
+                Printed(row["__seq"], row["__step"], row["__kind"], [row[name] for name in edge.schema.names])
+                for row in rows
+            ]
+            self.records[edge.node] += sorted(found, key=lambda record: (record.seq, record.step))
+        if output.watermarks is not None:
+            self.watermarks += sorted(_read([output.watermarks]), key=lambda row: row["seq"])
+        self.fires += sorted(_read(output.fires), key=lambda row: (row["seq"], row["node"], row["window_end_ms"]))
+        self.late += sorted(
+            _read(output.late), key=lambda row: (row["seq"], row["node"], row["step"], row["window_end_ms"] or 0)
+        )
+        self.rejected += sorted(_read(output.rejected), key=lambda row: (row["node"], row["line"] or 0))
+
+    def finish(self) -> None:
+        self.finished = True
+
+    def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
+        self.finished = False
+
+    def changelog(self, node: str, *columns: str) -> list[str]:
+        """A node's changelog as `+I(Hello, 1)`, of these columns or all."""
+        assert self.plan is not None
+        names = next(edge.schema.names for edge in self.plan.edges if edge.node == node)
+        at = [names.index(column) for column in columns or names]
+        return [f"{_kind(one)}({', '.join(_plain(one.row[place]) for place in at)})" for one in self.records[node]]
+
+    def text(self) -> str:
+        """The whole trace."""
+        assert self.plan is not None
+        parts = []
+        for edge in self.plan.edges:
+            lines = table(edge.schema.names, self.records[edge.node])
+            parts.append("\n".join([f"== {edge.node}: {edge.operator} {edge.mode}", *lines]))
+        for title, names, rows in (
+            ("watermarks", _EVENTS, self.watermarks),
+            ("fired windows", _FIRES, self.fires),
+            ("late records", _LATE, self.late),
+            ("rejected rows", _REJECTED, self.rejected),
+        ):
+            if rows:
+                cells = ([_plain(row[name]) for name in names] for row in rows)
+                parts.append("\n".join([f"== {title}", *aligned(names, cells)]))
+        return "\n\n".join(parts) + "\n"
+
+
+def run_pipeline(  # noqa: PLR0913
+    pipeline: Pipeline, spark: Any, folder: Path, work: Path, *, epochs: int = 1, partitions: int = 1
+) -> TraceRecorder:
+    """Run a pipeline on Spark and keep what came out."""
+    from engine.runtime import run
+
+    recorder = TraceRecorder()
+    run(
+        plan_of(pipeline, spark, folder),
+        spark=spark,
+        recorder=recorder,
+        folder=folder,
+        work=work,
+        epochs=epochs,
+        partitions=partitions,
+    )
+    assert recorder.finished
+    return recorder
+
+
+def plan_of(pipeline: Pipeline, spark: Any, folder: Path) -> Plan:
+    """The plan of a pipeline."""
+    from engine.analyzer import SparkAnalyzer
+    from engine.planner import plan
+
+    return plan(pipeline, SparkAnalyzer(lambda: spark), folder)
+
+
+def _read(folders: Iterable[Path]) -> list[dict[str, Any]]:
+    files: Sequence[Path] = [file for folder in folders for file in sorted(folder.glob("*.parquet"))]
+    tables = [pq.read_table(file, partitioning=None) for file in files]
+    return [row for one in tables if one.num_rows for row in pa.Table.to_pylist(one)]
+
+
+def _kind(record: Printed) -> str:
+    return ("+I", "-U", "+U", "-D")[record.kind]
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return "MAX" if value == MAX_WATERMARK else str(value)
