@@ -19,3 +19,7 @@ def spark() -> Iterator[SparkSession]:
     session = get_spark("local[2]")
     yield session
     session.stop()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden traces anew")

@@ -73,8 +73,18 @@ def test_a_folder_imports_only_what_its_promise_allows(folder: str) -> None:
         for file in python_files(folder)
         for found in imports_of(file)
         if any(found.is_of(package) for package in MAY_NOT_IMPORT[folder])
+        and not (found.is_of("storage") and file.relative_to(ROOT).as_posix() == "engine/__main__.py")
     ]
     assert not broken
+
+
+def test_the_command_line_is_the_one_place_where_the_engine_meets_the_store() -> None:
+    """`run --store` joins both, as an entry point may, and loads the store only when it is asked for."""
+    joins = [
+        found for file in python_files("engine") for found in imports_of(file) if found.is_of("storage")
+    ]
+    assert {str(found).split(":")[0] for found in joins} == {"engine/__main__.py"}
+    assert not any(found.at_start for found in joins)
 
 
 def test_operators_and_sources_start_without_spark() -> None:

@@ -1,0 +1,30 @@
+"""Every example gives its golden trace, byte for byte, for any number of partitions and epochs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.examples import FOLDER, examples
+from tests.golden.trace import run_pipeline
+
+TRACES = Path(__file__).parent / "traces"
+
+
+@pytest.mark.parametrize(("partitions", "epochs"), [(1, 1), (3, 1), (1, 3), (3, 4)])
+@pytest.mark.parametrize("name", examples())
+def test_an_example_gives_its_golden_trace(
+    name: str, partitions: int, epochs: int, spark: SparkSession, tmp_path: Path, update_golden: bool
+) -> None:
+    got = run_pipeline(examples()[name], spark, FOLDER, tmp_path, epochs=epochs, partitions=partitions).text()
+    file = TRACES / f"{name}.txt"
+    if update_golden and (partitions, epochs) == (1, 1):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(got, encoding="utf-8")
+    assert got == file.read_text(encoding="utf-8")
+
+
+def test_there_is_a_trace_for_every_example_and_for_nothing_else() -> None:
+    assert sorted(path.stem for path in TRACES.glob("*.txt")) == sorted(examples())
