@@ -80,9 +80,7 @@ def test_a_folder_imports_only_what_its_promise_allows(folder: str) -> None:
 
 def test_the_command_line_is_the_one_place_where_the_engine_meets_the_store() -> None:
     """`run --store` joins both, as an entry point may, and loads the store only when it is asked for."""
-    joins = [
-        found for file in python_files("engine") for found in imports_of(file) if found.is_of("storage")
-    ]
+    joins = [found for file in python_files("engine") for found in imports_of(file) if found.is_of("storage")]
     assert {str(found).split(":")[0] for found in joins} == {"engine/__main__.py"}
     assert not any(found.at_start for found in joins)
 

@@ -10,6 +10,7 @@ worker       the loop inside Spark's Python workers
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from threading import Event
@@ -108,7 +109,7 @@ def _run(
             started = time.monotonic()
             outputs[node.id] = runner.run_node(node, epoch)
             at.seconds += time.monotonic() - started
-            at.records_out = (at.records_out or 0) + runner.records(node.id).count()
+            at.records_out = (at.records_out or 0) + outputs[node.id].count()
             at.state = "done" if epoch == ingested.epochs - 1 else "waiting"
         _check_cancelled(cancel)
         progress.phase = "keeping the changelogs"
@@ -168,9 +169,7 @@ def _sentence(error: Exception) -> str:
     """A foreign error in one sentence: what a kernel raised, or what Spark says."""
     from engine.analyzer import sentence_of
 
-    text = str(error)
-    for line in reversed(text.splitlines()):
-        head, _, rest = line.strip().partition(": ")
-        if rest and head.rsplit(".", 1)[-1].endswith("Error") and " " not in head:
-            return f"it failed while running: {rest}"
+    raised = re.findall(r"^[A-Za-z_][\w.]*: .+$", str(error), re.MULTILINE)
+    if "Traceback" in str(error) and raised:
+        return f"it failed while running: {raised[-1].partition(': ')[2]}"
     return f"it failed while running: {sentence_of(error)[:500]}"

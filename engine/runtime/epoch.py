@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pyarrow.parquet as pq
+
 from engine.operator import Keyed, Native, Operator, StepContext
 from engine.planner import NodePlan, Plan
 from engine.runtime.ingest import Ingested
@@ -27,11 +29,15 @@ _LATE_TIMES: Final = ("event_time_ms", "window_start_ms", "window_end_ms", "wate
 
 @dataclass
 class NodeOutput:
-    """What a node wrote in an epoch, as folders; None where it cannot have any."""
+    """What a node wrote in an epoch, as folders; None where there is nothing."""
 
     records: Path
     late: Path | None = None
     fires: Path | None = None
+
+    def count(self) -> int:
+        """The number of records, from the files' footers."""
+        return sum(pq.read_metadata(file).num_rows for file in self.records.glob("*.parquet"))
 
 
 @dataclass
@@ -108,10 +114,14 @@ class EpochRunner:
         records = root / f"__tag={RECORD}"
         if timeline is None:
             return NodeOutput(records)
-        late, fires = (self.work / what / node.id / f"epoch={epoch}" for what in ("late", "fires"))
-        self._late(node, root).write.parquet(str(late))
-        self._fires(node, root).write.parquet(str(fires))
-        return NodeOutput(records, late, fires)
+        output = NodeOutput(records)
+        if any((root / f"__tag={LATE}").iterdir()):
+            output.late = self.work / "late" / node.id / f"epoch={epoch}"
+            self._late(node, root).write.parquet(str(output.late))
+        if any((root / f"__tag={FIRED}").iterdir()):
+            output.fires = self.work / "fires" / node.id / f"epoch={epoch}"
+            self._fires(node, root).write.parquet(str(output.fires))
+        return output
 
     def _notes(self, root: Path, tag: int) -> DataFrame:
         """The late records or fired windows of a step: a position and a JSON array."""

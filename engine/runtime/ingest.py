@@ -2,9 +2,9 @@
 
     sources/<node>/__epoch=<k>/     __seq, __step, __index, __kind, __watermark, __time, <columns>
 
-Without watermark events such a folder is the source's edge as it is. `__index` counts the source's own events from 0. A source's end is an event too; it has a number and no
-row. Which number is which source's is decided once, before the first epoch, so that any split into
-epochs sees the same clock.
+Without watermark events such a folder is the source's edge as it is. `__index` counts the source's own
+events from 0. A source's end is an event too; it has a number and no row. Which number is which source's
+is decided once, before the first epoch, so that any split into epochs sees the same clock.
 """
 
 from __future__ import annotations
@@ -50,12 +50,14 @@ def ingest(plan: Plan, spark: SparkSession, folder: Path, work: Path, epochs: in
 
     names = [node.id for node in plan.sources]
     rejected: list[Path] = []
-    indexed = []
+    indexed, counts, mixed = [], {}, set()
     for node in plan.sources:
-        frame, bad = _stage(node, spark, folder, work)
-        indexed.append(frame)
-        rejected += bad
-    counts = {name: frame.count() for name, frame in zip(names, indexed, strict=True)}
+        staged = _stage(node, spark, folder, work)
+        indexed.append(staged.frame)
+        counts[node.id] = staged.events
+        if staged.events > staged.rows:
+            mixed.add(node.id)
+        rejected += staged.rejected
     ranked, last_ranks = _rank(plan, spark, indexed, counts)
     ends = _ends(plan.pipeline.arrival, names, last_ranks, sum(counts.values()))
     last_seq = max(ends.values())
@@ -67,13 +69,20 @@ def ingest(plan: Plan, spark: SparkSession, folder: Path, work: Path, epochs: in
         numbered = frame.withColumn("__seq", seq).withColumn("__step", f.lit(b"")).drop("__rank")
         _write(numbered, target, last_seq, epochs)
         folders[node.id] = target
-    mixed = frozenset(
-        name for name, frame in zip(names, indexed, strict=True) if not frame.where("__kind is null").isEmpty()
-    )
-    return Ingested(folders, counts, ends, last_seq, tuple(rejected), epochs, mixed)
+    return Ingested(folders, counts, ends, last_seq, tuple(rejected), epochs, frozenset(mixed))
 
 
-def _stage(node: NodePlan, spark: SparkSession, folder: Path, work: Path) -> tuple[DataFrame, list[Path]]:
+@dataclass(frozen=True)
+class _Staged:
+    """A source as it was read: `events` are its rows and its watermark events."""
+
+    frame: DataFrame
+    events: int
+    rows: int
+    rejected: list[Path]
+
+
+def _stage(node: NodePlan, spark: SparkSession, folder: Path, work: Path) -> _Staged:
     """Read a source once into Parquet, with a dense `__index` and the event time in ms as `__time`."""
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as f
@@ -100,10 +109,13 @@ def _stage(node: NodePlan, spark: SparkSession, folder: Path, work: Path) -> tup
         message = f"it cannot be read: {sentence_of(error)}"
         raise SourceError(message, node.id) from error
     frame = spark.read.parquet(str(staged))
-    first, last, count = frame.agg(f.min("__ordinal"), f.max("__ordinal"), f.count("*")).collect()[0]
+    asked = (f.min("__ordinal"), f.max("__ordinal"), f.count("*"), f.count("__kind"))
+    first, last, count, rows = frame.agg(*asked).collect()[0]
     if count and last - first + 1 == count:
-        return frame.withColumn("__index", f.col("__ordinal") - f.lit(first)).drop("__ordinal"), rejected
-    return frame.orderBy("__ordinal").zipWithIndex("__index").drop("__ordinal"), rejected
+        frame = frame.withColumn("__index", f.col("__ordinal") - f.lit(first))
+    else:
+        frame = frame.orderBy("__ordinal").zipWithIndex("__index")
+    return _Staged(frame.drop("__ordinal"), count, rows, rejected)
 
 
 def _rank(

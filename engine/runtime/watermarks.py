@@ -59,14 +59,21 @@ def watermarks(plan: Plan, spark: SparkSession, ingested: Ingested, work: Path) 
     for k in range(epochs):
         (target / f"__epoch={k}").mkdir(parents=True, exist_ok=True)
     whole.write.mode("append").partitionBy("__epoch").parquet(str(target))
-    found = (
-        spark.read.parquet(str(target)).groupBy("__epoch", "source").agg(f.max("watermark_ms").alias("top")).collect()
-    )
-    tops = [{row["source"]: row["top"] for row in found if row["__epoch"] == k} for k in range(epochs)]
-    starts: list[dict[str, int]] = [dict.fromkeys(ingested.ends, MIN_WATERMARK)]
-    for top in tops[:-1]:
-        starts.append({name: max(mark, top.get(name) or MIN_WATERMARK) for name, mark in starts[-1].items()})
-    return Watermarks(target, tuple(starts))
+    return Watermarks(target, _starts(spark, target, tuple(ingested.ends), epochs))
+
+
+def _starts(spark: SparkSession, folder: Path, sources: tuple[str, ...], epochs: int) -> tuple[dict[str, int], ...]:
+    """Every source's watermark before each epoch."""
+    from pyspark.sql import functions as f
+
+    starts = [dict.fromkeys(sources, MIN_WATERMARK)]
+    if epochs > 1:
+        written = spark.read.parquet(str(folder))
+        found = written.groupBy("__epoch", "source").agg(f.max("watermark_ms")).collect()
+        tops = {(epoch, source): top for epoch, source, top in found if top is not None}
+        for epoch in range(epochs - 1):
+            starts.append({name: max(mark, tops.get((epoch, name), mark)) for name, mark in starts[-1].items()})
+    return tuple(starts)
 
 
 def _of_source(node: NodePlan, spark: SparkSession, ingested: Ingested) -> DataFrame:

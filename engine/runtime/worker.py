@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
+import pyarrow.dataset as ds
 
 from engine.kernel import Kernel, Key, KeyLoop, Output, Saved
 from engine.position import ordinal
@@ -28,6 +28,7 @@ LATE: Final = 2
 FIRED: Final = 3
 STATE_PORT: Final = -1
 _FLUSH: Final = 65_536
+_WATERMARKS: Final = pa.schema([("seq", pa.int64()), ("source", pa.string()), ("watermark_ms", pa.int64())])
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class TimelineFiles:
     def load(self) -> Timeline:
         """Read the files and combine the sources."""
         lines: dict[str, Timeline] = {}
-        table = pq.read_table(self.folder, columns=["seq", "source", "watermark_ms"])
+        table = ds.dataset(self.folder, schema=_WATERMARKS, format="parquet").to_table()
         for source in self.holdbacks:
             mine = table.filter(pc.equal(table["source"], source)).drop_null().sort_by("seq")
             seqs = mine["seq"].to_numpy().astype(np.int64)
