@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final, Literal
 
 from storage.database import Database, Row
@@ -32,9 +33,17 @@ class TablesAsOf:
         if order is None:
             order = "key" if edge.upsert_key and total <= _SORTED_BY_KEY else "position"
         rows = self._rows(edge, seq, where, values, offset, limit, order)
-        before, after = self._changes(edge, seq)
+        taken, put = self._changes(edge, seq)
+        before = {key_of(edge, old): old for old in taken}
+        after = Counter(key_of(edge, new) for new in put)
         table_rows = tuple(_judge(edge, seq, row, before) for row in rows)
-        removed = tuple(old for key, old in before.items() if key not in after)
+        removed = []
+        for old in taken:
+            # As often as an equal row was put back, it is not gone.
+            if after[key_of(edge, old)] > 0:
+                after[key_of(edge, old)] -= 1
+            else:
+                removed.append(old)
         return TableAsOf(seq, edge.names, table_rows, tuple(removed), total, offset)
 
     def _total(self, edge: Edge, seq: int, where: str, values: dict[str, object]) -> int:
@@ -75,19 +84,20 @@ class TablesAsOf:
             values,
         )
 
-    def _changes(self, edge: Edge, seq: int) -> tuple[dict[tuple[str, ...], Values], dict[tuple[str, ...], Values]]:
-        """The rows that the event took out and those that it put in, by what identifies them."""
+    def _changes(self, edge: Edge, seq: int) -> list[list[Values]]:
+        """The rows that the event took out, and those that it put in."""
         if edge.is_insert_only:
-            return {}, {}
+            return [[], []]
         columns = select_columns(edge.columns, "c")
-        found = []
+        found: list[list[Values]] = []
         for condition in (f"l.until_seq = {int(seq)} AND l.seq < {int(seq)}", f"l.seq = {int(seq)}"):
             rows = self._database.rows(
                 f"SELECT c.seq{columns} FROM {_table(edge)} c WHERE c.rowid IN ("
-                f"SELECT opened FROM {_lifetimes(edge)} l WHERE {condition} LIMIT {_CHANGES_SHOWN})"
+                f"SELECT opened FROM {_lifetimes(edge)} l WHERE {condition} LIMIT {_CHANGES_SHOWN}) "
+                "ORDER BY c.rowid"
             )
-            found.append({key_of(edge, row[1:]): row[1:] for row in rows})
-        return found[0], found[1]
+            found.append([row[1:] for row in rows])
+        return found
 
 
 def _judge(edge: Edge, seq: int, row: Row, before: dict[tuple[str, ...], Values]) -> TableRow:

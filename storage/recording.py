@@ -20,10 +20,12 @@ from storage.model import Edge, EdgeColumn
 from storage.runs import Runs
 from storage.sql import identifier
 from storage.tables import (
+    BLOCK,
     EVENTS,
     FIRES,
     KIND,
     LATE,
+    OVERVIEW,
     REJECTED,
     create_edge,
     create_run,
@@ -173,6 +175,16 @@ class Recording:
             FROM judged ORDER BY seq
             """,
             parameters,
+        )
+        cursor.execute(
+            f"""
+            INSERT INTO {identifier(self._schema, OVERVIEW)}
+            SELECT seq // {BLOCK} AS block, source, state::VARCHAR, min(event_time_ms),
+                arg_min(seq, event_time_ms), max(event_time_ms), arg_max(seq, event_time_ms),
+                count(event_time_ms), max(watermark_ms) FILTER (watermark_ms < {lifetimes.FOREVER})
+            FROM {table} WHERE seq >= (SELECT min(seq) FROM {_FILES}) GROUP BY ALL ORDER BY block
+            """,
+            {"files": files},
         )
 
     def _append_late(self, cursor: Cursor, files: Sequence[str]) -> None:

@@ -19,7 +19,9 @@ from storage.sql import identifier, literal
 
 KIND: Final = "ENUM('+I', '-U', '+U', '-D')"
 EVENTS: Final = "_events"
+OVERVIEW: Final = "_overview"
 LATE: Final = "_late"
+BLOCK: Final = 256
 FIRES: Final = "_fires"
 REJECTED: Final = "_rejected"
 
@@ -63,7 +65,7 @@ def stored_columns(schema: Schema) -> tuple[EdgeColumn, ...]:
     columns: list[EdgeColumn] = []
     for column in schema:
         stored = column.name
-        if stored == "" or stored.lower() in _TAKEN:
+        if stored.lower() in _TAKEN:
             stored = _free(stored + "_", taken)
             taken.add(stored.lower())
         time = column.time.value if column.time else None
@@ -95,6 +97,8 @@ def create_run(schema: str, run_name: str) -> list[str]:
         f"CREATE TABLE IF NOT EXISTS {name}.{EVENTS} (seq BIGINT, source VARCHAR, event_time_ms BIGINT, "
         "watermark_ms BIGINT, is_end BOOLEAN, max_event_time_ms BIGINT, "
         "state ENUM('in time', 'out of order', 'late'))",
+        f"CREATE TABLE IF NOT EXISTS {name}.{OVERVIEW} (block BIGINT, source VARCHAR, state VARCHAR, "
+        "low_ms BIGINT, low_seq BIGINT, high_ms BIGINT, high_seq BIGINT, records BIGINT, watermark_ms BIGINT)",
         f"CREATE TABLE IF NOT EXISTS {name}.{LATE} (node VARCHAR, port VARCHAR, seq BIGINT, step BLOB, "
         "source VARCHAR, event_time_ms BIGINT, window_start_ms BIGINT, window_end_ms BIGINT, "
         "watermark_ms BIGINT, lateness_ms BIGINT, needed_delay_ms BIGINT, reason VARCHAR)",
@@ -107,6 +111,8 @@ def create_run(schema: str, run_name: str) -> list[str]:
             {
                 EVENTS: f"Run {run_name}: one row per source event in arrival order, with its source's "
                 "watermark and largest event time after it.",
+                OVERVIEW: f"{EVENTS} in blocks of {BLOCK} events: earliest and latest event time per source and "
+                "state, and the source's last watermark. Draws the timeline of a large run.",
                 LATE: "Records that came too late for an operator. needed_delay_ms: the smallest watermark "
                 "delay of the source that would have kept the record.",
                 FIRES: "Windows that fired; seq is the event whose watermark fired them.",
@@ -174,7 +180,7 @@ def _column_comment(column: EdgeColumn) -> str:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    while name.lower() in taken or not name:
+    while name.lower() in taken:
         name += "_"
     return name
 
