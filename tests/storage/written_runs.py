@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from engine.changelog import RowKind
 from engine.recorder import EdgeInfo, EpochOutput, RunPlan
 from engine.schema import Column, Schema, TimeUnit, arrow_type
+from storage import Store
 
 Event = tuple[int, bytes, str, tuple[Any, ...]]
 
@@ -136,3 +137,14 @@ def write_rows(folder: Path, schema: pa.Schema, rows: Sequence[tuple[Any, ...]])
     if rows:
         arrays = [pa.array([row[at] for row in rows], column.type) for at, column in enumerate(schema)]
         pq.write_table(pa.Table.from_arrays(arrays, schema=schema), folder / "part-00000.parquet")
+
+
+def recorded(store: Store, folder: Path, planned: RunPlan, *epochs: Epoch) -> int:
+    """A finished run with these epochs."""
+    run = store.runs.create("a run", planned.pipeline_json)
+    recording = store.record(run.run_id)
+    recording.begin(planned)
+    for epoch in epochs:
+        recording.commit(epoch.write(folder / f"run-{run.run_id}", planned.edges))
+    recording.finish()
+    return run.run_id

@@ -1,0 +1,172 @@
+"""Pages of a changelog: filters, folding, cascades, exports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from engine.changelog import RowKind
+from storage import Store
+from storage.errors import ExportFailed, UnknownColumn
+from storage.model import Change, Filter, FoldedPage
+from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
+
+WORDS = edge("words", columns(word="string", ts="bigint"), watermark_delay_ms=0)
+TOTALS = edge("totals", columns(word="string", n="bigint"), "[I,UB,UA]", ["word"])
+JOINED = edge("joined", columns(word="string"), "[I,UB,UA,D]")
+PLAN = plan(WORDS, TOTALS, JOINED, wires=[("words", "totals"), ("totals", "joined")])
+EPOCH = Epoch(
+    records={
+        "words": [
+            (1, b"", "+I", ("Hello", 10)),
+            (2, b"", "+I", ("World", 20)),
+            (3, b"", "+I", ("Hello", 30)),
+        ],
+        "totals": [
+            (1, b"\0", "+I", ("Hello", 1)),
+            (2, b"\0", "+I", ("World", 1)),
+            (3, b"\0", "-U", ("Hello", 1)),
+            (3, b"\1", "+U", ("Hello", 2)),
+        ],
+        "joined": [
+            (3, b"\0\0", "-U", ("a",)),
+            (3, b"\0\1", "-U", ("b",)),
+            (3, b"\1\0", "+U", ("a2",)),
+            (3, b"\1\1", "+U", ("b2",)),
+            (4, b"\0", "-U", ("a2",)),
+            (4, b"\1", "+U", ("a3",)),
+            (5, b"\0", "-D", ("a3",)),
+        ],
+    }
+)
+
+
+@pytest.fixture
+def run_id(store: Store, tmp_path: Path) -> int:
+    return recorded(store, tmp_path, PLAN, EPOCH)
+
+
+def lines(page: FoldedPage) -> list[str]:
+    def show(change: Change) -> str:
+        before = change.before.values if change.before else ()
+        after = change.after.values if change.after else ()
+        return f"{before} -> {after} {','.join(change.changed)}".strip()
+
+    return [show(change) for change in page.changes]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rows"),
+    [
+        (Filter(), [0, 1, 2, 3]),
+        (Filter(kinds=frozenset({RowKind.UPDATE_AFTER, RowKind.UPDATE_BEFORE})), [2, 3]),
+        (Filter(text="HELL"), [0, 2, 3]),
+        (Filter(text="2"), [3]),
+        (Filter(text="%"), []),
+        (Filter(equals=(("word", "World"),)), [1]),
+        (Filter(equals=(("n", "2"), ("word", "Hello"))), [3]),
+        (Filter(equals=(("n", "two"),)), []),
+        (Filter(equals=(("n", None),)), []),
+        (Filter(from_seq=2, to_seq=2), [1]),
+    ],
+)
+def test_a_filter_keeps_the_records_that_meet_all_of_it(
+    store: Store, run_id: int, wanted: Filter, rows: list[int]
+) -> None:
+    page = store.changelog.page(run_id, "totals", filter=wanted)
+    assert [record.row for record in page.records] == rows
+    assert page.total == len(rows) == store.changelog.count(run_id, "totals", filter=wanted)
+
+
+def test_pages_by_offset_and_by_cursor_are_the_same(store: Store, run_id: int) -> None:
+    first = store.changelog.page(run_id, "totals", limit=3)
+    assert (len(first.records), first.total, first.next_after) == (3, 4, 2)
+    by_cursor = store.changelog.page(run_id, "totals", after=first.next_after, limit=3)
+    by_offset = store.changelog.page(run_id, "totals", offset=3, limit=3)
+    assert by_cursor.records == by_offset.records
+    assert by_cursor.next_after is None
+    wanted = Filter(text="hello")
+    filtered = store.changelog.page(run_id, "totals", filter=wanted, offset=1, limit=1)
+    assert [record.row for record in filtered.records] == [2]
+    after = store.changelog.page(run_id, "totals", filter=wanted, after=0, limit=1)
+    assert after.records == filtered.records
+
+
+def test_an_unknown_column_in_a_filter_lists_those_that_exist(store: Store, run_id: int) -> None:
+    with pytest.raises(UnknownColumn, match="totals: there is no column 'count'; there are word, n"):
+        store.changelog.page(run_id, "totals", filter=Filter(equals=(("count", 1),)))
+
+
+def test_a_pair_is_one_change_with_the_changed_columns(store: Store, run_id: int) -> None:
+    assert lines(store.changelog.folded(run_id, "totals")) == [
+        "() -> ('Hello', 1)",
+        "() -> ('World', 1)",
+        "('Hello', 1) -> ('Hello', 2) n",
+    ]
+
+
+def test_updates_of_a_join_that_are_not_next_to_each_other_stay_alone(store: Store, run_id: int) -> None:
+    assert lines(store.changelog.folded(run_id, "joined")) == [
+        "('a',) -> ()",
+        "('b',) -> ()",
+        "() -> ('a2',)",
+        "() -> ('b2',)",
+        "('a2',) -> ('a3',) word",
+        "('a3',) -> ()",
+    ]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_a_pair_cut_by_a_page_is_shown_once(store: Store, run_id: int, limit: int) -> None:
+    shown: list[str] = []
+    for offset in range(0, 4, limit):
+        shown += lines(store.changelog.folded(run_id, "totals", offset=offset, limit=limit))
+    assert shown == lines(store.changelog.folded(run_id, "totals"))
+
+
+def test_a_filter_that_one_half_passes_shows_the_whole_change(store: Store, run_id: int) -> None:
+    for kind in (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER):
+        page = store.changelog.folded(run_id, "totals", filter=Filter(kinds=frozenset({kind})))
+        assert lines(page) == ["('Hello', 1) -> ('Hello', 2) n"]
+
+
+def test_the_cascade_of_an_event_is_in_the_order_of_emission(store: Store, run_id: int) -> None:
+    cascade = store.changelog.cascade(run_id, 3)
+    assert [(entry.edge.node, entry.record.kind.symbol, entry.record.values) for entry in cascade] == [
+        ("words", "+I", ("Hello", 30)),
+        ("totals", "-U", ("Hello", 1)),
+        ("joined", "-U", ("a",)),
+        ("joined", "-U", ("b",)),
+        ("totals", "+U", ("Hello", 2)),
+        ("joined", "+U", ("a2",)),
+        ("joined", "+U", ("b2",)),
+    ]
+
+
+def test_one_can_jump_to_the_next_and_the_previous_event(store: Store, run_id: int) -> None:
+    changes = store.changelog
+    assert changes.next_seq(run_id, "totals", 1) == 2
+    assert changes.next_seq(run_id, "totals", 0, kinds=[RowKind.UPDATE_BEFORE]) == 3
+    assert changes.next_seq(run_id, "totals", 3) is None
+    assert changes.previous_seq(run_id, "joined", 5, kinds=[RowKind.UPDATE_AFTER]) == 4
+    assert changes.previous_seq(run_id, "totals", 1) is None
+
+
+def test_an_export_holds_what_the_filter_keeps(store: Store, run_id: int, tmp_path: Path) -> None:
+    wanted = Filter(equals=(("word", "Hello"),))
+    for format_ in ("csv", "parquet"):
+        file = tmp_path / f"it's totals.{format_}"
+        assert store.changelog.export(run_id, "totals", file, filter=wanted, format=format_) == 3
+    assert (tmp_path / "it's totals.csv").read_text() == (
+        "seq,step,kind,word,n\n1,00,+I,Hello,1\n3,00,-U,Hello,1\n3,01,+U,Hello,2\n"
+    )
+    with duckdb.connect() as client:
+        read = client.execute("SELECT step, kind FROM read_parquet(?)", [str(tmp_path / "it's totals.parquet")])
+        assert read.fetchall() == [(b"\0", "+I"), (b"\0", "-U"), (b"\1", "+U")]
+
+
+def test_an_export_to_nowhere_says_so(store: Store, run_id: int, tmp_path: Path) -> None:
+    with pytest.raises(ExportFailed, match=r"the export to .*totals\.csv failed"):
+        store.changelog.export(run_id, "totals", tmp_path / "missing" / "totals.csv")

@@ -1,0 +1,150 @@
+"""The timeline, decimated, and the late ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storage import Store
+from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
+
+MAX = (1 << 63) - 1
+A = edge("a", columns(v="string", ts="bigint*"), watermark_delay_ms=5)
+B = edge("b", columns(v="string", ts="bigint*"), watermark_delay_ms=0)
+WINDOW = edge("window", columns(n="bigint"))
+PLAN = plan(A, B, WINDOW, wires=[("a", "window"), ("b", "window")])
+#  seq     1    2    3    4    5
+#  a      10        30   12        then ends (6)
+#  b           20              40
+FIRST = Epoch(
+    0,
+    records={"a": [(1, b"", "+I", ("one", 10)), (3, b"", "+I", ("two", 30)), (4, b"", "+I", ("three", 12))]},
+    watermarks=[
+        (1, "a", 10, 5, False),
+        (2, "b", 20, 20, False),
+        (3, "a", 30, 25, False),
+        (4, "a", 12, 25, False),
+    ],
+    late=[("window", "in", 4, b"", 12, 10, 20, 20, 1, "window closed")],
+    fires=[("window", 3, 10, 20)],
+)
+SECOND = Epoch(
+    1,
+    records={"b": [(5, b"", "+I", ("four", 15))]},
+    watermarks=[(5, "b", 15, 20, False), (6, "a", None, MAX, True), (7, "b", 50, 50, False)],
+    late=[("window", "in", 5, b"", 15, None, None, 20, 5, "before the watermark")],
+)
+
+
+@pytest.fixture
+def run_id(store: Store, tmp_path: Path) -> int:
+    return recorded(store, tmp_path, PLAN, FIRST, SECOND)
+
+
+def test_every_record_has_its_state(store: Store, run_id: int) -> None:
+    points = store.timeline.timeline(run_id).points.to_pylist()
+    assert [(point["seq"], point["source"], point["event_time_ms"], point["state"]) for point in points] == [
+        (1, "a", 10, "in time"),
+        (2, "b", 20, "in time"),
+        (3, "a", 30, "in time"),
+        (4, "a", 12, "late"),
+        (5, "b", 15, "late"),
+        (7, "b", 50, "in time"),
+    ]
+
+
+def test_the_combined_watermark_is_the_minimum_until_a_source_ends(store: Store, run_id: int) -> None:
+    line = store.timeline.timeline(run_id)
+    assert [tuple(step.values()) for step in line.watermarks.to_pylist()] == [
+        (1, "a", 5),
+        (2, "b", 20),
+        (3, "a", 25),
+        (7, "b", 50),
+    ]
+    assert [tuple(step.values()) for step in line.combined.to_pylist()] == [(2, 5), (3, 20), (7, 50)]
+    assert line.ends == {"a": 6}
+    assert [tuple(fire.values()) for fire in line.fires.to_pylist()] == [("window", 3, 10, 20, 1)]
+
+
+def test_a_zoomed_timeline_starts_with_the_watermarks_before_it(store: Store, run_id: int) -> None:
+    line = store.timeline.timeline(run_id, from_seq=4, to_seq=5)
+    assert (line.from_seq, line.to_seq) == (4, 5)
+    assert [point["seq"] for point in line.points.to_pylist()] == [4, 5]
+    assert [tuple(step.values()) for step in line.watermarks.to_pylist()] == [(3, "a", 25), (3, "b", 20)]
+    assert [tuple(step.values()) for step in line.combined.to_pylist()] == [(3, 20)]
+
+
+@pytest.mark.parametrize("max_points", [60, 600])
+def test_decimation_loses_no_excursion_and_no_late_record(store: Store, tmp_path: Path, max_points: int) -> None:
+    info = edge("a", columns(ts="bigint*"), watermark_delay_ms=0)
+    times = {seq: seq * 10 for seq in range(1, 20_001)}
+    times |= {7_777: 1_000_000, 15_001: -5}
+    highest = 0
+    marks = []
+    for seq, time in times.items():
+        highest = max(highest, time)
+        marks.append((seq, "a", time, highest, False))
+    late = [("window", "in", 9_000, b"", 90_000, 0, 10, 1_000_000, 5, "window closed")]
+    run_id = recorded(store, tmp_path, plan(info), Epoch(watermarks=marks, late=late))
+    line = store.timeline.timeline(run_id, max_points=max_points)
+    points = line.points.to_pylist()
+    assert not line.is_exact
+    assert len(points) <= max_points
+    assert sum(point["records"] for point in points) == 20_000
+    shown = {(point["seq"], point["event_time_ms"], point["state"]) for point in points}
+    assert {(7_777, 1_000_000, "in time"), (15_001, -5, "out of order"), (9_000, 90_000, "late")} <= shown
+    assert line.watermarks.to_pylist()[-1]["watermark_ms"] == 1_000_000
+
+
+def test_many_fires_are_merged_into_bands(store: Store, tmp_path: Path) -> None:
+    info = edge("a", columns(ts="bigint*"), watermark_delay_ms=0)
+    epoch = Epoch(
+        watermarks=[(seq, "a", seq, seq, False) for seq in range(1, 101)],
+        fires=[("window", seq, seq, seq + 10) for seq in range(1, 101)],
+    )
+    fires = store.timeline.timeline(recorded(store, tmp_path, plan(info), epoch), max_fires=10).fires
+    assert fires.num_rows == 10
+    assert sum(fires.column("windows").to_pylist()) == 100
+
+
+def test_a_late_record_says_what_it_was_and_what_would_have_kept_it(store: Store, run_id: int) -> None:
+    page = store.late.page(run_id)
+    windowed, plain = page.records
+    assert (windowed.source, windowed.operator, windowed.columns, windowed.values) == (
+        "a",
+        "operator",
+        ("v", "ts"),
+        ("three", 12),
+    )
+    # a had reached 30, the window's last moment is 19: with a delay of 12 its watermark would have been 18.
+    assert windowed.needed_delay_ms == 12
+    # Without a window a record is late when it is before the watermark: b had reached 20, and 20 - 5 = 15.
+    assert (plain.values, plain.needed_delay_ms) == (("four", 15), 5)
+
+
+def test_late_records_are_filtered_and_summed_up(store: Store, run_id: int) -> None:
+    assert store.late.page(run_id, source="b").total == 1
+    assert [late.seq for late in store.late.page(run_id, to_seq=4).records] == [4]
+    assert [late.seq for late in store.late.page(run_id, offset=1, limit=1).records] == [5]
+    summary = store.late.summary(run_id)
+    assert [(row.node, row.source, row.records, row.needed_delay_ms) for row in summary] == [
+        ("window", "a", 1, 12),
+        ("window", "b", 1, 5),
+    ]
+
+
+def test_allowed_lateness_lowers_the_delay_that_is_needed(store: Store, tmp_path: Path) -> None:
+    late = [("window", "in", 2, b"", 12, 10, 20, 30, 30 - (19 + 8), "window closed")]
+    marks = [(1, "a", 30, 30, False), (2, "a", 12, 30, False)]
+    run_id = recorded(store, tmp_path, plan(A, WINDOW), Epoch(watermarks=marks, late=late))
+    assert store.late.page(run_id).records[0].needed_delay_ms == 30 - (19 + 8) + 1
+
+
+def test_rejected_rows_come_in_the_order_of_their_lines(store: Store, tmp_path: Path) -> None:
+    rows = [("a", "a.csv", 9, "x,y", "no number"), ("a", "a.csv", 2, "", "an empty line")]
+    run_id = recorded(store, tmp_path, PLAN, Epoch(rejected=rows))
+    page = store.late.rejected(run_id)
+    assert [(row.line, row.reason) for row in page.rows] == [(2, "an empty line"), (9, "no number")]
+    assert page.total == 2
+    assert store.late.rejected(run_id, node="b").rows == ()

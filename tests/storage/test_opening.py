@@ -1,0 +1,180 @@
+"""The file: shared in a process, owned by one, never lost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import storage
+from storage import Store
+from storage.database import Database
+from storage.errors import StoreLocked, StoreTooNew, StoreUnreadable, StoreWriteFailed
+from storage.migrations import MIGRATIONS, migrate, version_of
+from storage.model import RunStatus
+from tests.storage.written_runs import Epoch, columns, edge, plan
+
+ROOT = Path(__file__).resolve().parents[2]
+NODE = edge("node", columns(n="bigint"))
+
+ANOTHER_PROCESS = """
+import os, resource, signal, sys
+from pathlib import Path
+from storage import Store
+from storage.errors import StoreWriteFailed
+from storage.recording import Recording
+from tests.storage.written_runs import Epoch, columns, edge, plan
+
+folder = Path(sys.argv[1])
+planned = plan(edge("node", columns(n="bigint")))
+store = Store.open(folder / "s.duckdb")
+store.pipelines.save("{}", name="kept")
+run = store.runs.create("a run", planned.pipeline_json)
+recording = store.record(run.run_id)
+recording.begin(planned)
+recording.commit(Epoch(0, {"node": [(1, b"", "+I", (1,))]}).write(folder, planned.edges))
+rows = [(seq, b"", "+I", (hash((seq, 7)),)) for seq in range(2, 200_000)]
+large = Epoch(1, {"node": rows}).write(folder, planned.edges)
+"""
+KILLED = (
+    ANOTHER_PROCESS
+    + """
+Recording._append_late = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+recording.commit(large)
+"""
+)
+FULL = (
+    ANOTHER_PROCESS
+    + """
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, ((folder / "s.duckdb").stat().st_size + 100_000, hard))
+try:
+    recording.commit(large)
+except StoreWriteFailed as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+print(store.changelog.page(run.run_id, "node").total, store.pipelines.list()[0].name)
+recording.commit(large)
+recording.finish()
+print(store.changelog.page(run.run_id, "node").total)
+"""
+)
+
+
+def run_python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", code, str(folder)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_the_same_file_opened_twice_in_a_process_is_one_store(tmp_path: Path) -> None:
+    first = Store.open(tmp_path / "s.duckdb")
+    second = Store.open(str(tmp_path / "." / "s.duckdb"))
+    assert first is second
+    first.close()
+    second.pipelines.save("{}", name="still open")
+    second.close()
+    with duckdb.connect(str(tmp_path / "s.duckdb")) as client:
+        assert client.execute("SELECT name FROM pipelines").fetchall() == [("still open",)]
+
+
+def test_the_place_is_set_by_the_environment_or_is_in_the_users_data_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CHANGELOG_STUDIO_STORE", str(tmp_path / "mine.duckdb"))
+    assert storage.default_path() == tmp_path / "mine.duckdb"
+    monkeypatch.delenv("CHANGELOG_STUDIO_STORE")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert storage.default_path() == tmp_path / "changelog-studio" / "studio.duckdb"
+
+
+@pytest.mark.slow
+def test_a_second_process_is_told_who_has_the_file(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from storage import Store\n"
+        "try:\n    Store.open(Path(sys.argv[1]) / 's.duckdb')\n"
+        "except Exception as error:\n    print(type(error).__name__, error)"
+    )
+    with Store.open(tmp_path / "s.duckdb"):
+        said = run_python(code, tmp_path).stdout
+    assert said.startswith(StoreLocked.__name__)
+    assert f"the store {tmp_path.resolve() / 's.duckdb'} is in use by process" in said
+    assert "CHANGELOG_STUDIO_STORE or --store" in said
+
+
+def test_a_file_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    Store.open(path).close()
+    with duckdb.connect(str(path)) as client:
+        client.execute("INSERT INTO migrations (number, name) VALUES (99, 'from the future')")
+    before = path.read_bytes()
+    with pytest.raises(StoreTooNew, match="has version 99, and this studio reads up to"):
+        Store.open(path)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s.duckdb").write_text("a,b\n1,2\n" * 1000)
+    with pytest.raises(StoreUnreadable, match="cannot be opened"):
+        Store.open(tmp_path / "s.duckdb")
+
+
+def test_a_migration_that_fails_leaves_the_file_at_the_version_before(tmp_path: Path) -> None:
+    database = Database(tmp_path / "s.duckdb")
+    broken = (*MIGRATIONS, (2, "broken", "CREATE TABLE half (a INTEGER); SELECT nonsense"))
+    with pytest.raises(StoreWriteFailed):
+        migrate(database, broken)
+    with database.cursor() as cursor:
+        assert version_of(cursor) == 1
+        assert cursor.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'half'").fetchone() == (0,)
+    fixed = (*MIGRATIONS, (2, "whole", "CREATE TABLE half (a INTEGER)"))
+    migrate(database, fixed)
+    migrate(database, fixed)
+    with database.cursor() as cursor:
+        assert version_of(cursor) == 2
+    database.close()
+
+
+def test_a_run_whose_process_is_gone_is_marked_and_can_be_taken_up_again(tmp_path: Path) -> None:
+    planned = plan(NODE)
+    with Store.open(tmp_path / "s.duckdb") as store:
+        run = store.runs.create("a run", planned.pipeline_json)
+        recording = store.record(run.run_id)
+        recording.begin(planned)
+        recording.commit(Epoch(0, {"node": [(1, b"", "+I", (1,))]}).write(tmp_path, planned.edges))
+    with Store.open(tmp_path / "s.duckdb") as store:
+        found = store.runs.get(run.run_id)
+        assert found.status is RunStatus.INTERRUPTED
+        assert "closed or killed" in found.error
+        assert store.changelog.page(run.run_id, "node").total == 1
+        recording = store.record(run.run_id)
+        recording.begin(planned)
+        assert store.runs.get(run.run_id).status is RunStatus.RUNNING
+        recording.commit(Epoch(1, {"node": [(2, b"", "+I", (2,))]}).write(tmp_path, planned.edges))
+        recording.finish()
+        assert store.changelog.page(run.run_id, "node").total == 2
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_middle_of_a_commit_loses_that_epoch_only(tmp_path: Path) -> None:
+    killed = run_python(KILLED, tmp_path)
+    assert killed.returncode == -9, killed.stderr
+    with Store.open(tmp_path / "s.duckdb") as store:
+        run = store.runs.list()[0]
+        assert (run.status, run.epochs_done) == (RunStatus.INTERRUPTED, 1)
+        assert store.changelog.page(run.run_id, "node").total == 1
+        assert len(store.changelog.page(run.run_id, "node").records) == 1
+        assert [saved.name for saved in store.pipelines.list()] == ["kept"]
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
+    said = run_python(FULL, tmp_path)
+    assert said.returncode == 0, said.stderr
+    sentence, before, after = said.stdout.splitlines()
+    assert sentence.startswith("the disk is full at the store")
+    assert (before, after) == ("1 kept", "199999")

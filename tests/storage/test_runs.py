@@ -1,0 +1,89 @@
+"""The list of runs, their edges and counters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.changelog import RowKind
+from storage import Store
+from storage.errors import RunIsRunning, UnknownEdge, UnknownRun
+from storage.model import RunStatus
+from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
+
+WORDS = edge("words", columns(word="string"), watermark_delay_ms=0)
+TOTALS = edge("totals", columns(word="string", n="bigint"), "[I,UB,UA]", ["word"])
+PLAN = plan(WORDS, TOTALS, wires=[("words", "totals")])
+HELLO_TWICE = Epoch(
+    records={
+        "words": [(1, b"", "+I", ("Hello",)), (2, b"", "+I", ("Hello",))],
+        "totals": [
+            (1, b"\0", "+I", ("Hello", 1)),
+            (2, b"\0", "-U", ("Hello", 1)),
+            (2, b"\1", "+U", ("Hello", 2)),
+        ],
+    },
+    late=[("totals", "in", 2, b"", 5, 0, 8, 10, 3, "window closed")],
+    rejected=[("words", "words.csv", 3, "x", "no number")],
+)
+
+
+def test_a_run_knows_what_ran_and_how_it_ended(store: Store, tmp_path: Path) -> None:
+    run = store.runs.get(recorded(store, tmp_path, PLAN, HELLO_TWICE))
+    assert run.status is RunStatus.FINISHED
+    assert run.document == PLAN.pipeline_json
+    assert run.explanation == {"nodes": 2}
+    assert (run.records, run.late, run.rejected, run.epochs_done, run.last_seq) == (5, 1, 1, 1, 2)
+    assert run.finished_at is not None
+    assert run.started_at <= run.finished_at
+
+
+def test_counters_say_what_went_in_and_out_of_each_node(store: Store, tmp_path: Path) -> None:
+    words, totals = store.runs.counters(recorded(store, tmp_path, PLAN, HELLO_TWICE))
+    assert (words.records_in, words.records_out, words.rejected) == (None, 2, 1)
+    assert (totals.records_in, totals.records_out, totals.late) == (2, 3, 1)
+    assert totals.counts[RowKind.UPDATE_AFTER] == 1
+
+
+def test_a_failed_run_keeps_the_sentence_and_the_node(store: Store) -> None:
+    run = store.runs.create("broken", "not even JSON")
+    store.record(run.run_id).fail("totals: overflow.", "totals")
+    failed = store.runs.get(run.run_id)
+    assert (failed.status, failed.error, failed.error_node) == (RunStatus.FAILED, "totals: overflow.", "totals")
+    assert store.runs.counters(run.run_id) == ()
+    assert store.late.page(run.run_id).total == 0
+    assert store.timeline.timeline(run.run_id).points.num_rows == 0
+
+
+def test_a_cancelled_run_keeps_what_was_committed(store: Store, tmp_path: Path) -> None:
+    run = store.runs.create("stopped", PLAN.pipeline_json)
+    recording = store.record(run.run_id)
+    recording.begin(PLAN)
+    recording.commit(HELLO_TWICE.write(tmp_path, PLAN.edges))
+    recording.fail("the run was cancelled.", cancelled=True)
+    assert store.runs.list(status=RunStatus.CANCELLED)[0].records == 5
+
+
+def test_runs_are_listed_newest_first_renamed_and_deleted(store: Store, tmp_path: Path) -> None:
+    first = recorded(store, tmp_path, PLAN, HELLO_TWICE)
+    second = recorded(store, tmp_path, PLAN, HELLO_TWICE)
+    store.runs.rename(second, "better")
+    assert [(run.run_id, run.name) for run in store.runs.list()] == [(second, "better"), (first, "a run")]
+    store.runs.delete(first)
+    assert [run.run_id for run in store.runs.list()] == [second]
+    with pytest.raises(UnknownRun, match=f"no run {first}"):
+        store.changelog.page(first, "words")
+    assert store.changelog.page(second, "words").total == 2
+
+
+def test_a_running_run_is_not_deleted(store: Store) -> None:
+    run = store.runs.create("busy", "{}")
+    with pytest.raises(RunIsRunning, match="Cancel it first"):
+        store.runs.delete(run.run_id)
+
+
+def test_an_unknown_edge_lists_those_that_exist(store: Store, tmp_path: Path) -> None:
+    run_id = recorded(store, tmp_path, PLAN, HELLO_TWICE)
+    with pytest.raises(UnknownEdge, match=r"no edge 'nope'; it has words, totals\."):
+        store.changelog.page(run_id, "nope")
