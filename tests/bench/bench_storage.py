@@ -1,0 +1,194 @@
+"""Time the store's hot queries on a run of ten million changelog records.
+
+    python -m tests.bench.bench_storage [RECORDS]
+
+Prints how long each epoch's load took, then each query's median and worst over random positions. The goal is a median
+of 100 ms and a worst of 300 ms at ten million. Not part of the test run.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+
+from engine.changelog import RowKind
+from engine.recorder import EdgeInfo, EpochOutput
+from storage import Store
+from storage.model import Filter
+from tests.storage.written_runs import columns, edge, plan
+
+EVENTS = edge("events", columns(k="bigint", v="bigint", ts="bigint*", w="string"), watermark_delay_ms=5000)
+NUMBERS = edge("numbers", columns(a="bigint", b="bigint", c="bigint", d="bigint", e="bigint"))
+TOTALS = edge("totals", columns(k="bigint", n="bigint", w="string"), "[I,UB,UA]", ["k"])
+JOINED = edge("joined", columns(k="bigint", n="bigint", w="string"), "[I,UB,UA,D]")
+KEYS = 200_000
+REPEATS = 15
+
+
+def main(records: int) -> None:
+    """Build the run, load it, ask every question."""
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "bench.duckdb") as store:
+        run_id = load(store, Path(folder), records)
+        size = (Path(folder) / "bench.duckdb").stat().st_size
+        say(f"file: {size / 2**20:.0f} MiB")
+        ask(store, run_id, records)
+
+
+def load(store: Store, folder: Path, records: int) -> int:
+    """Three epochs: half of the records, the other half, and a small one as a live run has."""
+    edges = (EVENTS, TOTALS, JOINED)
+    document = plan(*edges, wires=[("events", "totals"), ("events", "joined")])
+    run = store.runs.create("bench", document.pipeline_json)
+    recording = store.record(run.run_id)
+    recording.begin(document)
+    events = records // 2
+    bounds = [(1, events // 2), (events // 2 + 1, events), (events + 1, events + 1000)]
+    for epoch, (low, high) in enumerate(bounds):
+        output = write(folder / f"epoch-{epoch}", epoch, low, high)
+        started = time.perf_counter()
+        recording.commit(output)
+        say(f"epoch {epoch}, events {low}-{high}: {time.perf_counter() - started:.2f} s")
+    recording.finish()
+    load_numbers(store, folder)
+    return run.run_id
+
+
+def load_numbers(store: Store, folder: Path) -> None:
+    """4 M x 5 BIGINT into one insert-only edge, in sorted files and in files that must be merged."""
+    for name, part in (("disjoint files", "i // 1000000"), ("overlapping files", "i % 4")):
+        place = folder / name.replace(" ", "-")
+        with duckdb.connect() as connection:
+            for n in range(4):
+                sql = (
+                    "SELECT i AS __seq, ''::BLOB AS __step, 0::TINYINT AS __kind, i a, i b, i c, i d, i e "
+                    f"FROM range(4000000) r(i) WHERE {part} = {n}"
+                )
+                copy(connection, sql, place / f"part-{n}.parquet")
+        document = plan(NUMBERS)
+        run = store.runs.create(name, document.pipeline_json)
+        recording = store.record(run.run_id)
+        recording.begin(document)
+        started = time.perf_counter()
+        recording.commit(EpochOutput(0, {("numbers", "out"): place}))
+        say(f"4 M x 5 BIGINT, {name}: {time.perf_counter() - started:.2f} s")
+        recording.finish()
+        store.runs.delete(run.run_id)
+
+
+def write(folder: Path, epoch: int, low: int, high: int) -> EpochOutput:
+    """Events with random keys; per event a -U and a +U of its key's total; a join that takes rows back whole."""
+    events = f"range({low}, {high + 1}) r(i)"
+    key = f"(hash(i) % {KEYS})::BIGINT"
+    word = f"'word ' || ({key} % 5000)"
+    time_ms = "(i * 10 - hash(i + 7) % 20000)::BIGINT"
+    source = (
+        f"SELECT i AS __seq, ''::BLOB AS __step, 0::TINYINT AS __kind, {key} AS k, i AS v, {time_ms} AS ts, "
+        f"{word} AS w FROM {events}"
+    )
+    pairs = (
+        f"SELECT i AS __seq, from_hex('0' || s) AS __step, (s + 1)::TINYINT AS __kind, {key} AS k, "
+        f"(i - 1 + s) AS n, {word} AS w FROM {events}, range(2) q(s)"
+    )
+    # Every row of the join is taken back whole a thousand events later.
+    old = "(i - CASE s WHEN 1 THEN 0 ELSE 1000 END)"
+    whole = (
+        "SELECT i AS __seq, from_hex('0' || s) AS __step, (CASE s WHEN 1 THEN 0 ELSE 3 END)::TINYINT AS __kind, "
+        f"(hash({old}) % {KEYS})::BIGINT AS k, {old} AS n, 'w' AS w FROM {events}, range(2) q(s)"
+    )
+    places: dict[tuple[str, str], Path] = {}
+    with duckdb.connect() as connection:
+        for info, sql in ((EVENTS, source), (TOTALS, pairs), (JOINED, whole)):
+            places[key_of(info)] = folder / info.node
+            copy(connection, f"{sql} ORDER BY __seq, __step", folder / info.node / "part-0.parquet")
+        copy(
+            connection,
+            f"SELECT i AS seq, 'events' AS source, {time_ms} AS event_time_ms, i * 10 - 5000 AS watermark_ms, "
+            f"false AS is_end FROM range({low}, {high + 1}) r(i)",
+            folder / "watermarks" / "part-0.parquet",
+        )
+        copy(
+            connection,
+            "SELECT 'totals' AS node, 'in' AS port, i AS seq, ''::BLOB AS step, i * 10 AS event_time_ms, "
+            "NULL::BIGINT AS window_start_ms, i * 10 AS window_end_ms, i * 10 + 5 AS watermark_ms, "
+            f"5::BIGINT AS lateness_ms, 'window closed' AS reason FROM range({low}, {high + 1}, 50) r(i)",
+            folder / "late" / "part-0.parquet",
+        )
+        copy(
+            connection,
+            "SELECT 'totals' AS node, i AS seq, i * 10 AS window_start_ms, i * 10 + 1000 AS window_end_ms "
+            f"FROM range({low}, {high + 1}, 100) r(i)",
+            folder / "fires" / "part-0.parquet",
+        )
+    return EpochOutput(epoch, places, folder / "watermarks", (folder / "late",), (folder / "fires",), (), last_seq=high)
+
+
+def ask(store: Store, run_id: int, records: int) -> None:
+    """Every question of the pages, at random places."""
+    chance = random.Random(7)
+    last = records // 2
+
+    def at() -> int:
+        return chance.randrange(1, last)
+
+    changes, timeline, late = store.changelog, store.timeline, store.late
+    kinds = frozenset({RowKind.UPDATE_AFTER})
+    questions: dict[str, Callable[[], object]] = {
+        "list of runs": lambda: store.runs.list(),
+        "counters": lambda: store.runs.counters(run_id),
+        "page by offset": lambda: changes.page(run_id, "totals", offset=at()),
+        "page folded": lambda: changes.folded(run_id, "totals", offset=at()),
+        "page by kind, deep": lambda: changes.page(run_id, "totals", filter=Filter(kinds=kinds), offset=at()),
+        "page by key": lambda: changes.folded(run_id, "totals", filter=Filter(equals=(("k", at() % KEYS),))),
+        "page by text": lambda: changes.page(run_id, "totals", filter=Filter(text=f"word {at() % 5000}")),
+        "page by seq range": lambda: changes.page(run_id, "totals", filter=Filter(from_seq=at())),
+        "cascade of one event": lambda: changes.cascade(run_id, at()),
+        "as of, by key": lambda: changes.table_as_of(run_id, "totals", at(), offset=at() % 1000),
+        "as of, by position": lambda: changes.table_as_of(run_id, "totals", at(), order="position"),
+        "as of, newest": lambda: changes.table_as_of(run_id, "totals", at(), order="newest"),
+        "as of, one key": lambda: changes.table_as_of(
+            run_id, "totals", at(), filter=Filter(equals=(("k", at() % KEYS),))
+        ),
+        "as of, whole rows": lambda: changes.table_as_of(run_id, "joined", at()),
+        "as of, insert-only": lambda: changes.table_as_of(run_id, "events", at(), offset=at()),
+        "next retraction": lambda: changes.next_seq(run_id, "totals", at(), kinds=[RowKind.UPDATE_BEFORE]),
+        "previous retraction": lambda: changes.previous_seq(run_id, "joined", at(), kinds=[RowKind.DELETE]),
+        "timeline, whole run": lambda: timeline.timeline(run_id),
+        "timeline, zoomed": lambda: timeline.timeline(run_id, from_seq=last // 3, to_seq=last // 3 + 50_000),
+        "late records": lambda: late.page(run_id, offset=at() // 100),
+        "late summary": lambda: late.summary(run_id),
+    }
+    for name, question in questions.items():
+        times = []
+        for _ in range(REPEATS):
+            started = time.perf_counter()
+            question()
+            times.append((time.perf_counter() - started) * 1000)
+        say(f"{name:24} median {statistics.median(times):7.1f} ms   worst {max(times):7.1f} ms")
+
+
+def copy(connection: duckdb.DuckDBPyConnection, sql: str, file: Path) -> None:
+    """Write a query's result as one Parquet file."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    connection.execute(f"COPY ({sql}) TO '{file}' (FORMAT parquet)")
+
+
+def key_of(info: EdgeInfo) -> tuple[str, str]:
+    """How an epoch names an edge."""
+    return info.node, info.port
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000)
