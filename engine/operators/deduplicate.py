@@ -45,9 +45,9 @@ from engine.operator import (
     require_insert_only,
 )
 from engine.schema import Column, Schema, TimeUnit, quote
+from engine.state_ttl import has_state_ttl
 
 SENSITIVE: Final = "table.exec.deduplicate.insert-update-after-sensitive-enabled"
-STATE_TTL: Final = "table.exec.state.ttl"
 
 
 class Order(Enum):
@@ -235,7 +235,7 @@ class Deduplicate(Operator):
         before = context.generate_update_before
         # Flink: where -U goes out, or somebody cares, the first row of a key is told from an update.
         tell_insert = before or context.options.get(SENSITIVE, "true").strip().lower() != "false"
-        repeat = any(digit in "123456789" for digit in context.options.get(STATE_TTL, ""))
+        repeat = has_state_ttl(context.options)
         match function:
             case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
                 last = self.keep is Keep.LAST
