@@ -159,7 +159,8 @@ class _Compiler:
         if a.kind in _NUMBERS and b.kind in _NUMBERS:
             kind = max(a.kind, b.kind, key=_NUMBERS.index)
             return _as(kind, a), _as(kind, b), kind
-        message = f"{left.sql(dialect='spark')} is of type {a.kind} and {right.sql(dialect='spark')} of type {b.kind}; cast one of them"
+        one, other = left.sql(dialect="spark"), right.sql(dialect="spark")
+        message = f"{one} is of type {a.kind} and {other} of type {b.kind}; cast one of them"
         raise _Unsupported(message)
 
     def _compare(self, compare: Callable[[Any, Any], Any], left: exp.Expr, right: exp.Expr) -> _Part:
