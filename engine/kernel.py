@@ -122,13 +122,15 @@ class Output:
         """Note that the window [start, end) fired now, for the timeline."""
         self.fired.append((self.seq, start_ms, end_ms))
 
-    def set_timer(self, time_ms: int, name: Any = None) -> None:
+    def set_timer(self, time_ms: int, name: Any = None, origin: tuple[int, bytes] | None = None) -> None:
         """Call `on_timer` once the watermark reaches time_ms. The same time and name twice is one timer.
 
-        Timers of one operator fire by time, then by the position of the record that first set them.
+        Timers of one operator fire by time, then by the position of the record that first set them. origin:
+        the (seq, step) of an earlier record in its place, where a window moves its timer (a session that grows).
         """
         if (time_ms, name) not in self._timers:
-            self._arm(time_ms, name, self.seq, self.step)
+            origin_seq, origin_step = origin or (self.seq, self.step)
+            self._arm(time_ms, name, origin_seq, origin_step)
 
     def delete_timer(self, time_ms: int, name: Any = None) -> None:
         """Forget a timer; nothing where there is none."""

@@ -148,6 +148,8 @@ class GroupAggregate(Operator):
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """It can write any; of an updating input it needs -U."""
+        if not inputs[0].has_updates:
+            return (Offer((UpdateKind.NONE,), ("no row of its input is replaced",)),)
         reason = "the old row has to be taken out of its group, which may not be the group of the new one"
         return (Offer((UpdateKind.BEFORE_AND_AFTER,), (reason,)),)
 

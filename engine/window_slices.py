@@ -1,0 +1,164 @@
+"""Windows cut into slices that do not overlap, so that a record is accumulated once, however many windows it is in.
+
+    TUMBLE     a slice is a window
+    HOP        slices of one slide; a window is size / slide of them, merged from the last to the first
+    CUMULATE   slices of one step; a window is the first slice and all up to its end, merged in order
+
+A slice or window is named by its end. The orders of merging are Flink's: a collected list shows them.
+Source: Flink SliceAssigners, SliceSharedWindowAggProcessor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, assert_never
+
+from engine.accumulators import Accumulators
+from engine.windows import Windowing, WindowKind
+
+Slices = dict[int, list[Any]]
+
+
+class Slicing(Protocol):
+    """How windows are made of slices."""
+
+    def slice_of(self, time_ms: int) -> int:
+        """The slice of a timestamp; its end is also the end of the first window that it belongs to."""
+
+    def windows_of(self, slice_end: int) -> Iterable[int]:
+        """The windows of a slice, by their ends."""
+
+    def start_of(self, window_end: int) -> int:
+        """Where a window starts."""
+
+    def target_of(self, slice_end: int, is_closed: Callable[[int], bool]) -> int:
+        """The slice that takes a record, where the first window of the record's own slice may be closed."""
+
+    def merged(self, slices: Slices, window_end: int) -> list[Any] | None:
+        """The accumulator of a window, or None where it has no rows. Not to be changed."""
+
+    def close(self, slices: Slices, window_end: int) -> None:
+        """Forget what no other window needs. Windows close in the order of their ends."""
+
+
+def slicing(windowing: Windowing, accumulators: Accumulators, *, fires_once: bool) -> Slicing:
+    """The slicing of a windowing. fires_once: a window is closed as soon as it has fired."""
+    match windowing.kind:
+        case WindowKind.TUMBLE:
+            return _Tumble(windowing)
+        case WindowKind.HOP:
+            return _Hop(windowing, accumulators)
+        case WindowKind.CUMULATE:
+            return _Cumulate(windowing, accumulators, fires_once)
+        case WindowKind.SESSION:
+            message = "sessions have no slices"
+            raise ValueError(message)
+        case _:
+            assert_never(windowing.kind)
+
+
+class _Tumble:
+    def __init__(self, windowing: Windowing) -> None:
+        self.size = windowing.size_ms
+        self.offset = windowing.offset_ms
+
+    def slice_of(self, time_ms: int) -> int:
+        return time_ms - (time_ms - self.offset) % self.size + self.size
+
+    def windows_of(self, slice_end: int) -> Iterable[int]:
+        return (slice_end,)
+
+    def start_of(self, window_end: int) -> int:
+        return window_end - self.size
+
+    def target_of(self, slice_end: int, is_closed: Callable[[int], bool]) -> int:
+        return slice_end
+
+    def merged(self, slices: Slices, window_end: int) -> list[Any] | None:
+        return slices.get(window_end)
+
+    def close(self, slices: Slices, window_end: int) -> None:
+        slices.pop(window_end, None)
+
+
+class _Hop:
+    def __init__(self, windowing: Windowing, accumulators: Accumulators) -> None:
+        self.size = windowing.size_ms
+        self.slide = windowing.slide_ms
+        self.offset = windowing.offset_ms
+        self.accumulators = accumulators
+
+    def slice_of(self, time_ms: int) -> int:
+        return time_ms - (time_ms - self.offset) % self.slide + self.slide
+
+    def windows_of(self, slice_end: int) -> Iterable[int]:
+        return range(slice_end, slice_end + self.size, self.slide)
+
+    def start_of(self, window_end: int) -> int:
+        return window_end - self.size
+
+    def target_of(self, slice_end: int, is_closed: Callable[[int], bool]) -> int:
+        return slice_end
+
+    def merged(self, slices: Slices, window_end: int) -> list[Any] | None:
+        ends = range(window_end, window_end - self.size, -self.slide)
+        return _merge(self.accumulators, [slices[end] for end in ends if end in slices])
+
+    def close(self, slices: Slices, window_end: int) -> None:
+        slices.pop(window_end - self.size + self.slide, None)
+
+
+class _Cumulate:
+    def __init__(self, windowing: Windowing, accumulators: Accumulators, fires_once: bool) -> None:
+        self.size = windowing.size_ms
+        self.step = windowing.slide_ms
+        self.offset = windowing.offset_ms
+        self.accumulators = accumulators
+        self.fires_once = fires_once
+
+    def slice_of(self, time_ms: int) -> int:
+        return time_ms - (time_ms - self.offset) % self.size % self.step + self.step
+
+    def windows_of(self, slice_end: int) -> Iterable[int]:
+        return range(slice_end, self.start_of(slice_end) + self.size + 1, self.step)
+
+    def start_of(self, window_end: int) -> int:
+        inside = window_end - 1
+        return inside - (inside - self.offset) % self.size
+
+    def target_of(self, slice_end: int, is_closed: Callable[[int], bool]) -> int:
+        return self.start_of(slice_end) + self.step if is_closed(slice_end) else slice_end
+
+    def merged(self, slices: Slices, window_end: int) -> list[Any] | None:
+        first = self.start_of(window_end) + self.step
+        if self.fires_once:
+            # Nobody will ask for a shorter window again: the first slice takes the others in for good.
+            self._take_in(slices, first, window_end)
+            return slices.get(first)
+        ends = range(first, window_end + 1, self.step)
+        return _merge(self.accumulators, [slices[end] for end in ends if end in slices])
+
+    def close(self, slices: Slices, window_end: int) -> None:
+        start = self.start_of(window_end)
+        self._take_in(slices, start + self.step, window_end)
+        if window_end == start + self.size:
+            slices.pop(start + self.step, None)
+
+    def _take_in(self, slices: Slices, first: int, window_end: int) -> None:
+        for end in range(first + self.step, window_end + 1, self.step):
+            acc = slices.pop(end, None)
+            if acc is None:
+                continue
+            if first in slices:
+                self.accumulators.merge(slices[first], acc)
+            else:
+                slices[first] = acc
+
+
+def _merge(accumulators: Accumulators, parts: list[list[Any]]) -> list[Any] | None:
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    whole = accumulators.create()
+    for part in parts:
+        accumulators.merge(whole, part)
+    return whole
