@@ -1,13 +1,14 @@
-"""What joins share: the six kinds, the keys as Spark SQL, and the columns of a joined row."""
+"""What joins share: the six kinds, the keys, what is known of each side, and the columns of a joined row."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
 from engine.errors import PlanRejected
+from engine.operator import Derived, Keys
 from engine.schema import Column, Schema, quote
 
 PORTS: Final = ("left", "right")
@@ -101,3 +102,69 @@ def free_name(name: str, taken: Sequence[Column]) -> str:
     while found.lower() in used:
         found, number = f"{name}{number}", number + 1
     return found
+
+
+@dataclass(frozen=True)
+class JoinSide:
+    """What a join knows of one input (Flink JoinInputSideSpec).
+
+    unique_key: the places of the columns by which its rows are replaced; () where the join key is that
+    already, so that there is one row at most; None where rows are known by their content only.
+    """
+
+    spec: str
+    width: int
+    unique_key: tuple[int, ...] | None
+    reason: str
+
+    @property
+    def state(self) -> str:
+        """What is kept of it, in words."""
+        if self.unique_key is None:
+            return "each row with its count"
+        return "each row by its unique key" if self.unique_key else "the one row"
+
+
+def join_side(given: Derived, keys: Sequence[str]) -> JoinSide:
+    """How the rows of an input can be kept per join key: by the shortest of its keys that hold the join key."""
+    width = len(given.schema)
+    found = _keys_with(given, keys)
+    if not found:
+        return JoinSide("NoUniqueKey", width, None, "has no unique key that holds the join key")
+    shortest = min(found, key=lambda key: (len(key), sorted(key)))
+    named = ", ".join(name for name in given.schema.names if name in shortest) or "nothing: it is a single row"
+    if shortest == frozenset(keys):
+        return JoinSide("JoinKeyContainsUniqueKey", width, (), f"is unique by the join key ({named})")
+    places = tuple(at for at, name in enumerate(given.schema.names) if name in shortest)
+    return JoinSide("HasUniqueKey", width, places, f"is unique by {named}")
+
+
+def _keys_with(given: Derived, keys: Sequence[str]) -> list[frozenset[str]]:
+    """The input's upsert keys that hold where it is distributed by the join key."""
+    return [key for key in given.upsert_keys if key >= frozenset(keys)]
+
+
+def join_keys(
+    left: Derived, right: Derived, left_keys: Sequence[str], right_keys: Sequence[str], kind: JoinKind
+) -> Keys:
+    """The upsert keys of a join, as Flink derives them (FlinkRelMdUniqueKeys.getJoinUniqueKeys).
+
+    A key of each side together; a side's own where the other has one row per join key and does not make
+    it NULL; and the same with a join column written as its equal.
+    """
+    lefts = _keys_with(left, left_keys)
+    if kind.is_left_only:
+        return frozenset(lefts)
+    names = joined(left.schema, right.schema, kind)[len(left.schema) :]
+    renamed = {a.name: b.name for a, b in zip(right.schema, names, strict=True)}
+    rights = [frozenset(renamed[name] for name in key) for key in _keys_with(right, right_keys)]
+    keys = {a | b for a in lefts for b in rights}
+    if not kind.keeps_right and any(key <= frozenset(right_keys) for key in right.upsert_keys):
+        keys.update(lefts)
+    if not kind.keeps_left and any(key <= frozenset(left_keys) for key in left.upsert_keys):
+        keys.update(rights)
+    for a, b in zip(left_keys, (renamed[name] for name in right_keys), strict=True):
+        swaps = [(b, a)] if not kind.keeps_right else []
+        swaps += [(a, b)] if not kind.keeps_left else []
+        keys |= {key - {old} | {new} for key in keys for old, new in swaps if old in key}
+    return frozenset(keys)

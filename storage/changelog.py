@@ -154,13 +154,16 @@ class Changelogs:
     ) -> int:
         """Write the records that pass the filter to a file, and say how many. Raises ExportFailed.
 
-        CSV has a header, and steps in hex. The file appears when it is whole.
+        CSV has a header, and steps in hex; it is compressed where the path ends in .gz. The file appears when
+        it is whole.
         """
         edge = self._runs.edge(run_id, node, port)
         where, values = conditions(edge, filter)
         step = "hex(c.step)" if format == "csv" else "c.step"
         columns = select_columns(edge.columns, "c")
         options = "FORMAT csv, HEADER" if format == "csv" else "FORMAT parquet, COMPRESSION zstd"
+        if format == "csv" and path.suffix == ".gz":
+            options += ", COMPRESSION gzip"
         part = path.with_name(path.name + ".part")
         try:
             with self._database.cursor() as cursor:

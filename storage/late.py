@@ -82,6 +82,13 @@ class LateRecords:
         )
         return tuple(LateSummary(*row) for row in rows)
 
+    def events(self, run_id: int) -> int:
+        """How many source events were late, each counted once, whatever the operators and windows it missed."""
+        if not self._runs.edges(run_id):
+            return 0
+        row = self._database.row(f"SELECT count(DISTINCT seq) FROM {identifier(f'run_{run_id}', LATE)}")
+        return int(row[0]) if row else 0
+
     def rejected(self, run_id: int, *, node: str | None = None, offset: int = 0, limit: int = 100) -> RejectedPage:
         """Rows of the sources that could not be read, in the order of their files and lines."""
         if not self._runs.edges(run_id):

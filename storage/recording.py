@@ -1,7 +1,7 @@
 """Takes the output of one run: a schema at the beginning, one transaction per epoch, a status at the end.
 
-Implements `engine.recorder.Recorder`. Loads are bulk reads of the epoch's Parquet files, in position order, so that
-a filter on seq skips whole row groups, and a row's rowid is its place in the changelog.
+Implements `engine.recorder.Recorder`. Loads are bulk reads of the epoch's Parquet files, sorted by position (0.1 s
+more for 4 M rows), so that a filter on seq skips whole row groups, and a row's rowid is its place in the changelog.
 """
 
 from __future__ import annotations
@@ -109,13 +109,12 @@ class Recording:
     def _append(self, cursor: Cursor, epoch: int, edge: Edge, files: Sequence[str]) -> None:
         table = identifier(self._schema, edge.table)
         first = edge.total
-        ordered, needs_sort = in_position_order(cursor, files)
         kinds = " ".join(f"WHEN {kind.value} THEN '{kind.symbol}'" for kind in RowKind)
         columns = "".join(f", CAST({identifier(column.name)} AS {column.duckdb_type})" for column in edge.columns)
         cursor.execute(
             f"INSERT INTO {table} SELECT __seq, __step, (CASE __kind {kinds} END)::{KIND}{columns} "
-            f"FROM {_FILES}" + (" ORDER BY __seq, __step" if needs_sort else ""),
-            {"files": ordered},
+            f"FROM {_FILES} ORDER BY __seq, __step",
+            {"files": files},
         )
         counts = dict(
             cursor.execute(f"SELECT kind, count(*) FROM {table} WHERE rowid >= ? GROUP BY kind", [first]).fetchall()
@@ -243,26 +242,6 @@ def parquet_files(places: Iterable[Path]) -> list[str]:
             if not any(part.startswith((".", "_")) for part in file.relative_to(place).parts):
                 files.append(str(file))
     return files
-
-
-def in_position_order(cursor: Cursor, files: Sequence[str]) -> tuple[list[str], bool]:
-    """The files in the order of their events, and whether their rows must be sorted still.
-
-    Every file is sorted by itself; files whose ranges of seq do not overlap need no sort.
-    """
-    if len(files) == 1:
-        return list(files), False
-    ranges = cursor.execute(
-        "SELECT file_name, min(TRY_CAST(stats_min_value AS BIGINT)), max(TRY_CAST(stats_max_value AS BIGINT)), "
-        "count(stats_min_value) = count(*) FROM parquet_metadata($files) "
-        "WHERE path_in_schema = '__seq' GROUP BY file_name ORDER BY 2",
-        {"files": list(files)},
-    ).fetchall()
-    # A file of no rows has no row groups; it is in no range, and has nothing to read.
-    if not ranges or not all(row[3] for row in ranges):
-        return list(files), True
-    disjoint = all(left[2] < right[1] for left, right in zip(ranges, ranges[1:], strict=False))
-    return [row[0] for row in ranges], not disjoint
 
 
 def _edges(run_id: int, infos: Sequence[EdgeInfo]) -> list[Edge]:

@@ -126,10 +126,12 @@ def test_committing_an_epoch_twice_changes_nothing(store: Store, tmp_path: Path)
     assert store.runs.get(run.run_id).epochs_done == 1
 
 
-def test_interleaved_files_are_merged_into_position_order(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", [1, 3])
+def test_rows_in_any_order_are_stored_in_position_order(store: Store, tmp_path: Path, files: int) -> None:
     info = edge("node", columns(n="bigint"))
     events = [(seq, bytes([step]), "+I", (seq * 2 + step,)) for seq in range(1, 50) for step in range(2)]
-    run_id = recorded(store, tmp_path, plan(info), Epoch(records={"node": events}, files=3))
+    shuffled = sorted(events, key=lambda event: event[0] * 37 % 50)
+    run_id = recorded(store, tmp_path, plan(info), Epoch(records={"node": shuffled}, files=files))
     page = store.changelog.page(run_id, "node", limit=1000)
     assert [(record.seq, record.step) for record in page.records] == [event[:2] for event in events]
     assert [record.row for record in page.records] == list(range(98))

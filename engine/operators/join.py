@@ -1,0 +1,342 @@
+"""Join two inputs on equal keys, over all of their rows, however long ago they came.
+
+Input: any changelog mode. Output: of inner and semi joins the kinds of the inputs; of the others any,
+where a row without a partner is padded with NULL until its first partner comes and after its last has gone.
+State: all rows of both sides per key, with how often each came and how many partners it has; by unique
+key where there is one. NULL keys never match. A +U without its -U replaces the row of its unique key.
+Source: Flink StreamingJoinOperator, StreamingSemiAntiJoinOperator, JoinInputSideSpec. Flink 2.3 counts such
+a replacement as one more partner (FLINK-40681); here it is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.errors import ExpressionError
+from engine.expressions import compile_condition
+from engine.joins import PORTS, JoinKind, JoinSide, join_keys, join_side, joined, key_expressions
+from engine.kernel import Kernel, Key, Output, Row
+from engine.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Keyed,
+    KeyedInput,
+    Offer,
+    Operator,
+    StepContext,
+    Strategy,
+)
+from engine.ordered_rows import identity
+from engine.schema import Schema, quote
+
+Matches = Callable[[Row], Any]
+
+
+class Held:
+    """A row of one side: how often it is there, and how many partners it has."""
+
+    __slots__ = ("count", "partners", "row")
+
+    def __init__(self, row: Row, count: int, partners: int) -> None:
+        self.row = row
+        self.count = count
+        self.partners = partners
+
+
+class SideRows:
+    """The rows of one side of a key, by their unique key or by their content."""
+
+    def __init__(self, side: JoinSide) -> None:
+        self.unique_key = side.unique_key
+        self.held: dict[Any, Held] = {}
+
+    def add(self, row: Row, partners: int) -> bool:
+        """Put a row in. True where it replaces the row of its unique key."""
+        place = self._place(row)
+        held = self.held.get(place)
+        if held is None:
+            self.held[place] = Held(row, 1, partners)
+            return False
+        held.row, held.partners = row, partners
+        if self.unique_key is None:
+            held.count += 1
+        return self.unique_key is not None
+
+    def retract(self, row: Row) -> bool:
+        """Take a row out once. False where it is not there."""
+        place = self._place(row)
+        held = self.held.get(place)
+        if held is None:
+            return False
+        held.count -= 1
+        if not held.count:
+            del self.held[place]
+        return True
+
+    def _place(self, row: Row) -> Any:
+        if self.unique_key is None:
+            return identity(row)
+        return tuple([row[place] for place in self.unique_key])
+
+
+class JoinKernel(Kernel):
+    """What both kinds of join share: the rows of both sides of one key, and who meets whom."""
+
+    def __init__(self, left: JoinSide, right: JoinSide, matches: Callable[[], Matches] | None) -> None:
+        self.specs = (left, right)
+        self.matches = matches() if matches is not None else None
+        self.sides = (SideRows(left), SideRows(right))
+        self.can_match = True
+
+    def start(self, key: Key, state: Any | None) -> None:
+        """Take up both sides."""
+        self.can_match = None not in key
+        for side, rows in zip(self.sides, state or ((), ()), strict=True):
+            side.held = {place: Held(*held) for place, held in rows}
+
+    def finish(self) -> Any | None:
+        """Both sides, as plain values."""
+        if not any(side.held for side in self.sides):
+            return None
+        return tuple(
+            [(place, (held.row, held.count, held.partners)) for place, held in side.held.items()] for side in self.sides
+        )
+
+    def partners(self, row: Row, port: int) -> Iterator[Held]:
+        """The rows of the other side that meet this one, in the order in which they came."""
+        if not self.can_match:
+            return
+        matches = self.matches
+        for held in self.sides[1 - port].held.values():
+            if matches is None or matches(row + held.row if port == 0 else held.row + row) is True:
+                yield held
+
+
+class PairingJoin(JoinKernel):
+    """Inner, left, right and full join: pairs, and padding where a side is kept."""
+
+    def __init__(
+        self, kind: JoinKind, left: JoinSide, right: JoinSide, matches: Callable[[], Matches] | None = None
+    ) -> None:
+        super().__init__(left, right, matches)
+        self.keeps = (kind.keeps_left, kind.keeps_right)
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Add the row's pairs, or take them back."""
+        if kind in (INSERT, UPDATE_AFTER):
+            self._accumulate(kind, row, out)
+        else:
+            self._retract(kind, row, out)
+
+    def _accumulate(self, kind: int, row: Row, out: Output) -> None:
+        port = out.port
+        keeps, other_kept = self.keeps[port], self.keeps[1 - port]
+        met = list(self.partners(row, port))
+        replaces = self.can_match and self.sides[port].add(row, sum(held.count for held in met))
+        if keeps and not met:
+            self._pad(INSERT, row, port, out)
+        for held in met:
+            was_alone = other_kept and held.partners == 0
+            for _ in range(held.count):
+                if was_alone:
+                    self._pad(DELETE, held.row, 1 - port, out)
+                self._pair(INSERT if keeps or other_kept else kind, row, held.row, port, out)
+            if was_alone or not replaces:
+                held.partners += 1
+
+    def _retract(self, kind: int, row: Row, out: Output) -> None:
+        port = out.port
+        keeps, other_kept = self.keeps[port], self.keeps[1 - port]
+        if self.can_match and not self.sides[port].retract(row):
+            return
+        met = list(self.partners(row, port))
+        if keeps and not met:
+            self._pad(DELETE, row, port, out)
+        for held in met:
+            held.partners -= 1
+            for _ in range(held.count):
+                self._pair(DELETE if keeps else kind, row, held.row, port, out)
+                if other_kept and held.partners == 0:
+                    self._pad(INSERT, held.row, 1 - port, out)
+
+    def _pair(self, kind: int, row: Row, other: Row, port: int, out: Output) -> None:
+        out.emit(kind, row + other if port == 0 else other + row)
+
+    def _pad(self, kind: int, row: Row, port: int, out: Output) -> None:
+        nulls = (None,) * self.specs[1 - port].width
+        out.emit(kind, row + nulls if port == 0 else nulls + row)
+
+
+class SemiAntiJoin(JoinKernel):
+    """Semi and anti join: left rows that have a partner, or that have none."""
+
+    def __init__(
+        self, kind: JoinKind, left: JoinSide, right: JoinSide, matches: Callable[[], Matches] | None = None
+    ) -> None:
+        super().__init__(left, right, matches)
+        self.is_anti = kind is JoinKind.ANTI
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """A left row is judged by its partners; a right one may change what left rows are."""
+        port = out.port
+        accumulates = kind in (INSERT, UPDATE_AFTER)
+        if not accumulates and self.can_match and not self.sides[port].retract(row):
+            return
+        met = list(self.partners(row, port))
+        if port == 0:
+            if (not met) is self.is_anti:
+                out.emit(kind, row)
+            if accumulates and self.can_match:
+                self.sides[0].add(row, sum(held.count for held in met))
+        elif accumulates:
+            replaces = self.can_match and self.sides[1].add(row, 0)
+            for held in met:
+                if held.partners == 0:
+                    self._emit(DELETE if self.is_anti else kind, held, out)
+                if held.partners == 0 or not replaces:
+                    held.partners += 1
+        else:
+            for held in met:
+                held.partners -= 1
+                if held.partners == 0:
+                    self._emit(INSERT if self.is_anti else kind, held, out)
+
+    def _emit(self, kind: int, held: Held, out: Output) -> None:
+        for _ in range(held.count):
+            out.emit(kind, held.row)
+
+
+class Join(Operator):
+    """The parameters of a join."""
+
+    operator: ClassVar[str] = "join"
+    title: ClassVar[str] = "Join"
+    summary: ClassVar[str] = "Pairs rows of two inputs that have equal keys, and keeps the pairs up to date."
+    group: ClassVar[str] = "joins"
+    ports: ClassVar[tuple[str, ...]] = PORTS
+
+    kind: JoinKind = Field(
+        JoinKind.INNER,
+        title="Kind",
+        description="Inner keeps pairs only. Left, right and full add rows without a partner, padded with NULL. "
+        "Semi keeps left rows that have a partner, anti those that have none.",
+    )
+    left_keys: tuple[str, ...] = Field(
+        (),
+        title="Left keys",
+        description="Columns of the left input that must be equal to the right keys. NULL equals nothing.",
+        json_schema_extra={"columns": True, "port": "left"},
+    )
+    right_keys: tuple[str, ...] = Field(
+        (),
+        title="Right keys",
+        description="Columns of the right input, in the order of the left keys.",
+        json_schema_extra={"columns": True, "port": "right"},
+    )
+    condition: str | None = Field(
+        None,
+        min_length=1,
+        title="Further condition",
+        description="What else a pair must fulfil, over the joined columns: x * 10 > y. A right column whose name "
+        "is taken on the left has a number: k0.",
+        json_schema_extra={"expression": True},
+    )
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The joined row. Kinds of change are forwarded by inner and semi joins, any for the others."""
+        left, right = inputs
+        key_expressions(node, left.schema, right.schema, self.left_keys, self.right_keys)
+        self._check_condition(node, left.schema, right.schema, analyzer)
+        forwards = self.kind in (JoinKind.INNER, JoinKind.SEMI)
+        modify = left.modify | right.modify if forwards else ALL_CHANGES
+        alone = any(given.lone_updates for given in inputs) or not self._takes_lone_updates_after(inputs)
+        return Derived(
+            Schema(joined(left.schema, right.schema, self.kind)),
+            modify,
+            upsert_keys=join_keys(left, right, self.left_keys, self.right_keys, self.kind),
+            lone_updates=alone,
+        )
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """+U alone only where it replaces a row by a key that holds the join key: then it stays in its place."""
+        if wanted is UpdateKind.ONLY_UPDATE_AFTER:
+            if not self._takes_lone_updates_after(inputs):
+                return ()
+            reason = "+U replaces the row of its unique key, which holds the join key"
+            return (Offer((UpdateKind.ONLY_UPDATE_AFTER,) * 2, (reason,) * 2),)
+        reason = "pairs of the old row must be taken back"
+        return (Offer((UpdateKind.BEFORE_AND_AFTER,) * 2, (reason,) * 2),)
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """What is known of each side decides how its rows are kept."""
+        left, right = (
+            join_side(given.derived, keys)
+            for given, keys in zip(inputs, (self.left_keys, self.right_keys), strict=True)
+        )
+        return Strategy(
+            f"{self.kind.value} join[{left.spec}, {right.spec}]",
+            f"the left input {left.reason}, the right input {right.reason}",
+            f"per join key, of the left input {left.state}, of the right input {right.state}",
+        )
+
+    def step(self, context: StepContext) -> Keyed:
+        """All columns of both sides by key."""
+        left, right = (given.schema for given in context.inputs)
+        expressions = key_expressions(context.node, left, right, self.left_keys, self.right_keys)
+        left_side = join_side(context.inputs[0].derived, self.left_keys)
+        right_side = join_side(context.inputs[1].derived, self.right_keys)
+        matches = None
+        if self.condition is not None:
+            pair = Schema(joined(left, right, JoinKind.INNER))
+            matches = partial(compile_condition, self.condition, pair, context.node, "condition")
+        return Keyed(
+            tuple(
+                KeyedInput(keys, tuple(map(quote, schema.names)))
+                for keys, schema in zip(expressions, (left, right), strict=True)
+            ),
+            partial(SemiAntiJoin if self.kind.is_left_only else PairingJoin, self.kind, left_side, right_side, matches),
+        )
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """JOIN ... ON, or EXISTS. The further condition names joined columns, so it stands above an inner join only."""
+        (left_table, left), (right_table, right) = inputs
+        names = joined(left, right, JoinKind.INNER)[len(left) :]
+        renamed = ", ".join(f"{quote(a.name)} AS {quote(b.name)}" for a, b in zip(right, names, strict=True))
+        other = f"(SELECT {renamed} FROM {quote(right_table)})"
+        by_name = {a.name: b.name for a, b in zip(right, names, strict=True)}
+        tests = [f"{quote(a)} = {quote(by_name[b])}" for a, b in zip(self.left_keys, self.right_keys, strict=True)]
+        on = " AND ".join([*tests, *([f"({self.condition})"] if self.condition else [])]) or "TRUE"
+        if self.kind.is_left_only:
+            negation = "NOT " if self.kind is JoinKind.ANTI else ""
+            return f"SELECT *\nFROM {quote(left_table)}\nWHERE {negation}EXISTS (SELECT 1 FROM {other} WHERE {on})"
+        return f"SELECT *\nFROM {quote(left_table)}\n{self.kind.sql} {other}\nON {on}"
+
+    def _check_condition(self, node: str, left: Schema, right: Schema, analyzer: Analyzer) -> None:
+        if self.condition is None:
+            return
+        pair = Schema(joined(left, right, JoinKind.INNER))
+        found = analyzer.type_of(self.condition, pair, node, "condition")
+        if found != "boolean":
+            reason = f"it is of type {found}, and a condition is true or false."
+            raise ExpressionError(node, "condition", self.condition, reason)
+        compile_condition(self.condition, pair, node, "condition")
+
+    def _takes_lone_updates_after(self, inputs: Sequence[Derived]) -> bool:
+        """Whether each updated input has a key that holds its join key, and nothing else decides who meets whom."""
+        updated = [
+            (given, frozenset(keys))
+            for given, keys in zip(inputs, (self.left_keys, self.right_keys), strict=True)
+            if given.has_updates
+        ]
+        return all(
+            self.condition is None and any(key >= join_key for key in given.upsert_keys) for given, join_key in updated
+        )
+
+
+OPERATOR = Join

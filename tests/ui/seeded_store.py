@@ -1,0 +1,171 @@
+"""A store with a few small runs in it, as Spark would have left them: what the views are tested on.
+
+word_count   words -> inner -> outer; no event time; -U +U pairs and a cascade of three edges
+windows      clicks -> per_window; watermark delay 5000; two of six records late, two rows rejected
+two_sources  orders and payments; the combined watermark is held back by payments
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.recorder import EdgeInfo, RunPlan
+from storage import Store
+from tests.storage.written_runs import Epoch, columns, edge
+
+END = (1 << 63) - 1
+BASE = 1_000_000_000_000
+
+
+def document(name: str, nodes: Sequence[tuple[str, str]], wires: Sequence[tuple[str, str]]) -> str:
+    """A pipeline document: nodes are (id, operator)."""
+    return json.dumps(
+        {
+            "version": 1,
+            "name": name,
+            "nodes": [{"id": node, "operator": operator} for node, operator in nodes],
+            "edges": [{"source": source, "target": target} for source, target in wires],
+        }
+    )
+
+
+def record(store: Store, folder: Path, name: str, text: str, edges: Sequence[EdgeInfo], epoch: Epoch) -> int:
+    """Store a run of one epoch that ended well; its number."""
+    run = store.runs.create(name, text, engine="local[2]")
+    recorder = store.record(run.run_id)
+    recorder.begin(RunPlan(text, tuple(edges), {}, 1))
+    recorder.commit(epoch.write(folder / f"run-{run.run_id}", edges))
+    recorder.finish()
+    return run.run_id
+
+
+def word_count(store: Store, folder: Path) -> int:
+    """The word frequency of the retraction document: Hello, World, Hello."""
+    text = document(
+        "word count",
+        [("words", "rows"), ("inner", "group_aggregate"), ("outer", "group_aggregate"), ("out", "sink")],
+        [("words", "inner"), ("inner", "outer"), ("outer", "out")],
+    )
+    counted = columns(cnt="bigint", words="bigint")
+    edges = (
+        edge("words", columns(word="string"), operator="rows", role="source"),
+        edge("inner", columns(word="string", cnt="bigint"), "[I,UB,UA]", ["word"], operator="group_aggregate"),
+        edge("outer", counted, "[I,UB,UA,D]", ["cnt"], operator="group_aggregate"),
+        edge("out", counted, "[I,UB,UA,D]", ["cnt"], operator="sink", role="sink"),
+    )
+    outer = [
+        (1, b"\x00\x00", "+I", (1, 1)),
+        (2, b"\x00\x00", "-U", (1, 1)),
+        (2, b"\x00\x01", "+U", (1, 2)),
+        (3, b"\x00\x00", "-U", (1, 2)),
+        (3, b"\x00\x01", "+U", (1, 1)),
+        (3, b"\x01\x00", "+I", (2, 1)),
+    ]
+    epoch = Epoch(
+        records={
+            "words": [(1, b"", "+I", ("Hello",)), (2, b"", "+I", ("World",)), (3, b"", "+I", ("Hello",))],
+            "inner": [
+                (1, b"\x00", "+I", ("Hello", 1)),
+                (2, b"\x00", "+I", ("World", 1)),
+                (3, b"\x00", "-U", ("Hello", 1)),
+                (3, b"\x01", "+U", ("Hello", 2)),
+            ],
+            "outer": outer,
+            "out": outer,
+        },
+        watermarks=[(n, "words", None, None, False) for n in (1, 2, 3)] + [(4, "words", None, END, True)],
+    )
+    return record(store, folder, "word count", text, edges, epoch)
+
+
+def windows(store: Store, folder: Path) -> int:
+    """The second trace of the window document: delay 5000, records 5 and 6 are lost."""
+    text = document(
+        "windows of ten seconds",
+        [("clicks", "rows"), ("per_window", "tumbling_window"), ("out", "sink")],
+        [("clicks", "per_window"), ("per_window", "out")],
+    )
+    fired = columns(window_start="bigint", key="string", ids="string")
+    edges = (
+        edge("clicks", columns(key="string", id="string", ts="bigint*"), operator="rows", watermark_delay_ms=5000),
+        edge("per_window", fired, operator="tumbling_window"),
+        edge("out", fired, operator="sink", role="sink"),
+    )
+    times = [50_000, 54_000, 79_900, 120_000, 100_001, 109_000]
+    marks = [45_000, 49_000, 74_900, 115_000, 115_000, 115_000]
+    fires = [
+        (3, 50_000, ("a", "[1,2]")),
+        (4, 70_000, ("a", "[3]")),
+        (7, 120_000, ("a", "[4]")),
+    ]
+    results = [(seq, b"\xff\x01\x00", "+I", (BASE + start, *values)) for seq, start, values in fires]
+    epoch = Epoch(
+        records={
+            "clicks": [
+                (n, b"", "+I", ("a" if n <= 4 else "b", str(n), BASE + time)) for n, time in enumerate(times, 1)
+            ],
+            "per_window": results,
+            "out": results,
+        },
+        watermarks=[
+            (n, "clicks", BASE + time, BASE + mark, False)
+            for n, (time, mark) in enumerate(zip(times, marks, strict=True), 1)
+        ]
+        + [(7, "clicks", None, END, True)],
+        late=[
+            (
+                "per_window", "in", n, b"", BASE + time, BASE + 100_000, BASE + 110_000, BASE + 115_000,
+                5001, "window closed",
+            )
+            for n, time in ((5, 100_001), (6, 109_000))
+        ],
+        fires=[("per_window", seq, BASE + start, BASE + start + 10_000) for seq, start, _ in fires],
+        rejected=[
+            ("clicks", "clicks.csv", 4, "a,2,yesterday", "ts: 'yesterday' is not a BIGINT"),
+            ("clicks", "clicks.csv", 9, "b", "3 columns are declared, the line has 1"),
+        ],
+    )  # fmt: skip
+    return record(store, folder, "windows of ten seconds", text, edges, epoch)
+
+
+def two_sources(store: Store, folder: Path) -> int:
+    """Orders and payments in turn; payments are behind, so they hold the combined watermark back."""
+    text = document(
+        "orders and payments",
+        [("orders", "rows"), ("payments", "rows"), ("both", "window_join")],
+        [("orders", "both"), ("payments", "both")],
+    )
+    joined = columns(id="bigint", amount="bigint")
+    edges = (
+        edge("orders", columns(id="bigint", ts="bigint*"), operator="rows", watermark_delay_ms=2000),
+        edge("payments", columns(id="bigint", ts="bigint*"), operator="rows", watermark_delay_ms=0),
+        edge("both", joined, operator="window_join"),
+    )
+    records: dict[str, list[tuple[int, bytes, str, tuple[int, ...]]]] = {"orders": [], "payments": [], "both": []}
+    watermarks: list[tuple[int, str, int | None, int, bool]] = []
+    top = {"orders": 0, "payments": 0}
+    for seq in range(1, 41):
+        source, delay, behind = ("orders", 2000, 0) if seq % 2 else ("payments", 0, 7000)
+        time = BASE + seq * 1000 - behind - (3000 if seq % 7 == 0 else 0)
+        top[source] = max(top[source], time)
+        records[source].append((seq, b"", "+I", (seq, time)))
+        watermarks.append((seq, source, time, top[source] - delay, False))
+    watermarks += [(41, "orders", None, END, True), (42, "payments", None, END, True)]
+    fires = []
+    for start in range(0, 40_000, 10_000):
+        at = next((seq for seq in range(2, 41, 2) if seq * 1000 - 7000 >= start + 9999), 42)
+        fires.append(("both", at, BASE + start, BASE + start + 10_000))
+        records["both"].append((at, b"\xff\x02" + bytes([start // 10_000]), "+I", (start, 1)))
+    return record(
+        store, folder, "orders and payments", text, edges, Epoch(records=records, watermarks=watermarks, fires=fires)
+    )
+
+
+def failed(store: Store) -> int:
+    """A run that failed at a node before its first epoch."""
+    text = document("broken", [("words", "rows"), ("ratio", "project")], [("words", "ratio")])
+    run = store.runs.create("broken", text, engine="local[2]")
+    store.runs.fail(run.run_id, "division by zero in `a / b`. Guard it with NULLIF.", "ratio")
+    return run.run_id

@@ -1,0 +1,140 @@
+"""The changelog page on a seeded store."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.changelog import RowKind
+from storage import Store
+from tests.ui.conftest import OpenView
+from tests.ui.drawn import current_rows, html_of, rows_of
+from ui.components.changelog_filter import FilterError, parse_equals
+
+
+def test_without_runs_it_says_what_to_do(open_view: OpenView) -> None:
+    assert open_view("changelog").subheader[0].value == "Nothing has run yet"
+
+
+def test_an_edge_shows_its_records_in_position_order(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("changelog", run=seeded["word_count"], edge="inner")
+    assert rows_of(app, f"records-{seeded['word_count']}-inner-grid") == [
+        ["1", "00", "+I", "Hello", "1"],
+        ["2", "00", "+I", "World", "1"],
+        ["3", "00", "-U", "Hello", "1"],
+        ["3", "01", "+U", "Hello", "2"],
+    ]
+
+
+def test_without_a_choice_it_shows_the_result(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("changelog", run=seeded["word_count"])
+    assert app.selectbox(key="picked-edge").value == "out"
+
+
+def test_folded_an_update_is_one_change_with_the_old_value(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("changelog", run=seeded["word_count"], edge="inner")
+    app.segmented_control(key="changelog-mode").set_value("folded").run()
+    assert rows_of(app, f"records-{seeded['word_count']}-inner-grid")[-1] == ["3", "01", "-U +U", "Hello", "1 → 2"]
+
+
+def test_the_event_is_highlighted_and_the_table_is_as_of_it(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["word_count"]
+    app = open_view("changelog", run=run, edge="inner", event=2)
+    assert [row[3] for row in current_rows(app, f"records-{run}-inner-grid")] == ["World"]
+    assert rows_of(app, f"as-of-{run}-inner-grid") == [["Hello", "1"], ["World", "1"]]
+    assert app.slider(key="event-slider").value == app.number_input(key="event-number").value == 2
+
+
+def test_the_slider_moves_the_event_everywhere(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["word_count"]
+    app = open_view("changelog", run=run, edge="inner", event=2)
+    app.slider(key="event-slider").set_value(3).run()
+    assert app.number_input(key="event-number").value == 3
+    assert rows_of(app, f"as-of-{run}-inner-grid") == [["Hello", "2"], ["World", "1"]]
+    assert len(current_rows(app, f"records-{run}-inner-grid")) == 2
+    assert app.query_params["event"] == "3"
+
+
+def test_the_buttons_go_from_change_to_change(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["windows"]
+    app = open_view("changelog", run=run, edge="per_window", event=1)
+    app.button(key="event-next").click().run()
+    assert app.number_input(key="event-number").value == 3
+    app.button(key="event-previous").click().run()
+    assert app.number_input(key="event-number").value == 0
+    assert "every table is empty" in " ".join(caption.value for caption in app.caption)
+
+
+def test_what_an_event_did_is_a_tree_over_all_edges(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("changelog", run=seeded["word_count"], edge="inner", event=3)
+    assert [(row[0], row[1], row[2]) for row in rows_of(app, "cascade")] == [
+        ("words", "+I", "word=Hello"),
+        ("inner", "-U", "word=Hello, cnt=1"),
+        ("outer", "-U", "cnt=1, words=2"),
+        ("out", "-U", "cnt=1, words=2"),
+        ("outer", "+U", "cnt=1, words=1"),
+        ("out", "+U", "cnt=1, words=1"),
+        ("inner", "+U", "word=Hello, cnt=2"),
+        ("outer", "+I", "cnt=2, words=1"),
+        ("out", "+I", "cnt=2, words=1"),
+    ]
+
+
+def test_what_a_watermark_fires_is_not_said_to_be_the_records_doing(
+    seeded: dict[str, int], open_view: OpenView
+) -> None:
+    app = open_view("changelog", run=seeded["windows"], edge="per_window", event=3)
+    assert [(row[0], row[3]) for row in rows_of(app, "cascade")] == [
+        ("clicks", "rows"),
+        ("per_window", "the watermark fired"),
+        ("out", "sink"),
+    ]
+
+
+def test_the_chips_count_the_kinds_that_the_edge_can_carry(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["word_count"]
+    html = html_of(open_view("changelog", run=run, edge="outer"), f"kinds-{run}-outer")
+    assert [f"{kind}: {n}" in html for kind, n in (("insert", 2), ("update before", 2), ("update after", 2))]
+    assert "delete: 0" in html
+
+
+def test_filters_narrow_the_list(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["word_count"]
+    key = f"records-{run}-inner-grid"
+    app = open_view("changelog", run=run, edge="inner")
+    app.text_input(key=f"equals-{run}-inner").set_value("WORD = Hello").run()
+    assert [row[0] for row in rows_of(app, key)] == ["1", "3", "3"]
+    app.number_input(key=f"to-{run}-inner").set_value(2).run()
+    assert [row[0] for row in rows_of(app, key)] == ["1"]
+    app.session_state[f"kinds-{run}-inner-chosen"] = frozenset({RowKind.DELETE})
+    app.run()
+    assert "No record passes the filter." in [caption.value for caption in app.caption]
+
+
+def test_an_unknown_column_is_said_at_the_filter(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["word_count"]
+    app = open_view("changelog", run=run, edge="inner")
+    app.text_input(key=f"equals-{run}-inner").set_value("wort = Hello").run()
+    assert any("there are word, cnt" in caption.value for caption in app.caption)
+
+
+def test_a_filter_text_is_read_as_pairs() -> None:
+    names = ("word", "cnt", "a b")
+    assert parse_equals("", names) == ()
+    assert parse_equals("word = Hello, cnt=2", names) == (("word", "Hello"), ("cnt", "2"))
+    assert parse_equals("word = 'a, ''b'''", names) == (("word", "a, 'b'"),)
+    assert parse_equals("word = null, a b = 'NULL'", names) == (("word", None), ("a b", "NULL"))
+    with pytest.raises(FilterError, match="write column = value"):
+        parse_equals("Hello", names)
+
+
+def test_a_run_without_edges_says_why(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("changelog", run=seeded["failed"])
+    assert "before its first epoch" in app.info[0].value
+
+
+def test_a_run_or_edge_that_is_gone_does_not_end_the_page(
+    seeded: dict[str, int], open_view: OpenView, store: Store
+) -> None:
+    app = open_view("changelog", run=seeded["word_count"], edge="nowhere", event=99)
+    assert app.selectbox(key="picked-edge").value == "out"
+    assert app.number_input(key="event-number").value == 3

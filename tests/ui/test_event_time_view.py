@@ -1,0 +1,95 @@
+"""The event time page on a seeded store."""
+
+from __future__ import annotations
+
+from engine.pipeline import Pipeline
+from storage import Store
+from tests.ui.conftest import OpenView
+from tests.ui.drawn import current_rows, rows_of, traces_of
+
+
+def test_without_event_time_it_says_how_to_declare_one(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("event_time", run=seeded["word_count"])
+    assert "set **Event time**" in app.info[0].value
+
+
+def test_a_run_that_never_began_says_so(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("event_time", run=seeded["failed"])
+    assert "before its first epoch" in app.info[0].value
+
+
+def test_records_are_in_time_or_late_each_with_a_mark_of_its_own(seeded: dict[str, int], open_view: OpenView) -> None:
+    traces = traces_of(open_view("event_time", run=seeded["windows"]))
+    assert traces["in time"]["x"] == [1, 2, 3, 4]
+    assert traces["late"]["x"] == [5, 6]
+    assert traces["in time"]["marker"]["symbol"] != traces["late"]["marker"]["symbol"]
+
+
+def test_hovering_a_record_says_what_it_is_and_its_window(seeded: dict[str, int], open_view: OpenView) -> None:
+    traces = traces_of(open_view("event_time", run=seeded["windows"]))
+    assert traces["in time"]["text"][0] == (
+        "<b>event 1</b> of clicks<br>2001-09-09 01:47:30.000<br>key=a, id=1, ts=1000000050000"
+        "<br>in per_window [2001-09-09 01:47:30, 01:47:40)"
+    )
+    assert traces["late"]["text"][0].endswith("too late for per_window [2001-09-09 01:48:20, 01:48:30)")
+
+
+def test_the_watermark_is_a_step_line_that_leaves_at_the_end_of_its_source(
+    seeded: dict[str, int], open_view: OpenView
+) -> None:
+    line = traces_of(open_view("event_time", run=seeded["windows"]))["watermark"]
+    assert line["line"]["shape"] == "hv"
+    assert line["x"] == [1, 2, 3, 4, 7, 7]
+    assert line["text"][-1] == "end of input"
+
+
+def test_a_window_is_a_band_with_the_event_that_fired_it(seeded: dict[str, int], open_view: OpenView) -> None:
+    traces = traces_of(open_view("event_time", run=seeded["windows"]))
+    assert traces["window fires"]["x"] == [3, 4, 7]
+    assert traces["window"]["y"][0] == "2001-09-09T01:47:30.000"
+    assert traces["window"]["y"][2] == "2001-09-09T01:47:40.000"
+
+
+def test_several_sources_have_a_line_each_and_a_combined_one(seeded: dict[str, int], open_view: OpenView) -> None:
+    traces = traces_of(open_view("event_time", run=seeded["two_sources"]))
+    assert {"watermark of orders", "watermark of payments", "combined watermark", "out of order"} <= set(traces)
+
+
+def test_the_late_ledger_says_what_would_have_kept_them(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["windows"]
+    app = open_view("event_time", run=run, event=6)
+    said = [markdown.value for markdown in app.markdown]
+    assert said[0] == "**2 of 6 records were late**; a watermark delay of **10.002 s** would have kept all."
+    assert rows_of(app, f"late-{run}-grid")[0] == [
+        "5", "per_window", "key=b, id=5, ts=1000000100001", "01:48:20.001", "[01:48:20, 01:48:30)", "01:48:35.000",
+        "5.001 s", "10.002 s", "window closed",
+    ]  # fmt: skip
+    assert [row[0] for row in current_rows(app, f"late-{run}-grid")] == ["6"]
+
+
+def test_no_late_record_is_good_news(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("event_time", run=seeded["two_sources"])
+    assert app.success[0].value == "None of 40 records was too late for any operator."
+
+
+def test_rejected_rows_are_listed_with_file_line_and_reason(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["windows"]
+    app = open_view("event_time", run=run)
+    assert rows_of(app, f"rejected-{run}-grid")[0] == [
+        "clicks", "clicks.csv", "4", "ts: 'yesterday' is not a BIGINT", "a,2,yesterday",
+    ]  # fmt: skip
+
+
+def test_a_range_of_events_is_drawn_alone(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["two_sources"]
+    app = open_view("event_time", run=run)
+    app.slider(key=f"range-{run}").set_value((10, 14)).run()
+    assert sorted(seq for name in ("in time", "out of order") for seq in traces_of(app)[name]["x"]) == [*range(10, 15)]
+    app.button(key=f"range-{run}-whole").click().run()
+    assert len(traces_of(app)["in time"]["x"]) > 20
+
+
+def test_a_run_without_records_says_so(store: Store, open_view: OpenView) -> None:
+    run = store.runs.create("nothing", Pipeline().to_json())
+    store.runs.finish(run.run_id)
+    assert open_view("event_time", run=run.run_id).info

@@ -1,0 +1,112 @@
+"""The run page on a seeded store."""
+
+from __future__ import annotations
+
+import threading
+
+from engine.pipeline import Node, Pipeline
+from storage import Store
+from storage.model import RunStatus
+from tests.ui.conftest import OpenView
+from tests.ui.drawn import current_rows, rows_of
+from ui.runs import Job, RunManager
+
+
+def test_without_runs_it_says_what_to_do(open_view: OpenView) -> None:
+    app = open_view("run")
+    assert app.subheader[0].value == "No runs yet"
+    assert "example" in app.button[0].label
+
+
+def test_a_finished_run_shows_what_went_in_and_out_of_every_operator(
+    seeded: dict[str, int], open_view: OpenView
+) -> None:
+    app = open_view("run", run=seeded["windows"])
+    assert "finished" in app.markdown[0].value
+    assert "7 events" in app.caption[-1].value
+    assert "2 late records" in app.caption[-1].value
+    assert rows_of(app, "operators") == [
+        ["● done", "clicks", "rows", "", "6", "", "2", ""],
+        ["● done", "per_window", "tumbling window", "6", "3", "2", "", ""],
+        ["● done", "out", "sink", "3", "3", "", "", ""],
+    ]
+
+
+def test_a_failure_is_shown_at_its_node(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("run", run=seeded["failed"])
+    assert app.error[0].value.startswith("**ratio**: Division by zero")
+    assert rows_of(app, "operators")[1:] == [
+        ["✕ failed", "ratio", "project", "", "", ""],
+        ["division by zero in `a / b`. Guard it with NULLIF."],
+    ]
+    assert all(button.disabled for button in app.button if button.label.startswith(("Open", "Look")))
+
+
+def test_all_runs_are_listed_newest_first_and_the_open_one_is_highlighted(
+    seeded: dict[str, int], open_view: OpenView
+) -> None:
+    app = open_view("run", run=seeded["windows"])
+    assert [row[1] for row in rows_of(app, "runs")] == [
+        "broken",
+        "orders and payments",
+        "windows of ten seconds",
+        "word count",
+    ]
+    assert [row[1] for row in current_rows(app, "runs")] == ["windows of ten seconds"]
+
+
+def test_a_run_that_is_gone_is_said_and_the_newest_shown(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("run", run=999)
+    assert "no run 999" in app.warning[0].value
+    assert app.subheader[0].value == "broken"
+
+
+def test_a_run_is_deleted_only_after_a_question(seeded: dict[str, int], open_view: OpenView, store: Store) -> None:
+    app = open_view("run", run=seeded["failed"])
+    app.button(key="run-delete").click().run()
+    assert store.runs.get(seeded["failed"])
+    app.button(key="run-delete-sure").click().run()
+    assert not app.exception
+    assert seeded["failed"] not in [run.run_id for run in store.runs.list()]
+
+
+def test_a_run_is_renamed(seeded: dict[str, int], open_view: OpenView, store: Store) -> None:
+    app = open_view("run", run=seeded["windows"])
+    app.text_input(key="run-name").set_value("first try").run()
+    assert store.runs.get(seeded["windows"]).name == "first try"
+    assert app.subheader[0].value == "first try"
+
+
+def test_a_run_of_a_killed_studio_is_marked_as_interrupted(store: Store, open_view: OpenView) -> None:
+    run = store.runs.create("cut short", Pipeline().to_json())
+    store.runs.interrupt_abandoned()
+    app = open_view("run", run=run.run_id)
+    assert "interrupted" in app.markdown[0].value
+    assert "killed" in app.warning[0].value
+
+
+def test_a_running_run_shows_its_operators_and_can_be_cancelled(store: Store, open_view: OpenView) -> None:
+    begun = threading.Event()
+
+    def hold(job: Job, _store: Store) -> None:
+        node = job.progress.nodes["numbers"]
+        node.state, node.records_out, node.seconds = "running", 1234, 2.0
+        job.progress.phase = "running numbers"
+        begun.set()
+        job.cancel.wait(20)
+
+    manager = RunManager(store, execute=hold)
+    from ui import runs
+
+    original, runs._manager = runs._manager, lambda _path: manager
+    try:
+        run_id = manager.start(Pipeline(nodes=(Node(id="numbers", operator="rows"),)), epochs=3)
+        assert begun.wait(10)
+        app = open_view("run", run=run_id)
+        assert rows_of(app, "operators-live") == [["◐ running", "numbers", "rows", "", "1,234", "2.0 s"]]
+        assert "running" in app.markdown[0].value
+        app.button(key="run-cancel").click().run()
+        assert manager.wait(run_id, 10)
+        assert store.runs.get(run_id).status is RunStatus.FINISHED
+    finally:
+        runs._manager = original

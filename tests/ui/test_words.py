@@ -1,0 +1,73 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from ui import words
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (0, "0 ms"),
+        (999, "999 ms"),
+        (1200, "1.2 s"),
+        (10_002, "10.002 s"),
+        (60_000, "1 min"),
+        (123_500, "2 min 3.5 s"),
+        (90_061_000, "1 d 1 h 1 min 1 s"),
+        (-250, "-250 ms"),
+    ],
+)
+def test_a_duration_is_exact_and_short(ms: int, text: str) -> None:
+    assert words.duration(ms) == text
+
+
+def test_an_instant_is_utc_with_milliseconds() -> None:
+    assert words.instant(1_000_000_050_000) == "2001-09-09 01:47:30.000"
+    assert words.instant(-1) == "1969-12-31 23:59:59.999"
+
+
+def test_an_instant_that_is_none_is_said_in_words() -> None:
+    assert words.instant(None) == "none yet"
+    assert words.instant(words.END_MS) == "end of input"
+    assert words.instant(10**17) == "100000000000000000 ms"
+
+
+def test_a_window_says_its_day_once_and_milliseconds_only_where_there_are_some() -> None:
+    assert words.window(1_000_000_100_000, 1_000_000_110_000) == "[2001-09-09 01:48:20, 01:48:30)"
+    assert words.window(500, 1500, "1970-01-01") == "[00:00:00.500, 00:00:01.500)"
+    assert words.window(None, None) == ""
+
+
+def test_a_count_has_its_noun() -> None:
+    assert words.count(1, "record") == "1 record"
+    assert words.count(1204, "record") == "1,204 records"
+    assert words.count(2, "query", "queries") == "2 queries"
+
+
+def test_how_long_ago_is_said_as_people_say_it() -> None:
+    now = datetime(2024, 5, 10, 12, tzinfo=UTC)
+    before = [timedelta(seconds=3), timedelta(minutes=5), timedelta(hours=3), timedelta(days=1)]
+    assert [words.ago(now - span, now) for span in before] == ["just now", "5 min ago", "3 h ago", "yesterday"]
+    assert words.ago(now - timedelta(days=9), now) == "2024-05-01"
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (None, "NULL"),
+        (True, "true"),
+        (Decimal("1.50"), "1.50"),
+        ([1, None, "a"], "[1, NULL, a]"),
+        (b"\x00\xff", "0x00ff"),
+        (datetime(2024, 1, 2, 3, 4, 5), "2024-01-02 03:04:05"),  # noqa: DTZ001 - as DuckDB hands it out
+        ({"a": 1}, '{"a": "1"}'),
+    ],
+)
+def test_a_value_is_one_line_of_text(cell: object, text: str) -> None:
+    assert words.value(cell) == text

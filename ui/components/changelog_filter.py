@@ -1,0 +1,90 @@
+"""Which records of a changelog to show: kinds (with their counts), text, `column = value`, a range of events."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import streamlit as st
+
+from engine.changelog import RowKind
+from storage.model import Edge, Filter
+from ui.components.grid import Chip, chips
+from ui.guard import as_sentence
+from ui.theme import mode_of
+
+_PAIR: Final = re.compile(r"""\s*(?:"([^"]+)"|([^=,"]+?))\s*=\s*(?:'((?:[^']|'')*)'|([^,']*?))\s*(?:,|$)""")
+
+
+class FilterError(ValueError):
+    """What was typed is no filter; the sentence says what one looks like."""
+
+
+def parse_equals(text: str, names: tuple[str, ...]) -> tuple[tuple[str, object], ...]:
+    """`word = Hello, cnt = 2` as (column, value) pairs; NULL unquoted is NULL. Raises FilterError."""
+    pairs: list[tuple[str, object]] = []
+    at = 0
+    while at < len(text.rstrip()):
+        found = _PAIR.match(text, at)
+        if found is None:
+            message = f"write column = value, several with commas between them; got {text[at:].strip()!r}."
+            raise FilterError(message)
+        typed = (found[1] or found[2]).strip()
+        name = next((name for name in names if name.lower() == typed.lower()), None)
+        if name is None:
+            message = f"there is no column {typed!r}; there are {', '.join(names)}."
+            raise FilterError(message)
+        if found[3] is not None:
+            pairs.append((name, found[3].replace("''", "'")))
+        else:
+            pairs.append((name, None if found[4].upper() == "NULL" else found[4]))
+        at = found.end()
+    return tuple(pairs)
+
+
+def changelog_filter(edge: Edge, last_seq: int) -> Filter:
+    """Draw the filter in one row. What cannot be read is said at its field, and does not filter."""
+    key = f"{edge.run_id}-{edge.table}"
+    kinds_column, searched, matched, first, last = st.columns([3.2, 2, 2, 1.15, 1.15], vertical_alignment="center")
+    with kinds_column:
+        kinds = _kinds(edge, f"kinds-{key}")
+    text = searched.text_input(
+        "Contains", key=f"text-{key}", placeholder="contains text", label_visibility="collapsed",
+        icon=":material/search:",
+    )  # fmt: skip
+    typed = matched.text_input(
+        "Column = value", key=f"equals-{key}", placeholder=_example(edge), label_visibility="collapsed",
+        icon=":material/filter_alt:",
+    )  # fmt: skip
+    bottom = first.number_input(
+        "From event", 1, max(last_seq, 1), None, key=f"from-{key}", placeholder="from",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    top = last.number_input(
+        "To event", 1, max(last_seq, 1), None, key=f"to-{key}", placeholder="to",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    equals: tuple[tuple[str, object], ...] = ()
+    try:
+        equals = parse_equals(typed or "", edge.names)
+    except FilterError as error:
+        st.caption(f":red[{as_sentence(error)}]")
+    return Filter(kinds, (text or "").strip(), equals, bottom, top)
+
+
+def _kinds(edge: Edge, key: str) -> frozenset[RowKind]:
+    """One chip per kind that the edge can carry, with its count; pressed chips filter, none pressed shows all."""
+    chosen: frozenset[RowKind] = st.session_state.get(f"{key}-chosen", frozenset())
+
+    def toggle(symbol: str) -> None:
+        st.session_state[f"{key}-chosen"] = chosen ^ {RowKind.of(symbol)}
+
+    carried = mode_of(edge.mode)
+    shown = [Chip(kind, edge.counts.get(kind, 0), kind in chosen) for kind in RowKind if kind in carried]
+    chips(shown, key=key, on_pick=toggle, label="Kinds")
+    return chosen
+
+
+def _example(edge: Edge) -> str:
+    name = (edge.upsert_key or edge.names or ("column",))[0]
+    return f"{name} = value"

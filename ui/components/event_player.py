@@ -1,0 +1,79 @@
+"""The event that the page is at: a slider, a number, buttons and keys, all moving the one event in the URL."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from engine.changelog import RowKind
+from storage.model import Edge
+from ui import workspace
+from ui.guard import guarded
+from ui.state import state
+
+_SLIDER: Final = "event-slider"
+_NUMBER: Final = "event-number"
+
+
+def current_event(last_seq: int) -> int:
+    """The event that is shown: the URL's, kept within the run; by default the last, where everything has happened."""
+    event = state.event
+    return last_seq if event is None else max(0, min(event, last_seq))
+
+
+@guarded
+def move_to(event: int | None) -> None:
+    """Go to an event; None stays."""
+    if event is not None:
+        state.event = event
+
+
+@guarded
+def _from_widget(key: str) -> None:
+    move_to(st.session_state[key])
+
+
+@guarded
+def _to_neighbour(edge: Edge, event: int, kinds: frozenset[RowKind], forward: bool) -> None:
+    changelog = workspace.store().changelog
+    find = changelog.next_seq if forward else changelog.previous_seq
+    found = find(edge.run_id, edge.node, event, edge.port, kinds=kinds)
+    if found is None and not forward:
+        found = 0
+    move_to(found)
+
+
+def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
+    """Draw the player; the event that it is at. Event 0 is before the first."""
+    event = current_event(last_seq)
+    if last_seq == 0:
+        return 0
+    st.session_state[_SLIDER] = st.session_state[_NUMBER] = event
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        start, back, forward, end = (
+            ("Before the first event", ":material/first_page:", None, event == 0),
+            ("To the previous event with a record on this edge", ":material/chevron_left:", "P", event == 0),
+            ("To the next event with a record on this edge", ":material/chevron_right:", "N", event == last_seq),
+            ("After the last event", ":material/last_page:", None, event == last_seq),
+        )
+        st.button("", key="event-first", icon=start[1], help=start[0], disabled=start[3], on_click=move_to, args=(0,))
+        st.button(
+            "", key="event-previous", icon=back[1], help=back[0], disabled=back[3], shortcut=back[2],
+            on_click=_to_neighbour, args=(edge, event, kinds, False),
+        )  # fmt: skip
+        st.slider(
+            f"Event {event:,} of {last_seq:,}", 0, last_seq, key=_SLIDER, on_change=_from_widget, args=(_SLIDER,),
+            help="The table is shown as it is after this event. Arrow keys move the slider; P and N go from change to "
+            "change, and in the list Up and Down do.",
+        )  # fmt: skip
+        st.button(
+            "", key="event-next", icon=forward[1], help=forward[0], disabled=forward[3], shortcut=forward[2],
+            on_click=_to_neighbour, args=(edge, event, kinds, True),
+        )  # fmt: skip
+        st.button("", key="event-last", icon=end[1], help=end[0], disabled=end[3], on_click=move_to, args=(last_seq,))
+        st.number_input(
+            "Event", 0, last_seq, key=_NUMBER, on_change=_from_widget, args=(_NUMBER,), width=130,
+            label_visibility="collapsed",
+        )  # fmt: skip
+    return event

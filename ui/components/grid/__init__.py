@@ -1,0 +1,53 @@
+"""Tables and chips drawn by us: kinds as badges, changed cells marked, one event highlighted, rows to pick.
+
+Python makes the (escaped) HTML of what is shown, the browser only scrolls and picks: a click, or Up and Down,
+Home and End while a table has the focus. Nothing but the page's own rows is ever sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from ui.components.grid.chips import Chip, chips_html
+from ui.components.grid.table import Cell, Row, Table, html_of
+
+__all__ = ["Cell", "Chip", "Row", "Table", "chips", "grid", "html_of"]
+
+_FOLDER = Path(__file__).parent
+
+
+@cache
+def _renderer() -> Any:
+    # Registered when first drawn: without a running app there is nothing to register with.
+    return st.components.v2.component(
+        "changelog_studio_grid",
+        html='<div class="root"></div>',
+        css=(_FOLDER / "grid.css").read_text(encoding="utf-8"),
+        js=(_FOLDER / "grid.js").read_text(encoding="utf-8"),
+    )
+
+
+def _draw(key: str, data: dict[str, object], on_pick: Callable[[str], None] | None) -> None:
+    def picked() -> None:
+        chosen = st.session_state[key].get("picked")
+        if on_pick is not None and chosen is not None:
+            on_pick(str(chosen))
+
+    _renderer()(key=key, data={**data, "pickable": on_pick is not None}, on_picked_change=picked)
+
+
+def grid(
+    table: Table, *, key: str, on_pick: Callable[[str], None] | None = None, height: int | None = None, label: str = ""
+) -> None:
+    """Draw a table. on_pick is called with the `pick` of the row that the user chose, before the page reruns."""
+    _draw(key, {"html": html_of(table), "height": height, "label": label, "shape": "grid"}, on_pick)
+
+
+def chips(shown: Sequence[Chip], *, key: str, on_pick: Callable[[str], None], label: str) -> None:
+    """Draw a row of chips. on_pick is called with the `pick` of the chip that the user pressed."""
+    _draw(key, {"html": chips_html(shown), "height": None, "label": label, "shape": "chips"}, on_pick)

@@ -1,0 +1,33 @@
+"""Chips: a badge with its count that can be pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from engine.changelog import RowKind
+from ui.theme import KIND_WORDS, kind_badge
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A row kind with its count. is_on: pressed."""
+
+    kind: RowKind
+    count: int
+    is_on: bool = False
+
+    @property
+    def pick(self) -> str:
+        """What is picked with it: the kind's symbol."""
+        return self.kind.symbol
+
+
+def chips_html(shown: Sequence[Chip]) -> str:
+    """The chips as HTML buttons."""
+    return "".join(
+        f'<button type="button" data-pick="{escape(chip.pick)}" aria-pressed="{str(chip.is_on).lower()}" '
+        f'aria-label="{KIND_WORDS[chip.kind]}: {chip.count:,}">{kind_badge(chip.kind)} {chip.count:,}</button>'
+        for chip in shown
+    )

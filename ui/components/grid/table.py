@@ -1,0 +1,119 @@
+"""What a grid shows, as values, and its HTML. Everything that comes from a user's data is escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+
+from engine.changelog import RowKind
+from ui import words
+from ui.theme import kind_badge
+
+_LONGEST: Final = 120
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell: its text, and what is told apart about it.
+
+    was: the value that it replaced. kinds: badges instead of text. tone: what the text says is good, active, warn,
+    bad or quiet. note: shown on hover. indent: how deep it is in a tree.
+    """
+
+    text: str = ""
+    was: str | None = None
+    kinds: tuple[RowKind, ...] = ()
+    tone: str = ""
+    note: str = ""
+    is_null: bool = False
+    is_number: bool = False
+    is_changed: bool = False
+    is_code: bool = False
+    is_strong: bool = False
+    indent: int = 0
+
+    @classmethod
+    def of(cls, value: object, *, was: str | None = None, changed: bool = False, note: str = "") -> Cell:
+        """The cell of a value of a record."""
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return cls(words.value(value), was, is_null=value is None, is_number=number, is_changed=changed, note=note)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row. pick: what is picked with it. is_current: highlighted and scrolled to.
+
+    heading or note instead of cells: a line across the table, a group's title or what there is to say of
+    the row above.
+    """
+
+    cells: Sequence[Cell] = ()
+    pick: str = ""
+    is_current: bool = False
+    tone: str = ""
+    heading: str = ""
+    note: str = ""
+    is_gone: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A page of rows under its columns.
+
+    numbers: the columns that are set to the right. narrow: those that take no more room than they need.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    numbers: frozenset[str] = frozenset()
+    narrow: frozenset[str] = frozenset()
+
+
+def html_of(table: Table) -> str:
+    """The table as HTML."""
+    head = "".join(f'<th scope="col"{_class(*_of_column(table, name))}>{escape(name)}</th>' for name in table.columns)
+    body = "".join(_row(row, len(table.columns)) for row in table.rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _of_column(table: Table, name: str) -> tuple[str, str]:
+    return "number" if name in table.numbers else "", "narrow" if name in table.narrow else ""
+
+
+def _row(row: Row, width: int) -> str:
+    if row.heading:
+        return f'<tr class="heading"><th colspan="{width}" scope="rowgroup">{escape(row.heading)}</th></tr>'
+    if row.note:
+        return f'<tr{_class("note", row.tone)}><td colspan="{width}">{escape(row.note)}</td></tr>'
+    marks = _class("current" if row.is_current else "", "gone" if row.is_gone else "", row.tone)
+    pick = f' data-pick="{escape(row.pick)}"' if row.pick else ""
+    current = ' aria-selected="true"' if row.is_current else ""
+    return f"<tr{marks}{pick}{current}>{''.join(map(_cell, row.cells))}</tr>"
+
+
+def _cell(cell: Cell) -> str:
+    if cell.kinds:
+        return f"<td>{' '.join(map(kind_badge, cell.kinds))}</td>"
+    marks = _class(
+        "number" if cell.is_number else "",
+        "null" if cell.is_null else "",
+        "changed" if cell.is_changed else "",
+        "code" if cell.is_code else "",
+        "strong" if cell.is_strong else "",
+        f"tone {cell.tone}" if cell.tone else "",
+    )
+    text, note = cell.text, cell.note
+    if len(text) > _LONGEST:
+        note = note or text
+        text = text[: _LONGEST - 1] + "…"
+    hover = f' title="{escape(note)}"' if note else ""
+    hover += f' style="padding-left:{0.7 + 1.3 * cell.indent:.1f}rem"' if cell.indent else ""
+    before = f'<del>{escape(cell.was)}</del><span class="arrow"> → </span>' if cell.was is not None else ""
+    return f"<td{marks}{hover}>{before}<span>{escape(text)}</span></td>"
+
+
+def _class(*names: str) -> str:
+    text = " ".join(name for name in names if name)
+    return f' class="{text}"' if text else ""

@@ -1,0 +1,100 @@
+"""The late ledger in words: which operator, which window it missed, the watermark then, what would have kept it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from storage.model import LateRecord, LateSummary, RejectedRow
+from ui import words
+from ui.components.grid import Cell, Row, Table
+
+
+def late_table(records: Sequence[LateRecord], event: int | None) -> Table:
+    """One line per late record and window, in arrival order."""
+    day = _only_day(records)
+    columns = (
+        "event", "operator", "record", f"event time ({day or 'UTC'})", "window it missed", "watermark then",
+        "late by", "kept by a delay of", "why",
+    )  # fmt: skip
+    rows = [
+        Row(
+            (
+                Cell(f"{late.seq:,}", is_number=True),
+                Cell(late.node, is_strong=True),
+                Cell(words.record(late.columns, late.values)),
+                _instant(late.event_time_ms, day),
+                Cell(words.window(late.window_start_ms, late.window_end_ms, day)),
+                _instant(late.watermark_ms, day),
+                Cell(words.duration(late.lateness_ms) if late.lateness_ms is not None else "", tone="bad"),
+                Cell(_kept_by(late), tone="good"),
+                Cell(late.reason),
+            ),
+            pick=str(late.seq),
+            is_current=late.seq == event,
+        )
+        for late in records
+    ]
+    return Table(columns, rows, frozenset({"event"}))
+
+
+def rejected_table(rows: Sequence[RejectedRow]) -> Table:
+    """One line per row that could not be read."""
+    return Table(
+        ("source", "file", "line", "reason", "the row as it was"),
+        [
+            Row(
+                (
+                    Cell(row.node, is_strong=True),
+                    Cell(row.file.rpartition("/")[2], note=row.file),
+                    Cell("" if row.line is None else f"{row.line:,}", is_number=True),
+                    Cell(row.reason, tone="bad"),
+                    Cell(row.raw, is_code=True),
+                )
+            )
+            for row in rows
+        ],
+        frozenset({"line"}),
+    )
+
+
+def summary_sentence(summaries: Sequence[LateSummary], late_events: int, records: int) -> str:
+    """How many were late, and the smallest delay that would have kept them all. Markdown."""
+    verb = "was" if late_events == 1 else "were"
+    start = f"**{late_events:,} of {words.count(records, 'record')} {verb} late**"
+    needed: dict[str, int] = {}
+    for summary in summaries:
+        if summary.needed_delay_ms is None:
+            return f"{start}."
+        needed[summary.source] = max(needed.get(summary.source, 0), summary.needed_delay_ms)
+    kept = "it" if late_events == 1 else "all"
+    if len(needed) == 1:
+        delay = next(iter(needed.values()))
+        return f"{start}; a watermark delay of **{words.duration(delay)}** would have kept {kept}."
+    delays = " and ".join(f"**{words.duration(delay)}** at {source}" for source, delay in needed.items())
+    return f"{start}; watermark delays of {delays} would have kept {kept}."
+
+
+def operator_sentences(summaries: Sequence[LateSummary]) -> list[str]:
+    """Per operator and source, where there are several: how many, and by how much at most."""
+    if len(summaries) < 2:
+        return []
+    return [
+        f"{summary.node}: {words.count(summary.records, 'late record')} of {summary.source}"
+        + (f", by at most {words.duration(summary.max_lateness_ms)}" if summary.max_lateness_ms is not None else "")
+        for summary in summaries
+    ]
+
+
+def _only_day(records: Sequence[LateRecord]) -> str:
+    """The date of all that is shown, so that it need not be said in every cell; empty where there are several."""
+    moments = [ms for late in records for ms in (late.event_time_ms, late.window_start_ms, late.watermark_ms)]
+    days = {words.instant(ms)[:10] for ms in moments if ms is not None and ms < words.END_MS}
+    return days.pop() if len(days) == 1 else ""
+
+
+def _instant(ms: int | None, day: str) -> Cell:
+    return Cell(words.clock(ms, day), note=f"{words.instant(ms)} UTC")
+
+
+def _kept_by(late: LateRecord) -> str:
+    return "" if late.needed_delay_ms is None else words.duration(late.needed_delay_ms)

@@ -1,0 +1,28 @@
+"""Turning pages of a list of which only one page is ever in the browser."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+
+def _turn(key: str, offset: int) -> None:
+    st.session_state[key] = offset
+
+
+def pager(key: str, offset: int, size: int, total: int, *, what: str = "rows") -> None:
+    """Draw where the page is, and the buttons that turn it; the offset is kept under `key`."""
+    if total <= size:
+        return
+    last = (total - 1) // size * size
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        for name, icon, target, off in (
+            ("first", "first_page", 0, offset <= 0),
+            ("previous", "chevron_left", max(0, offset - size), offset <= 0),
+            ("next", "chevron_right", offset + size, offset + size >= total),
+            ("last", "last_page", last, offset + size >= total),
+        ):
+            st.button(
+                "", key=f"{key}-{name}", icon=f":material/{icon}:", help=f"{name.capitalize()} page", disabled=off,
+                on_click=_turn, args=(key, target), type="tertiary",
+            )  # fmt: skip
+        st.caption(f"{offset + 1:,} to {min(offset + size, total):,} of {total:,} {what}")

@@ -1,0 +1,79 @@
+"""A page of a changelog as a grid: raw, or folded with the changed cells marked old → new."""
+
+from __future__ import annotations
+
+from storage.model import Change, Edge, Record
+from ui import words
+from ui.components.grid import Cell, Row, Table
+
+
+def raw_table(edge: Edge, records: tuple[Record, ...], event: int | None) -> Table:
+    """Every record by itself, in position order; those of the event are highlighted."""
+    rows = tuple(
+        Row(
+            (*_position(record), Cell(kinds=(record.kind,)), *_cells(edge, record)),
+            pick=str(record.seq),
+            is_current=record.seq == event,
+        )
+        for record in records
+    )
+    return _table(edge, rows)
+
+
+def folded_table(edge: Edge, changes: tuple[Change, ...], event: int | None) -> Table:
+    """One line per change: a -U with its +U shows what each changed cell was."""
+    rows = tuple(
+        Row(
+            (*_position(change.record), _kinds(change), *_changed_cells(edge, change)),
+            pick=str(change.record.seq),
+            is_current=change.record.seq == event,
+        )
+        for change in changes
+    )
+    return _table(edge, rows)
+
+
+def cell_of(edge: Edge, at: int, value: object, *, was: str | None = None, changed: bool = False) -> Cell:
+    """A value as a cell; an event time in epoch units says on hover when that was."""
+    factor = {"epoch_ms": 1, "epoch_s": 1000}.get(edge.columns[at].time or "")
+    note = f"{words.instant(value * factor)} UTC" if factor and isinstance(value, int) else ""
+    return Cell.of(value, was=was, changed=changed, note=note)
+
+
+def number_columns(edge: Edge) -> frozenset[str]:
+    """The columns that are set to the right."""
+    plain = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE")
+    return frozenset(
+        column.name
+        for column in edge.columns
+        if column.duckdb_type in plain or (column.duckdb_type.startswith("DECIMAL") and column.duckdb_type[-1] == ")")
+    )
+
+
+def _table(edge: Edge, rows: tuple[Row, ...]) -> Table:
+    narrow = frozenset({"event", "step", "kind"})
+    return Table(("event", "step", "kind", *edge.names), rows, number_columns(edge) | {"event"}, narrow)
+
+
+def _position(record: Record) -> tuple[Cell, Cell]:
+    step = record.step.hex()
+    shown = step if len(step) <= 12 else f"{step[:4]}…{step[-6:]}"
+    return Cell(f"{record.seq:,}", is_number=True), Cell(shown, is_code=True, note=step if shown != step else "")
+
+
+def _cells(edge: Edge, record: Record) -> list[Cell]:
+    return [cell_of(edge, at, value) for at, value in enumerate(record.values)]
+
+
+def _kinds(change: Change) -> Cell:
+    return Cell(kinds=tuple(record.kind for record in (change.before, change.after) if record is not None))
+
+
+def _changed_cells(edge: Edge, change: Change) -> list[Cell]:
+    if change.before is None or change.after is None:
+        return _cells(edge, change.record)
+    cells: list[Cell] = []
+    for at, (name, old, new) in enumerate(zip(edge.names, change.before.values, change.after.values, strict=True)):
+        changed = name in change.changed
+        cells.append(cell_of(edge, at, new, was=words.value(old) if changed else None, changed=changed))
+    return cells

@@ -1,0 +1,87 @@
+"""What can be done to a run: cancel, run again with other options, rename, delete after a question."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.pipeline import Pipeline
+from storage.model import Run
+from ui import workspace
+from ui.guard import guarded
+from ui.runs import default_master, runs
+from ui.state import state
+
+
+@guarded
+def cancel(run_id: int) -> None:
+    """Cancel a run that goes on or waits."""
+    runs().cancel(run_id)
+
+
+@guarded
+def _start(document: str, pipeline_id: int | None, version: int | None) -> None:
+    master = str(st.session_state.get("run-engine") or "").strip()
+    run_id = runs().start(
+        Pipeline.from_json(document),
+        epochs=int(st.session_state.get("run-epochs") or 1),
+        master=master or None,
+        pipeline_id=pipeline_id,
+        pipeline_version=version,
+    )
+    state.update(run=run_id, edge=None, event=None)
+
+
+@guarded
+def _rename(run_id: int) -> None:
+    name = str(st.session_state.get("run-name") or "").strip()
+    if name:
+        workspace.store().runs.rename(run_id, name)
+
+
+@guarded
+def _delete(run_id: int) -> None:
+    workspace.store().runs.delete(run_id)
+    state.update(run=None, edge=None, event=None)
+
+
+@st.dialog("Delete this run?", icon=":material/delete:")
+def _ask_to_delete(run: Run) -> None:
+    st.write(f"**{run.name}** (run {run.run_id}) and its {run.records:,} records are deleted for good.")
+    st.caption("The pipeline stays.")
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep it", key="run-keep"):
+            st.rerun()
+        if st.button("Delete the run", type="primary", key="run-delete-sure", on_click=_delete, args=(run.run_id,)):
+            st.rerun()
+
+
+def options_form(document: str, pipeline_id: int | None, version: int | None, *, label: str) -> None:
+    """The options of a run and the button that starts it."""
+    st.text_input(
+        "Engine", value=default_master(), key="run-engine",
+        help="`local[*]` runs on every core of this machine, `local[2]` on two. "
+        "`spark://host:port` is a cluster, `sc://host:port` a Spark Connect server.",
+    )  # fmt: skip
+    st.number_input(
+        "Epochs", 1, 1000, 1, key="run-epochs",
+        help="The input is cut into so many parts, with the state carried over. The changelog is the same "
+        "for any number; more epochs need less memory.",
+    )  # fmt: skip
+    st.button(
+        label, type="primary", icon=":material/play_arrow:", key="run-start", width="stretch",
+        on_click=_start, args=(document, pipeline_id, version),
+    )  # fmt: skip
+
+
+def run_actions(run: Run, *, is_live: bool) -> None:
+    """The buttons of a run, in a row."""
+    if is_live:
+        st.button("Cancel", key="run-cancel", icon=":material/stop_circle:", on_click=cancel, args=(run.run_id,))
+        return
+    with st.popover("Run again", icon=":material/replay:"):
+        options_form(run.document, run.pipeline_id, run.pipeline_version, label="Run")
+    with st.popover("Rename", icon=":material/edit:"):
+        st.text_input("Name", value=run.name, key="run-name", max_chars=120, on_change=_rename, args=(run.run_id,))
+        st.caption("Press Enter to keep it.")
+    if st.button("Delete", key="run-delete", icon=":material/delete:"):
+        _ask_to_delete(run)

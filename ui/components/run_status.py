@@ -1,0 +1,68 @@
+"""How a run stands, in one word, one icon and one colour, and its facts in one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from storage.model import Run, RunStatus
+from ui import words
+from ui.runs import Job
+
+
+@dataclass(frozen=True)
+class Look:
+    """A word, a material icon, a tone of the grid and a colour of Streamlit's Markdown."""
+
+    word: str
+    icon: str
+    tone: str
+    color: str
+
+
+_QUEUED: Final = Look("queued", ":material/hourglass_empty:", "quiet", "gray")
+_LOOKS: Final = {
+    RunStatus.RUNNING: Look("running", ":material/progress_activity:", "active", "blue"),
+    RunStatus.FINISHED: Look("finished", ":material/check_circle:", "good", "green"),
+    RunStatus.FAILED: Look("failed", ":material/error:", "bad", "red"),
+    RunStatus.CANCELLED: Look("cancelled", ":material/cancel:", "warn", "orange"),
+    RunStatus.INTERRUPTED: Look("interrupted", ":material/power_off:", "warn", "orange"),
+}
+
+
+def look(run: Run, job: Job | None) -> Look:
+    """How a run stands; one that waits behind another is queued."""
+    if run.status is RunStatus.RUNNING and job is not None and job.started is None:
+        return _QUEUED
+    return _LOOKS[run.status]
+
+
+def seconds(run: Run, job: Job | None) -> float | None:
+    """How long the run took or has taken so far; None where nobody knows."""
+    if job is not None:
+        return job.seconds
+    return (run.finished_at - run.started_at).total_seconds() if run.finished_at else None
+
+
+def when(run: Run) -> str:
+    """When the run started, as people say it."""
+    now = datetime.now(UTC).replace(tzinfo=None)
+    return words.ago(run.started_at.replace(tzinfo=None), now)
+
+
+def facts(run: Run, job: Job | None) -> str:
+    """When, how long, on what, in how many epochs, how much came out: one line of Markdown."""
+    took = seconds(run, job)
+    parts = [
+        f"run {run.run_id}",
+        when(run),
+        f"{words.elapsed(took)}" if took is not None else "",
+        f"on `{run.engine}`" if run.engine else "",
+        words.count(run.epochs, "epoch") if run.epochs > 1 else "",
+        words.count(run.last_seq, "event"),
+        words.count(run.records, "changelog record"),
+        words.count(run.late, "late record") if run.late else "",
+        words.count(run.rejected, "rejected row") if run.rejected else "",
+    ]
+    return " · ".join(part for part in parts if part)

@@ -1,0 +1,30 @@
+"""Which events a chart shows: a range slider that a drag over the chart moves too."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+
+def seq_range(run_id: int, first: int, last: int) -> tuple[int, int]:
+    """Draw the slider where there is something to choose; the range, by default all."""
+    if last - first < 2:
+        return first, last
+    key = f"range-{run_id}"
+    low, high = st.session_state.get(key, (first, last))
+    low, high = max(first, min(low, last)), max(first, min(high, last))
+    st.session_state[key] = (low, high) if low < high else (first, last)
+
+    def whole() -> None:
+        st.session_state[key] = (first, last)
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.slider(
+            "Events shown", first, last, key=key,
+            help="Drag over the chart to zoom into a range; what is drawn is refined.",
+        )  # fmt: skip
+        st.button(
+            "Whole run", key=f"{key}-whole", icon=":material/zoom_out_map:", on_click=whole,
+            disabled=st.session_state[key] == (first, last),
+        )  # fmt: skip
+    chosen: tuple[int, int] = st.session_state[key]
+    return chosen

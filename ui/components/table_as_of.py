@@ -1,0 +1,67 @@
+"""The table that a changelog describes after an event, with what that event changed marked."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, cast
+
+import streamlit as st
+
+from storage.model import Edge, TableAsOf, TableRow
+from ui import words, workspace
+from ui.components.grid import Row, Table, grid
+from ui.components.pager import pager
+from ui.components.record_list import cell_of, number_columns
+
+_PAGE: Final = 50
+_REMOVED_SHOWN: Final = 20
+Order = Literal["key", "newest"]
+
+
+def as_of_table(edge: Edge, found: TableAsOf) -> Table:
+    """The rows of the page; those that the event took away are struck through, above the others."""
+    gone = [
+        Row([cell_of(edge, at, value) for at, value in enumerate(values)], is_gone=True)
+        for values in found.removed[:_REMOVED_SHOWN]
+    ]
+    if len(found.removed) > _REMOVED_SHOWN:
+        gone.append(Row(note=f"… and {words.count(len(found.removed) - _REMOVED_SHOWN, 'more row')} taken away."))
+    return Table(edge.names, [*(gone if found.offset == 0 else []), *_rows(edge, found.rows)], number_columns(edge))
+
+
+def _rows(edge: Edge, rows: tuple[TableRow, ...]) -> list[Row]:
+    return [
+        Row(
+            [
+                cell_of(edge, at, value, changed=name in row.changed)
+                for at, (name, value) in enumerate(zip(edge.names, row.values, strict=True))
+            ],
+            tone={"inserted": "good", "updated": "updated"}.get(row.change, ""),
+        )
+        for row in rows
+    ]
+
+
+def table_as_of(edge: Edge, event: int, *, height: int) -> None:
+    """Draw the table after an event, a page at a time."""
+    key = f"as-of-{edge.run_id}-{edge.table}"
+    changelog = workspace.store().changelog
+    offset = int(st.session_state.get(f"{key}-offset", 0))
+    chosen = cast("Order | None", st.session_state.get(f"{key}-order"))
+    order = chosen or ("key" if edge.upsert_key else "newest")
+    found = changelog.table_as_of(edge.run_id, edge.node, event, edge.port, offset=offset, limit=_PAGE, order=order)
+    if offset >= found.total and offset > 0:
+        offset = 0
+        found = changelog.table_as_of(edge.run_id, edge.node, event, edge.port, limit=_PAGE, order=order)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**Table after event {event:,}** · {words.count(found.total, 'row')}")
+        st.space("stretch")
+        if edge.upsert_key and found.total > 1:
+            st.segmented_control(
+                "Order", ["key", "newest"], default="key", key=f"{key}-order", required=True,
+                label_visibility="collapsed", format_func=lambda name: "by key" if name == "key" else "newest first",
+            )  # fmt: skip
+    if found.total == 0 and not found.removed:
+        st.caption("No rows yet at this event." if event else "Before the first event every table is empty.")
+        return
+    grid(as_of_table(edge, found), key=f"{key}-grid", height=height, label=f"Table after event {event}")
+    pager(f"{key}-offset", offset, _PAGE, found.total)

@@ -1,0 +1,105 @@
+"""Changelog: every record of an edge, the table as of an event, and what that event did on all edges."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from storage.model import Edge, Filter, Run
+from ui import words, workspace
+from ui.components.cascade import cascade_table
+from ui.components.changelog_download import downloads
+from ui.components.changelog_filter import changelog_filter
+from ui.components.event_player import event_player, move_to
+from ui.components.grid import grid
+from ui.components.operator_table import pipeline_of
+from ui.components.pager import pager
+from ui.components.record_list import folded_table, raw_table
+from ui.components.run_picker import pick_edge, pick_run
+from ui.components.table_as_of import table_as_of
+
+_PAGE: Final = 100
+_HEIGHT: Final = 420
+_CASCADE: Final = 1000
+
+
+def _page_of(edge: Edge, wanted: Filter, event: int) -> tuple[str, int]:
+    """Where the list is: the page that the reader turned to, or the event's when that (or the filter) has moved."""
+    key = f"records-{edge.run_id}-{edge.table}"
+    place = (event, wanted)
+    if st.session_state.get(f"{key}-place") != place:
+        st.session_state[f"{key}-place"] = place
+        before = Filter(wanted.kinds, wanted.text, wanted.equals, wanted.from_seq, event - 1)
+        if wanted.to_seq is not None and wanted.to_seq < event - 1:
+            before = wanted
+        counted = workspace.store().changelog.count(edge.run_id, edge.node, edge.port, filter=before)
+        total = workspace.store().changelog.count(edge.run_id, edge.node, edge.port, filter=wanted)
+        st.session_state[key] = min(counted, max(total - 1, 0)) // _PAGE * _PAGE
+    return key, int(st.session_state.get(key, 0))
+
+
+def _records(edge: Edge, wanted: Filter, event: int) -> None:
+    changelog = workspace.store().changelog
+    with st.container(horizontal=True, vertical_alignment="center"):
+        title = st.empty()
+        st.space("stretch")
+        mode = "raw"
+        if not edge.is_insert_only:
+            mode = st.segmented_control(
+                "Show", ["raw", "folded"], default="raw", required=True, key="changelog-mode",
+                label_visibility="collapsed", help="Folded: a -U with its +U is one change, old → new.",
+            )  # fmt: skip
+    key, offset = _page_of(edge, wanted, event)
+    if mode == "folded":
+        folded = changelog.folded(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)
+        total, table = folded.total, folded_table(edge, folded.changes, event)
+    else:
+        page = changelog.page(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)
+        total, table = page.total, raw_table(edge, page.records, event)
+    title.markdown(f"**Changelog** · {words.count(total, 'record')}" + ("" if wanted.is_empty else " pass the filter"))
+    if total == 0:
+        st.caption("No record passes the filter." if edge.total else "This edge carried no records.")
+        return
+    grid(table, key=f"{key}-grid", on_pick=lambda seq: move_to(int(seq)), height=_HEIGHT, label="Changelog")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pager(key, offset, _PAGE, total, what="records")
+        st.space("stretch")
+        downloads(edge, wanted, total)
+
+
+def _cascade(run: Run, event: int) -> None:
+    st.markdown(f"**What event {event:,} did**, on every edge, in the order of emission")
+    found = workspace.store().changelog.cascade(run.run_id, event, limit=_CASCADE)
+    if not found:
+        st.caption("No operator emitted anything for this event.")
+        return
+    pipeline = pipeline_of(run)
+    inputs = {
+        node.id: tuple((edge.source, edge.source_port) for edge in pipeline.inputs(node.id)) for node in pipeline.nodes
+    }
+    grid(cascade_table(found, inputs), key="cascade", height=320, label=f"What event {event} did")
+
+
+def _show(run: Run, edge: Edge) -> None:
+    wanted = changelog_filter(edge, run.last_seq)
+    event = event_player(edge, run.last_seq, wanted.kinds)
+    left, right = st.columns([1.35, 1], gap="medium")
+    with left:
+        _records(edge, wanted, event)
+    with right:
+        table_as_of(edge, event, height=_HEIGHT)
+    if event:
+        _cascade(run, event)
+
+
+run_column, edge_column = st.columns(2)
+with run_column:
+    chosen_run = pick_run()
+if chosen_run is not None:
+    with edge_column:
+        chosen_edge = pick_edge(chosen_run)
+    if chosen_edge is None:
+        st.info("This run has no changelog: it ended before its first epoch.", icon=":material/info:")
+    else:
+        _show(chosen_run, chosen_edge)

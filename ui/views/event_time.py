@@ -1,0 +1,144 @@
+"""Event time: what arrived when, what the watermark was, which windows fired, and what came too late."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from storage.model import Edge, Filter, LateRecord, Run, Timeline
+from ui import words, workspace
+from ui.components.event_player import move_to
+from ui.components.event_time_chart import event_time_chart
+from ui.components.grid import grid
+from ui.components.late_table import late_table, operator_sentences, rejected_table, summary_sentence
+from ui.components.pager import pager
+from ui.components.run_picker import pick_run
+from ui.components.seq_range import seq_range
+from ui.navigation import go
+from ui.state import state
+
+_PAGE: Final = 50
+_DESCRIBED: Final = 1000
+
+
+def _describer(run: Run, sources: list[Edge], timeline: Timeline) -> dict[int, str]:
+    """What the drawn records said, by event; only where each record is a point of its own."""
+    if not timeline.is_exact or timeline.to_seq - timeline.from_seq >= _DESCRIBED:
+        return {}
+    wanted = Filter(from_seq=timeline.from_seq, to_seq=timeline.to_seq)
+    found: dict[int, str] = {}
+    for edge in sources:
+        page = workspace.store().changelog.page(run.run_id, edge.node, edge.port, filter=wanted, limit=_DESCRIBED)
+        found |= {record.seq: words.record(edge.names, record.values) for record in page.records}
+    return found
+
+
+def _missed(records: tuple[LateRecord, ...]) -> dict[int, list[str]]:
+    missed: dict[int, list[str]] = {}
+    for late in records:
+        window = words.window(late.window_start_ms, late.window_end_ms)
+        missed.setdefault(late.seq, []).append(f"{late.node} {window}".strip())
+    return missed
+
+
+def _chart(run: Run, sources: list[Edge]) -> None:
+    first, last = workspace.store().timeline.extent(run.run_id)
+    from_seq, to_seq = seq_range(run.run_id, first, last)
+    timeline = workspace.store().timeline.timeline(run.run_id, from_seq=from_seq, to_seq=to_seq)
+    late = workspace.store().late.page(run.run_id, from_seq=from_seq, to_seq=to_seq, limit=_DESCRIBED)
+    described = _describer(run, sources, timeline)
+    chart = event_time_chart(
+        timeline, describe=lambda seq: described.get(seq, ""), missed=_missed(late.records), event=state.event
+    )
+    key = f"event-time-{run.run_id}"
+
+    def brushed() -> None:
+        boxes = st.session_state[key].selection.get("box") or []
+        if boxes and (xs := boxes[0].get("x")):
+            low, high = sorted(float(x) for x in xs)
+            start, end = max(first, round(low + 0.5 - 1e-9)), min(last, int(high))
+            if start < end:
+                st.session_state[f"range-{run.run_id}"] = (start, end)
+
+    st.plotly_chart(
+        chart, key=key, theme="streamlit", width="stretch", on_select=brushed, selection_mode="box",
+        config={"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"]},
+        alt="Event time over arrival order",
+    )  # fmt: skip
+    if not timeline.is_exact:
+        shown = timeline.points.num_rows
+        st.caption(
+            f"{shown:,} points stand for {to_seq - from_seq + 1:,} events: of each stretch the earliest and the "
+            "latest are kept, and every kind of point. Drag over a part to see it in full."
+        )
+
+
+def _late(run: Run, records: int) -> None:
+    ledger = workspace.store().late
+    summaries = ledger.summary(run.run_id)
+    st.subheader("Late records", anchor=False)
+    if not summaries:
+        st.success(
+            f"None of {words.count(records, 'record')} was too late for any operator.", icon=":material/check_circle:"
+        )
+        return
+    st.markdown(summary_sentence(summaries, ledger.events(run.run_id), records))
+    for sentence in operator_sentences(summaries):
+        st.caption(sentence)
+    key = f"late-{run.run_id}"
+    offset = int(st.session_state.get(key, 0))
+    page = ledger.page(run.run_id, offset=offset, limit=_PAGE)
+    grid(
+        late_table(page.records, state.event), key=f"{key}-grid", on_pick=lambda seq: move_to(int(seq)),
+        height=380, label="Late records",
+    )  # fmt: skip
+    pager(key, offset, _PAGE, page.total, what="late records")
+    if state.event is not None and st.button(
+        f"See what event {state.event:,} did", icon=":material/receipt_long:", key="late-to-changelog"
+    ):
+        go("changelog")
+
+
+def _rejected(run: Run) -> None:
+    if not run.rejected:
+        return
+    st.subheader("Rejected rows", anchor=False)
+    st.markdown(
+        f"**{words.count(run.rejected, 'row')}** of the sources could not be read; the run went on without "
+        + ("it." if run.rejected == 1 else "them.")
+    )
+    key = f"rejected-{run.run_id}"
+    offset = int(st.session_state.get(key, 0))
+    page = workspace.store().late.rejected(run.run_id, offset=offset, limit=_PAGE)
+    grid(rejected_table(page.rows), key=f"{key}-grid", height=320, label="Rejected rows")
+    pager(key, offset, _PAGE, page.total, what="rejected rows")
+
+
+def _show(run: Run) -> None:
+    edges = workspace.store().runs.edges(run.run_id)
+    sources = [edge for edge in edges if edge.role == "source"]
+    timed = [edge for edge in sources if any(column.time for column in edge.columns)]
+    if not sources:
+        st.info("This run has no records: it ended before its first epoch.", icon=":material/info:")
+    elif not timed:
+        st.info(
+            "No source of this pipeline declares an event time, so there is no watermark and nothing can be late. "
+            "To see event time here, open the pipeline, choose a source, and set **Event time** to the column that "
+            "says when each record happened.",
+            icon=":material/schedule:",
+        )
+        if run.pipeline_id is not None and st.button("Open the pipeline", icon=":material/edit_square:"):
+            state.update(pipeline=run.pipeline_id)
+            go("build")
+    elif run.last_seq == 0:
+        st.info("The sources had no records.", icon=":material/info:")
+    else:
+        _chart(run, timed)
+        _late(run, sum(edge.total for edge in timed))
+    _rejected(run)
+
+
+chosen = pick_run()
+if chosen is not None:
+    _show(chosen)

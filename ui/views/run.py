@@ -1,0 +1,98 @@
+"""Run: the run that is open, live while it goes on, and all others below."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from storage.errors import UnknownRun
+from storage.model import Run, RunStatus
+from ui import workspace
+from ui.components.operator_table import operator_lines, operator_table
+from ui.components.run_actions import run_actions
+from ui.components.run_list import run_list
+from ui.components.run_status import facts, look
+from ui.guard import as_sentence
+from ui.navigation import go
+from ui.runs import runs
+from ui.state import state
+
+_REFRESH_S = 0.7
+
+
+def _chosen() -> Run | None:
+    """The open run, else the newest; None where there are none."""
+    store = workspace.store()
+    if state.run is not None:
+        try:
+            return store.runs.get(state.run)
+        except UnknownRun as error:
+            st.warning(as_sentence(error))
+    newest = store.runs.list(limit=1)
+    return newest[0] if newest else None
+
+
+def _heading(run: Run, *, is_live: bool) -> None:
+    shown = look(run, runs().job(run.run_id))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader(run.name, anchor=False, width="content")
+        st.badge(shown.word, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
+        st.space("stretch")
+        run_actions(run, is_live=is_live)
+
+
+@st.fragment(run_every=_REFRESH_S)
+def _live(run_id: int) -> None:
+    """The part that changes while a run goes on. Once it has ended the whole page is drawn anew, and stays still."""
+    store = workspace.store()
+    run, job = store.runs.get(run_id), runs().job(run_id)
+    if run.status is not RunStatus.RUNNING or job is None:
+        st.rerun()
+    progress = job.progress
+    lines = operator_lines(run, store.runs.counters(run_id), job)
+    done = sum(line.state == "done" for line in lines)
+    epochs = max(progress.epochs, 1)
+    part = (min(progress.epoch, epochs - 1) + done / max(len(lines), 1)) / epochs
+    epoch = f" · epoch {min(progress.epoch + 1, epochs)} of {epochs}" if epochs > 1 else ""
+    phase = "cancelling" if job.cancel.is_set() else progress.phase
+    st.progress(min(part, 1.0), text=f"{phase}{epoch} · {job.seconds:.0f} s")
+    operator_table(lines, key="operators-live")
+
+
+def _ended(run: Run) -> None:
+    store = workspace.store()
+    st.caption(facts(run, runs().job(run.run_id)))
+    if run.error:
+        place = f"**{run.error_node}**: " if run.error_node else ""
+        message = place + as_sentence(run.error.removeprefix(f"{run.error_node}: "))
+        show = st.error if run.status is RunStatus.FAILED else st.warning
+        show(message, icon=look(run, None).icon)
+    counters = store.runs.counters(run.run_id)
+    operator_table(operator_lines(run, counters, runs().job(run.run_id)), key="operators")
+    has_records = any(counter.records_out for counter in counters)
+    with st.container(horizontal=True):
+        if st.button("Open the changelog", icon=":material/receipt_long:", type="primary", disabled=not has_records):
+            state.run = run.run_id
+            go("changelog")
+        if st.button("Look at event time", icon=":material/timeline:", disabled=not has_records):
+            state.run = run.run_id
+            go("event_time")
+        if run.pipeline_id is not None and st.button("Edit the pipeline", icon=":material/edit_square:"):
+            state.update(pipeline=run.pipeline_id)
+            go("build")
+
+
+chosen = _chosen()
+if chosen is None:
+    st.subheader("No runs yet", anchor=False)
+    st.write("A run takes a pipeline through Spark and keeps every changelog record that it emits.")
+    if st.button("Choose a pipeline or an example", type="primary", icon=":material/account_tree:"):
+        go("gallery")
+else:
+    is_live = chosen.status is RunStatus.RUNNING
+    _heading(chosen, is_live=is_live)
+    if is_live:
+        _live(chosen.run_id)
+    else:
+        _ended(chosen)
+    st.subheader("All runs", anchor=False)
+    run_list(chosen.run_id)

@@ -1,0 +1,103 @@
+"""Numbers as people read them: durations, instants, counts, cells. Exact where a user would act on them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+END_MS: Final = (1 << 63) - 1
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000))
+
+
+def duration(ms: int) -> str:
+    """A span of time: `0 ms`, `250 ms`, `1.2 s`, `2 min 3.5 s`, `1 d 4 h`. Nothing is rounded away."""
+    if ms < 0:
+        return f"-{duration(-ms)}"
+    if ms < 1000:
+        return f"{ms} ms"
+    parts: list[str] = []
+    for unit, size in _UNITS:
+        whole, ms = divmod(ms, size)
+        if whole:
+            parts.append(f"{whole} {unit}")
+    if ms or not parts:
+        parts.append(f"{ms / 1000:.3f}".rstrip("0").rstrip(".") + " s")
+    return " ".join(parts)
+
+
+def elapsed(seconds: float) -> str:
+    """How long something took, to the precision that matters: `0.4 s`, `12 s`, `2 min 5 s`."""
+    return f"{seconds:.1f} s" if seconds < 10 else duration(round(seconds) * 1000)
+
+
+def instant(ms: int | None) -> str:
+    """An instant in UTC with milliseconds; the end of a source; nothing yet."""
+    if ms is None:
+        return "none yet"
+    if ms >= END_MS:
+        return "end of input"
+    try:
+        moment = _EPOCH + timedelta(milliseconds=ms)
+    except OverflowError:
+        return f"{ms} ms"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{ms % 1000:03d}"
+
+
+def window(start_ms: int | None, end_ms: int | None, day: str = "") -> str:
+    """A window as [start, end): `[2001-09-09 01:48:00, 01:48:10)`; milliseconds only where there are some."""
+    if start_ms is None or end_ms is None:
+        return ""
+    start, end = clock(start_ms, day), clock(end_ms, instant(start_ms)[:10])
+    return f"[{start.removesuffix('.000')}, {end.removesuffix('.000')})"
+
+
+def clock(ms: int | None, day: str) -> str:
+    """An instant without its date where that is the day that everybody knows."""
+    text = instant(ms)
+    return text.removeprefix(f"{day} ") if day else text
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: `1 record`, `1,204 records`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """How long ago a UTC moment was: `just now`, `5 min ago`, `yesterday`, then the date."""
+    seconds = (now - moment).total_seconds()
+    if seconds < 45:
+        return "just now"
+    if seconds < 3600:
+        return f"{max(1, round(seconds / 60))} min ago"
+    if seconds < 86_400:
+        return f"{round(seconds / 3600)} h ago"
+    return "yesterday" if seconds < 2 * 86_400 else f"{moment:%Y-%m-%d}"
+
+
+def value(cell: object) -> str:
+    """A value of a record as one line of text. NULL is for the caller to tell apart from the text."""
+    match cell:
+        case None:
+            return "NULL"
+        case bool():
+            return "true" if cell else "false"
+        case datetime():
+            return cell.isoformat(sep=" ").removesuffix("+00:00")
+        case date():
+            return cell.isoformat()
+        case bytes():
+            return "0x" + cell.hex()
+        case list() | tuple():
+            return "[" + ", ".join(value(item) for item in cell) + "]"
+        case dict():
+            return json.dumps({value(key): value(item) for key, item in cell.items()}, ensure_ascii=False)
+        case _:
+            return str(cell)
+
+
+def record(names: Sequence[str], values: Sequence[object]) -> str:
+    """A record in one line: `id=5, ts=1000000111000`."""
+    return ", ".join(f"{name}={value(cell)}" for name, cell in zip(names, values, strict=True))
