@@ -48,7 +48,13 @@ def extend(cursor: Cursor, schema: str, edge: Edge, first: int, base: int) -> No
           AND EXISTS (SELECT 1 FROM {table} n WHERE n.rowid >= {first} AND {same})
         """
     by = ", ".join(f"k{n}" for n in range(len(keys)))
-    ended = _by_key(candidates, by) if edge.upsert_key else _by_whole_row(candidates, by)
+    if edge.upsert_key:
+        ended = _by_key(candidates, by)
+    elif cursor.execute(_retracts_the_missing(candidates, by)).fetchone():
+        ended = _by_whole_row(_without_ignored(candidates, by), by)
+    else:
+        # The rule; half of the time of the other way.
+        ended = _by_whole_row(candidates, by)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE ended AS {ended}")
     cursor.execute(
         f"INSERT INTO {lifetimes} SELECT opened, seq, until_seq FROM ended "
@@ -79,23 +85,39 @@ def _by_key(candidates: str, by: str) -> str:
 
 
 def _by_whole_row(candidates: str, by: str) -> str:
+    """The nth time that a row is taken out ends the nth time that it was put in."""
     return f"""
-        WITH candidates AS ({candidates}),
-        counted AS (
-            SELECT *, sum(CASE WHEN puts THEN 1 ELSE -1 END) OVER w AS present FROM candidates
-            WINDOW w AS (PARTITION BY {by} ORDER BY opened ROWS UNBOUNDED PRECEDING)),
-        floored AS (
-            SELECT *, least(0, min(present) OVER w) AS missing FROM counted
-            WINDOW w AS (PARTITION BY {by} ORDER BY opened ROWS UNBOUNDED PRECEDING)),
-        judged AS (
-            SELECT *, NOT puts AND missing < coalesce(lag(missing) OVER w, 0) AS is_ignored FROM floored
-            WINDOW w AS (PARTITION BY {by} ORDER BY opened)),
-        numbered AS (
-            SELECT *, row_number() OVER w AS nth FROM judged WHERE NOT is_ignored
-            WINDOW w AS (PARTITION BY {by}, puts ORDER BY opened))
+        WITH numbered AS (
+            SELECT *, row_number() OVER (PARTITION BY {by}, puts ORDER BY opened) AS nth FROM ({candidates}))
         SELECT opened, seq, is_old, until_seq FROM (
             SELECT opened, seq, puts, is_old,
                 coalesce(lead(seq) OVER (PARTITION BY {by}, nth ORDER BY opened), {FOREVER}) AS until_seq
             FROM numbered)
         WHERE puts
+    """
+
+
+def _present(candidates: str, by: str) -> str:
+    """How often each row is in the table after each of its records, below zero where it was not there."""
+    return f"""
+        SELECT *, sum(CASE WHEN puts THEN 1 ELSE -1 END) OVER
+            (PARTITION BY {by} ORDER BY opened ROWS UNBOUNDED PRECEDING) AS present
+        FROM ({candidates})
+    """
+
+
+def _retracts_the_missing(candidates: str, by: str) -> str:
+    return f"SELECT 1 FROM ({_present(candidates, by)}) WHERE present < 0 LIMIT 1"
+
+
+def _without_ignored(candidates: str, by: str) -> str:
+    """The candidates without the retractions of rows that are not there: those that set a new low below zero."""
+    return f"""
+        SELECT * FROM (
+            SELECT *, least(0, min(present) OVER w) AS low,
+                coalesce(least(0, min(present) OVER before), 0) AS low_before
+            FROM ({_present(candidates, by)})
+            WINDOW w AS (PARTITION BY {by} ORDER BY opened ROWS UNBOUNDED PRECEDING),
+                before AS (PARTITION BY {by} ORDER BY opened ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING))
+        WHERE puts OR low = low_before
     """
