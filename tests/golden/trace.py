@@ -6,6 +6,7 @@ The same text for any number of partitions and epochs is what the engine promise
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from engine.changelog import INSERT, UPDATE_AFTER
 from engine.pipeline import Pipeline
 from engine.planner import Plan
 from engine.printing import Printed, aligned, table
@@ -66,10 +68,23 @@ class TraceRecorder:
 
     def changelog(self, node: str, *columns: str) -> list[str]:
         """A node's changelog as `+I(Hello, 1)`, of these columns or all."""
-        assert self.plan is not None
-        names = next(edge.schema.names for edge in self.plan.edges if edge.node == node)
+        names = self.columns(node)
         at = [names.index(column) for column in columns or names]
         return [f"{_kind(one)}({', '.join(_plain(one.row[place]) for place in at)})" for one in self.records[node]]
+
+    def columns(self, node: str) -> tuple[str, ...]:
+        """The names of a node's columns."""
+        assert self.plan is not None
+        return next(edge.schema.names for edge in self.plan.edges if edge.node == node)
+
+    def table(self, node: str, *columns: str) -> set[tuple[Any, ...]]:
+        """The table that a node's changelog describes at the end, of these columns or all."""
+        at = [self.columns(node).index(column) for column in columns or self.columns(node)]
+        rows: Counter[tuple[Any, ...]] = Counter()
+        for one in self.records[node]:
+            rows[tuple(one.row[place] for place in at)] += 1 if one.kind in (INSERT, UPDATE_AFTER) else -1
+        assert all(count in (0, 1) for count in rows.values()), rows
+        return {row for row, count in rows.items() if count}
 
     def text(self) -> str:
         """The whole trace."""

@@ -1,0 +1,92 @@
+"""Events of all sources are numbered densely from 1, in order of arrival; the end of a source is one too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.errors import PipelineError
+from engine.pipeline import Pipeline
+from tests.golden.trace import TraceRecorder, run_pipeline
+
+FOLDER = Path(__file__).parent
+
+
+def source(name: str, rows: list[Any], **parameters: Any) -> dict[str, Any]:
+    columns = [{"name": "v", "type": "string"}, {"name": "at", "type": "bigint"}]
+    return {"id": name, "operator": "rows", "parameters": {"columns": columns, "rows": rows, **parameters}}
+
+
+def pipeline(*sources: dict[str, Any], **arrival: Any) -> Pipeline:
+    edges = [{"source": one["id"], "target": "all"} for one in sources]
+    union = {"id": "all", "operator": "union"}
+    return Pipeline.from_dict({"nodes": [*sources, union], "edges": edges, "arrival": arrival})
+
+
+A = source("a", [["a1", 10], ["a2", 40], ["a3", 50]], arrival_column="at")
+B = source("b", [["b1", 10], ["b2", 20]], arrival_column="at")
+EMPTY = source("c", [], arrival_column="at")
+
+
+def order(trace: TraceRecorder) -> dict[int, str]:
+    events = {one.seq: one.row[0] for one in trace.records["all"]}
+    ends = {row["seq"]: f"end of {row['source']}" for row in trace.watermarks if row["is_end"]}
+    return dict(sorted((events | ends).items()))
+
+
+@pytest.mark.parametrize(
+    ("arrival", "expected"),
+    [
+        ({"mode": "one_after_the_other"}, "end of c, a1, a2, a3, end of a, b1, b2, end of b"),
+        ({"mode": "in_turn"}, "end of c, a1, b1, a2, b2, end of b, a3, end of a"),
+        ({"mode": "by_column"}, "end of c, a1, b1, b2, end of b, a2, a3, end of a"),
+        ({"mode": "listed", "order": list("abaab")}, "end of c, a1, b1, a2, a3, end of a, b2, end of b"),
+        ({"mode": "in_turn", "ends": "together"}, "a1, b1, a2, b2, a3, end of a, end of b, end of c"),
+    ],
+)
+def test_sources_interleave_as_asked_and_end_with_their_last_record(
+    arrival: dict[str, Any], expected: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    trace = run_pipeline(pipeline(A, B, EMPTY, **arrival), spark, FOLDER, tmp_path, epochs=3)
+    found = order(trace)
+    assert ", ".join(found.values()) == expected
+    assert list(found) == list(range(1, len(found) + 1))
+
+
+@pytest.mark.parametrize(
+    ("arrival", "sentence"),
+    [
+        ({"mode": "listed", "order": ["a", "b"]}, "a: arrival.order lists a 1 times, but it has 3 events."),
+        ({"mode": "listed", "order": ["x"]}, "arrival.order names 'x', which is no source; there are a, b, c."),
+    ],
+)
+def test_an_order_that_does_not_fit_the_sources_is_refused(
+    arrival: dict[str, Any], sentence: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    with pytest.raises(PipelineError) as caught:
+        run_pipeline(pipeline(A, B, EMPTY, **arrival), spark, FOLDER, tmp_path)
+    assert str(caught.value) == sentence
+
+
+def test_arrival_by_column_needs_a_column_of_every_source(spark: SparkSession, tmp_path: Path) -> None:
+    without = source("b", [["b1", 10]])
+    with pytest.raises(PipelineError, match="b: the sources arrive by column, but this one names none"):
+        run_pipeline(pipeline(A, without, mode="by_column"), spark, FOLDER, tmp_path)
+
+
+def test_a_watermark_sent_every_second_record_stays_in_between(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [["x", 100], ["x", 300], ["x", 200], ["x", 250], ["x", 900]]
+    timed = source("a", rows, event_time="at", watermark_delay_ms=10, watermark_every=2)
+    trace = run_pipeline(pipeline(timed), spark, FOLDER, tmp_path, epochs=2)
+    assert [row["watermark_ms"] for row in trace.watermarks[:-1]] == [None, 290, 290, 290, 290]
+
+
+def test_an_explicit_watermark_is_an_event_without_a_record(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [["x", 100], {"watermark": 500}, ["y", 400], {"watermark": 300}]
+    timed = source("a", rows, event_time="at", watermark_delay_ms=None)
+    trace = run_pipeline(pipeline(timed), spark, FOLDER, tmp_path, epochs=2)
+    assert [one.seq for one in trace.records["all"]] == [1, 3]
+    assert [row["watermark_ms"] for row in trace.watermarks[:-1]] == [None, 500, 500, 500]
