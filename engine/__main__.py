@@ -11,7 +11,6 @@ on standard error for anything that the user got wrong, 1 where a run fails, 130
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import re
 import sys
@@ -50,7 +49,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_argument("pipeline", type=Path, metavar="PIPELINE.json")
         command.add_argument("--engine", default=DEFAULT_MASTER, help=f"Spark's master URL (default {DEFAULT_MASTER})")
     given = parser.parse_args(arguments)
-    logging.getLogger("py4j").setLevel(logging.ERROR)
     try:
         return _explain(given) if given.command == "explain" else _run(given)
     except (RunFailed, RunCancelled) as error:

@@ -7,6 +7,7 @@ sc://host:port                             Spark Connect; no Java needed here
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shutil
 import sys
@@ -40,6 +41,7 @@ def get_spark(master: str = DEFAULT_MASTER) -> SparkSession:
     """
     with _LOCK:
         if master not in _started:
+            _silence()
             if _started and not master.startswith("sc://"):
                 other = next(iter(_started))
                 message = f"this process already runs the engine {other}; restart it to use {master}."
@@ -106,6 +108,14 @@ def _stderr_to(log: Path) -> Iterator[None]:
     finally:
         os.dup2(terminal, 2)
         os.close(terminal)
+
+
+def _silence() -> None:
+    """PySpark logs what the analyzer refuses to stderr, as JSON; here it is a sentence for whoever asked."""
+    from pyspark.logger import PySparkLogger
+
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    logging.getLogger("py4j").setLevel(logging.ERROR)
 
 
 def _partitions(master: str) -> int:

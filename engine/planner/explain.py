@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.planner.plan import NodePlan, Plan
+from engine.operator import InputPlan
+from engine.planner.plan import InputNeed, NodePlan, Plan
 
 
 def explanation(plan: Plan) -> Mapping[str, object]:
@@ -59,7 +60,12 @@ def to_text(plan: Plan) -> str:
         lines.append(f"    strategy      {node.strategy.name}: {node.strategy.reason}")
         lines.append(f"    state         {node.strategy.state}")
         for need, given in zip(node.needs, node.inputs, strict=True):
-            retract = "needs retraction" if need.needs_retract else "needs no retraction"
-            lines.append(f"    from {need.source:<9}{given.mode}, {retract}: {need.reason}")
+            lines.append(f"    {'from ' + need.source:<13} {given.mode}, {_need(need, given)}")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _need(need: InputNeed, given: InputPlan) -> str:
+    if not given.mode.retracts and not given.derived.has_updates:
+        return "which takes nothing back"
+    return f"{'needs' if need.needs_retract else 'does not need'} retraction: {need.reason}"

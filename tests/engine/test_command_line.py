@@ -1,0 +1,157 @@
+"""`python -m engine`: what it prints, what it refuses, and the traces that it leaves (none)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.__main__ import main
+from engine.examples import FOLDER
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = FOLDER / "01-word-frequency.json"
+ENGINE = ["--engine", "local[2]"]
+
+
+def write(path: Path, document: Any) -> str:
+    path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
+    return str(path)
+
+
+def words(**changes: Any) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(WORDS.read_text(encoding="utf-8"))
+    return document | changes
+
+
+def test_run_prints_the_changelog_of_the_sink_as_json_lines(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(WORDS), "--format", "jsonl", "--epochs", "2", *ENGINE]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == '{"seq":1,"step":"0000","kind":"+I","row":{"cnt":1,"freq":1}}'
+    assert [json.loads(line)["kind"] for line in lines] == ["+I", "-U", "+U", "-U", "+U", "+I"]
+
+
+def test_run_prints_one_node_as_an_aligned_table(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(WORDS), "--edge", "count_words", *ENGINE]) == 0
+    assert capsys.readouterr().out == (
+        "seq  step  kind  word   cnt\n"
+        "---  ----  ----  -----  ---\n"
+        "1    00    +I    Hello  1\n"
+        "2    00    +I    World  1\n"
+        "3    00    -U    Hello  1\n"
+        "3    01    +U    Hello  2\n"
+    )
+
+
+def test_run_keeps_the_records_in_a_store(spark: SparkSession, tmp_path: Path) -> None:
+    from storage.store import Store
+
+    file = tmp_path / "kept.duckdb"
+    assert main(["run", str(WORDS), "--store", str(file), *ENGINE]) == 0
+    with Store.open(file) as store:
+        (run,) = store.runs.list()
+        assert (run.name, run.status.value) == ("01-word-frequency", "finished")
+        assert {edge.node: edge.total for edge in store.runs.edges(run.run_id)}["frequencies"] == 6
+
+
+def test_explain_shows_modes_keys_strategies_and_why(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(WORDS), *ENGINE]) == 0
+    text = capsys.readouterr().out
+    assert "count_words: " in text
+    assert "upsert key    (word)" in text
+    assert "from count_words [I,UB,UA], needs retraction: " in text
+    assert "[I,UB,UA,D]" in text
+
+
+@pytest.mark.parametrize(
+    ("document", "sentence"),
+    [
+        ("{", "the pipeline is not JSON: Expecting property name enclosed in double quotes in line 1, column 2."),
+        ("[]", "a pipeline is a JSON object with nodes and edges, not list."),
+        ({"version": 9}, "the pipeline has version 9; this studio reads up to 1. Update the studio."),
+        ({}, "the pipeline is empty. Add a source."),
+        (words(nodse=[]), "there is no field 'nodse'; there are version, name, description"),
+        ({"nodes": [{"id": "a", "operator": "agregate"}]}, "a: there is no operator 'agregate'; there are aggregate,"),
+        (words(edges=[]), "count_words: its input is not connected. Connect a source or an operator to it."),
+    ],
+)
+def test_a_wrong_document_is_one_sentence_and_status_2(
+    document: Any, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", write(tmp_path / "p.json", document), *ENGINE]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(sentence)
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"group_by": ["wrd"]}, "count_words: group_by.0: there is no column 'wrd'; the input has word."),
+        ({"group_by": ["word"], "aggregtes": []}, "count_words: there is no field 'aggregtes'; there are group_by,"),
+        ({"group_by": "word"}, "count_words: group_by: "),
+        (
+            {"group_by": ["word"], "aggregates": [{"function": "SUM", "argument": "word", "name": "s"}]},
+            "count_words: ",
+        ),
+    ],
+)
+def test_a_wrong_parameter_names_the_node_and_the_field(
+    parameters: dict[str, Any],
+    sentence: str,
+    spark: SparkSession,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    document = words()
+    document["nodes"][1]["parameters"] = parameters
+    assert main(["run", write(tmp_path / "p.json", document), *ENGINE]) == 2
+    assert capsys.readouterr().err.startswith(sentence)
+
+
+def test_an_expression_is_refused_before_the_run_in_the_words_of_the_analyzer(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = words()
+    document["nodes"][1] = {"id": "count_words", "operator": "filter", "parameters": {"condition": "wrd = 'x'"}}
+    assert main(["run", write(tmp_path / "p.json", document), *ENGINE]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("count_words: condition: ")
+    assert "wrd" in error
+    assert "`word`" in error
+
+
+def test_a_file_that_is_not_there_and_a_node_that_is_not_there_are_named(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(tmp_path / "none.json"), *ENGINE]) == 2
+    assert "none.json cannot be read: No such file or directory." in capsys.readouterr().err
+    assert main(["run", str(WORDS), "--edge", "nope", *ENGINE]) == 2
+    known = "the pipeline has words, count_words, count_counts, frequencies"
+    assert capsys.readouterr().err == f"there is no node 'nope'; {known}.\n"
+
+
+@pytest.mark.slow
+def test_a_run_of_its_own_leaves_nothing_behind_and_makes_no_noise(tmp_path: Path) -> None:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "engine", "run", str(WORDS), "--format", "jsonl", "--engine", "local[1]"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    assert len(done.stdout.splitlines()) == 6
+    assert done.stderr == ""
+    assert list(folder.iterdir()) == []
