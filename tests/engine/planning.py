@@ -48,8 +48,8 @@ def rows(ddl: str, **more: Any) -> tuple[str, dict[str, Any]]:
     return ("rows", {"columns": columns(ddl), "rows": [], **more})
 
 
-def plan_of(arrows: str, types: Mapping[str, str] | None = None, **nodes: tuple[str, Mapping[str, Any]]) -> Plan:
-    """The plan of a pipeline. arrows: one chain `a -> b -> c` per line."""
+def pipeline_of(arrows: str, **nodes: tuple[str, Mapping[str, Any]]) -> Pipeline:
+    """A pipeline document. arrows: one chain `a -> b -> c` per line."""
     edges = []
     for line in arrows.strip().splitlines():
         chain = [name.strip() for name in line.split("->")]
@@ -58,4 +58,9 @@ def plan_of(arrows: str, types: Mapping[str, str] | None = None, **nodes: tuple[
         "nodes": [{"id": name, "operator": op, "parameters": dict(given)} for name, (op, given) in nodes.items()],
         "edges": edges,
     }
-    return plan(Pipeline.from_dict(document), KnownTypes(types), Path())
+    return Pipeline.from_dict(document)
+
+
+def plan_of(arrows: str, types: Mapping[str, str] | None = None, **nodes: tuple[str, Mapping[str, Any]]) -> Plan:
+    """The plan of a pipeline."""
+    return plan(pipeline_of(arrows, **nodes), KnownTypes(types), Path())
