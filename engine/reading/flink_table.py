@@ -28,7 +28,7 @@ def create_table(
             factor = " * 1000" if column.time is TimeUnit.EPOCH_S else ""
             timed = quote(f"{column.name}_time")
             lines.append(f"  {timed} AS TO_TIMESTAMP_LTZ({quote(column.name)}{factor}, 3)")
-        lines.append(f"  WATERMARK FOR {timed} AS {timed} - {interval(source.watermark_delay_ms)}")
+        lines.append(f"  WATERMARK FOR {timed} AS {timed} - {interval(source.watermark_delay_ms or 0)}")
     if keys:
         lines.append(f"  PRIMARY KEY ({', '.join(quote(name) for name in primary_key)}) NOT ENFORCED")
     settings = [f"  {literal(key)} = {literal(value)}" for key, value in options.items()]
