@@ -262,7 +262,12 @@ class Source(Parameters):
     ports: ClassVar[tuple[str, ...]] = ()
     role: ClassVar[str] = "source"
 
-    event_time: str | None = Field(None, title="Event time", description="The column that says when it happened.")
+    event_time: str | None = Field(
+        None,
+        title="Event time",
+        description="The column that says when it happened.",
+        json_schema_extra={"column": True},
+    )
     event_time_unit: TimeUnit | None = Field(
         None, title="Event time counts in", description="Empty: from the type; a number is epoch ms."
     )
@@ -277,7 +282,10 @@ class Source(Parameters):
         1, ge=1, title="Watermark every", description="Send the watermark after every so many records."
     )
     arrival_column: str | None = Field(
-        None, title="Arrival column", description="Where sources merge by a column: this source's."
+        None,
+        title="Arrival column",
+        description="Where sources merge by a column: this source's.",
+        json_schema_extra={"column": True},
     )
 
     @property

@@ -9,7 +9,7 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from ui.components.engine_status import engine_status  # noqa: E402
+from ui.components.engine_status import engine_failure, engine_note  # noqa: E402
 from ui.guard import guard  # noqa: E402
 from ui.navigation import pages  # noqa: E402
 from ui.state import state  # noqa: E402
@@ -17,6 +17,7 @@ from ui.state import state  # noqa: E402
 st.set_page_config(page_title="Changelog Studio", page_icon=":material/stacked_line_chart:", layout="wide")
 state.sync()
 page = st.navigation(pages(), position="top")
-engine_status()
+engine_failure()
 with guard():
     page.run()
+engine_note()

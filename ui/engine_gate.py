@@ -18,7 +18,7 @@ from engine.errors import EngineUnavailable, StudioError
 from engine.schema import Schema
 from engine.session import DEFAULT_MASTER, get_spark
 
-_LOG: Final = logging.getLogger("changelog_studio")
+LOG: Final = logging.getLogger("changelog_studio")
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE"
 
 
@@ -46,7 +46,8 @@ class EngineGate:
         self._done = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._analyzer = SparkAnalyzer(self.spark)
+        self._analyzing = threading.Lock()
+        self._analyzer = SparkAnalyzer(lambda: get_spark(master))
 
     @property
     def status(self) -> GateStatus:
@@ -87,7 +88,7 @@ class EngineGate:
                 assert self.error is not None
                 raise EngineUnavailable(self.error.sentence, node, field)
             case GateStatus.READY:
-                with self._lock:
+                with self._analyzing:
                     return self._analyzer.type_of(expression, schema, node, field)
 
     def _start(self) -> None:
@@ -98,7 +99,7 @@ class EngineGate:
         except EngineUnavailable as error:
             self.error = error
         except Exception as error:
-            _LOG.exception("Spark did not start")
+            LOG.exception("Spark did not start")
             self.error = EngineUnavailable(f"Spark does not start on {self.master}: {error}")
         finally:
             self._done.set()

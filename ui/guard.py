@@ -14,7 +14,7 @@ from engine.errors import StudioError
 from storage.errors import StoreError
 
 P = ParamSpec("P")
-_LOG: Final = logging.getLogger("changelog_studio")
+LOG: Final = logging.getLogger("changelog_studio")
 _PENDING: Final = "errors-of-callbacks"
 _UNEXPECTED: Final = (
     "something unexpected went wrong, and what you see may be incomplete. Your work is saved. "
@@ -32,7 +32,7 @@ def guard() -> Iterator[None]:
     except (StudioError, StoreError) as error:
         st.error(as_sentence(error), icon=":material/error:")
     except Exception:
-        _LOG.exception("a page failed")
+        LOG.exception("a page failed")
         st.error(as_sentence(_UNEXPECTED), icon=":material/error:")
 
 
@@ -46,7 +46,7 @@ def guarded(callback: Callable[P, None]) -> Callable[P, None]:
         except (StudioError, StoreError) as error:
             _later(as_sentence(error))
         except Exception:
-            _LOG.exception("a callback failed")
+            LOG.exception("a callback failed")
             _later(as_sentence(_UNEXPECTED))
 
     return call

@@ -45,7 +45,7 @@ def pages() -> list[st.Page]:
     """The pages for st.navigation; the first is where everybody starts."""
     return [
         st.Page(view.path, title=view.title, icon=view.icon, url_path=view.url, default=at == 0)
-        for at, view in enumerate(view for view in VIEWS if view.path.exists())
+        for at, view in enumerate(VIEWS)
     ]
 
 

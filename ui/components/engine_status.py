@@ -8,18 +8,18 @@ from ui.engine_gate import GateStatus, gate
 from ui.guard import as_sentence
 
 
-def engine_status() -> None:
-    """Warm Spark up from the first page on; say so until it is there, without holding the page up."""
+def engine_failure() -> None:
+    """Warm Spark up from the first page on; where it cannot start, say why."""
     found = gate()
-    match found.status:
-        case GateStatus.STARTING:
-            _starting()
-        case GateStatus.FAILED:
-            assert found.error is not None
-            st.error(as_sentence(found.error), icon=":material/power_off:")
-            st.button("Try again", on_click=found.retry, icon=":material/refresh:")
-        case GateStatus.READY:
-            pass
+    if found.error is not None:
+        st.error(as_sentence(found.error), icon=":material/power_off:")
+        st.button("Try again", on_click=found.retry, icon=":material/refresh:")
+
+
+def engine_note() -> None:
+    """Below the page, so that nothing moves when Spark is there: it is starting."""
+    if gate().status is GateStatus.STARTING:
+        _starting()
 
 
 @st.fragment(run_every=1.0)

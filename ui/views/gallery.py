@@ -2,4 +2,35 @@
 
 import streamlit as st
 
-st.title("Pipelines")
+from engine.examples import examples
+from ui.components.cards import example_cards
+from ui.components.dropzone import dropzone, import_document
+from ui.components.pipeline_list import draft_list, pipeline_list
+from ui.components.recent_runs import recent_runs
+from ui.components.start_here import new_pipeline
+from ui.navigation import go
+
+st.title("Changelog Studio")
+st.markdown(
+    "See what a streaming pipeline really emits: every **+I**, **-U**, **+U** and **-D** with Apache Flink's "
+    "semantics, what came too late, and the watermark that decided it. Run an example, or drop a file."
+)
+drop, new = st.columns([3, 1], vertical_alignment="bottom", gap="large")
+with drop:
+    dropzone()
+with new:
+    if st.button("New pipeline", icon=":material/add:", width="stretch"):
+        new_pipeline()
+        go("build")
+    with st.popover("Import", icon=":material/upload:", width="stretch"):
+        import_document()
+st.subheader("Examples")
+example_cards(tuple(examples().values()))
+saved, runs = st.columns(2, gap="large")
+with saved:
+    st.subheader("Your pipelines")
+    pipeline_list()
+    draft_list()
+with runs:
+    st.subheader("Recent runs")
+    recent_runs()

@@ -1,0 +1,81 @@
+"""What the planner says of a document that is being edited, in the shapes that the builder draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.changelog import ChangelogMode, UpdateKind
+from engine.errors import StudioError
+from engine.operator import Source
+from engine.pipeline import Node, Pipeline
+from engine.planner import Check, check
+from engine.schema import Schema
+from ui import workspace
+from ui.editing import operator_class
+from ui.engine_gate import EngineStarting, gate
+from ui.forms.spec import fields_of
+
+
+def checked(pipeline: Pipeline) -> Check:
+    """Everything that is known of a document; never waits for Spark."""
+    return check(pipeline, gate(), workspace.folder())
+
+
+def errors(found: Check) -> tuple[StudioError, ...]:
+    """What is wrong, without what is only not known yet."""
+    return tuple(problem for problem in found.problems if not isinstance(problem, EngineStarting))
+
+
+def is_waiting(found: Check) -> bool:
+    """Whether something is not known because Spark is still starting."""
+    return any(isinstance(problem, EngineStarting) for problem in found.problems)
+
+
+def errors_by_node(found: Check) -> Mapping[str, tuple[str, ...]]:
+    """The sentences to mark each node with."""
+    marks: dict[str, tuple[str, ...]] = {}
+    for problem in errors(found):
+        if problem.node:
+            marks[problem.node] = (*marks.get(problem.node, ()), problem.sentence)
+    return marks
+
+
+def modes(found: Check) -> Mapping[str, ChangelogMode]:
+    """The changelog mode of every output; while something is wrong elsewhere, the most that it can carry."""
+    if found.plan is not None:
+        return {node.id: node.mode for node in found.plan.nodes}
+    return {
+        name: ChangelogMode.of(derived.modify, UpdateKind.BEFORE_AND_AFTER) for name, derived in found.derived.items()
+    }
+
+
+def input_schemas(pipeline: Pipeline, node_id: str, found: Check) -> Mapping[str, Schema | None]:
+    """The columns at each port of a node; None where they are not known."""
+    cls = operator_class(pipeline.node(node_id).operator)
+    schemas: dict[str, Schema | None] = {port: None for port in (cls.ports if cls else ())}
+    for edge in pipeline.inputs(node_id):
+        if edge.source in found.derived and schemas.get(edge.target_port) is None:
+            schemas[edge.target_port] = found.derived[edge.source].schema
+    return schemas
+
+
+def output_schema(node: Node, found: Check) -> Schema | None:
+    """A node's own columns; for a source also while its time settings are wrong, so that they can be chosen."""
+    if node.id in found.derived:
+        return found.derived[node.id].schema
+    cls = operator_class(node.operator)
+    if cls is None or not issubclass(cls, Source):
+        return None
+    shared = {field.name for field in fields_of(cls)} & set(Source.model_fields)
+    own = {name: value for name, value in node.parameters.items() if name not in shared}
+    alone = checked(Pipeline(nodes=(node.model_copy(update={"parameters": own}),)))
+    return alone.derived[node.id].schema if node.id in alone.derived else None
+
+
+def edge_reason(found: Check, source: str, target: str, port: str) -> str:
+    """Why an edge carries what it carries: what its consumer needs."""
+    if found.plan is None:
+        return ""
+    needs = found.plan.node(target).needs
+    return next((need.reason for need in needs if (need.source, need.port) == (source, port)), "")
+

@@ -1,0 +1,59 @@
+"""How several sources interleave, for the whole pipeline."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from ui.drafting import Drafting
+from ui.editing import operator_class, set_arrival
+from ui.guard import guarded
+
+_MODES: Final = {
+    "one_after_the_other": "one source after the other",
+    "in_turn": "in turn, a record of each",
+    "by_column": "by each source's arrival column",
+    "listed": "in the order listed",
+}
+_ENDS: Final = {
+    "at_its_last_record": "its watermark becomes the end of time at its last record",
+    "together": "all sources end after the last event of all",
+}
+
+
+def arrival_editor(drafting: Drafting) -> None:
+    """Draw the choices; with fewer than two sources there is nothing to interleave."""
+    pipeline = drafting.pipeline
+    sources = [node.id for node in pipeline.nodes if getattr(operator_class(node.operator), "role", "") == "source"]
+    if len(sources) < 2:
+        st.caption("With a second source, you choose here how their records interleave.")
+        return
+    arrival = pipeline.arrival
+    key = f"arrival|{drafting.key}|{drafting.revision}"
+    modes, ends = list(_MODES), list(_ENDS)
+
+    def taken() -> None:
+        words = str(st.session_state.get(f"{key}|order") or "").split(",")
+        order = tuple(word.strip() for word in words if word.strip())
+        document = set_arrival(
+            drafting.pipeline,
+            mode=st.session_state[f"{key}|mode"],
+            ends=st.session_state[f"{key}|ends"],
+            order=order or arrival.order,
+        )
+        drafting.edit(document, redraw=False)
+
+    st.selectbox(
+        "Records of the sources arrive", modes, modes.index(arrival.mode), format_func=_MODES.get, key=f"{key}|mode",
+        on_change=guarded(taken),
+    )  # fmt: skip
+    if arrival.mode == "listed":
+        st.text_area(
+            f"The source of each event ({', '.join(sources)})", ", ".join(arrival.order), key=f"{key}|order",
+            on_change=guarded(taken), placeholder=", ".join([*sources, sources[0]]), height=80,
+        )  # fmt: skip
+    st.selectbox(
+        "When a source has ended", ends, ends.index(arrival.ends), format_func=_ENDS.get, key=f"{key}|ends",
+        on_change=guarded(taken),
+    )  # fmt: skip

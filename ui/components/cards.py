@@ -1,0 +1,41 @@
+"""The examples as cards: a small picture, one sentence, one button to look and one to see it run."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from engine.pipeline import Pipeline
+from ui.components.graph import draw_miniature
+from ui.drafting import open_draft
+from ui.navigation import go
+from ui.running import run_draft
+from ui.theme import muted
+
+_PER_ROW = 3
+
+
+def example_cards(examples: tuple[Pipeline, ...]) -> None:
+    """Draw a card per example."""
+    for start in range(0, len(examples), _PER_ROW):
+        columns = st.columns(_PER_ROW)
+        for example, column in zip(examples[start : start + _PER_ROW], columns, strict=False):
+            with column, st.container(border=True, height=268):
+                _card(example)
+
+
+def _card(example: Pipeline) -> None:
+    draw_miniature(example, f"picture|{example.name}")
+    st.html(
+        f'<div style="font-weight:600">{escape(example.name)}</div>'
+        f'<div style="font-size:.87rem;line-height:1.35;height:4.1em;overflow:hidden;'
+        f'display:-webkit-box;-webkit-line-clamp:3;-webkit-box-orient:vertical">{muted(example.description)}</div>'
+    )
+    with st.container(horizontal=True, gap="xsmall"):
+        words = f"Open and run {example.name}"
+        if st.button("Run", key=f"run|{example.name}", icon=":material/play_arrow:", help=words):
+            run_draft(open_draft(example))
+        if st.button("Open", key=f"open|{example.name}", type="tertiary", help=f"Open {example.name} in the builder"):
+            open_draft(example)
+            go("build")

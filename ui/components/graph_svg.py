@@ -1,0 +1,183 @@
+"""A pipeline as an SVG picture: nodes coloured by role, edges with their changelog mode, marks on what is wrong.
+
+Text and lines take the page's own colour, so the picture is right on light and on dark pages. Every node and edge
+carries `data-pick`, which `ui.components.graph` turns into a selection by mouse and keyboard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Final
+
+from engine.changelog import SYMBOLS, ChangelogMode
+from engine.pipeline import Edge, Pipeline
+from ui.editing import edge_key, operator_class
+from ui.layout import Spot, layered
+from ui.theme import FAINT, KIND_COLORS, LINE, MUTED, ON_COLOR, PROBLEM, ROLE_COLORS
+
+_MARGIN: Final = 14
+_BADGE_W: Final = 25
+_BADGE_H: Final = 16
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Pixels of a node and of the room between nodes."""
+
+    width: int
+    height: int
+    gap_x: int
+    gap_y: int
+
+
+_LARGE: Final = _Sizes(158, 52, 108, 30)
+_SMALL: Final = _Sizes(118, 40, 34, 16)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What is drawn beyond the pipeline itself.
+
+    modes: by node, the changelog mode of its output. problems: by node, what is wrong, as sentences.
+    hints: by node, a word under its name in place of the operator's title. selected: a node's id or an edge's key.
+    """
+
+    modes: Mapping[str, ChangelogMode] = field(default_factory=dict)
+    problems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hints: Mapping[str, str] = field(default_factory=dict)
+    selected: str | None = None
+
+
+def graph_svg(pipeline: Pipeline, marks: Marks, *, small: bool = False) -> str:
+    """The picture. small: for a card, without badges and with nothing to click."""
+    spots = layered(pipeline)
+    if not spots:
+        return ""
+    columns = max(spot.layer for spot in spots.values()) + 1
+    rows = max(spot.row for spot in spots.values()) + 1
+    sizes = _SMALL if small else _LARGE
+    width = 2 * _MARGIN + columns * sizes.width + (columns - 1) * sizes.gap_x
+    height = 2 * _MARGIN + rows * sizes.height + (rows - 1) * sizes.gap_y
+    parts = [_edge(pipeline, edge, spots, marks, small) for edge in pipeline.edges]
+    parts += [_node(pipeline, node.id, spots[node.id], marks, small) for node in pipeline.nodes]
+    fit = f"width:{width:.0f}px;max-width:100%;" + ("height:80px" if small else f"min-width:{width * 0.6:.0f}px")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="group" '
+        f'aria-label="{escape(pipeline.name)}: {len(pipeline.nodes)} nodes" '
+        f'style="{fit};{"" if small else "height:auto;"}display:block;font-family:inherit">{"".join(parts)}</svg>'
+    )
+
+
+def _corner(spot: Spot, sizes: _Sizes) -> tuple[float, float]:
+    return _MARGIN + spot.layer * (sizes.width + sizes.gap_x), _MARGIN + spot.row * (sizes.height + sizes.gap_y)
+
+
+def _node(pipeline: Pipeline, node_id: str, spot: Spot, marks: Marks, small: bool) -> str:
+    node = pipeline.node(node_id)
+    cls = operator_class(node.operator)
+    role = cls.role if cls else "operator"
+    hint = marks.hints.get(node_id) or (cls.title if cls else f"{node.operator}?")
+    wrong = marks.problems.get(node_id, ())
+    sizes = _SMALL if small else _LARGE
+    x, y = _corner(spot, sizes)
+    right, bottom = x + sizes.width, y + sizes.height
+    color = ROLE_COLORS[role]
+    chosen = marks.selected == node_id
+    stroke = PROBLEM if wrong else color if chosen else LINE
+    label = f"{role} {node_id}, {hint}" + (f", {wrong[0]}" if wrong else "")
+    pick = "" if small else (
+        f'data-pick="{escape(node_id)}" tabindex="0" role="button" aria-pressed="{str(chosen).lower()}" '
+        f'aria-label="{escape(label)}"'
+    )
+    title = escape("\n".join(wrong) if wrong else hint)
+    mark = (
+        f'<circle cx="{right - 3}" cy="{y + 3}" r="9" fill="{PROBLEM}"/><text x="{right - 3}" y="{y + 7.5}" '
+        f'text-anchor="middle" font-size="12" font-weight="700" fill="{ON_COLOR}">!</text>'
+        if wrong
+        else ""
+    )
+    words = f'<text x="{x + 17}" y="{y + 25}" font-size="15" fill="currentColor">{escape(_short(node_id, 12))}</text>'
+    if not small:
+        words = (
+            f'<text x="{x + 18}" y="{y + 22}" font-size="14" font-weight="600" fill="currentColor">'
+            f"{escape(_short(node_id, 18))}</text>"
+            f'<text x="{x + 18}" y="{bottom - 13}" font-size="11.5" fill="{MUTED}">{escape(_short(hint, 23))}</text>'
+        )
+    return (
+        f'<g class="node" {pick}><title>{title}</title>'
+        f'<rect class="body" x="{x}" y="{y}" width="{sizes.width}" height="{sizes.height}" rx="7" fill="{FAINT}" '
+        f'stroke="{stroke}" stroke-width="{2.5 if chosen or wrong else 1.2}"/>'
+        f'<path d="M{x + 7},{y} h-0 a7,7 0 0 0 -7,7 v{sizes.height - 14} a7,7 0 0 0 7,7 z" fill="{color}"/>'
+        f"{words}{mark}</g>"
+    )
+
+
+def _edge(pipeline: Pipeline, edge: Edge, spots: Mapping[str, Spot], marks: Marks, small: bool) -> str:
+    if edge.source not in spots or edge.target not in spots:
+        return ""
+    sizes = _SMALL if small else _LARGE
+    x1, y1 = _corner(spots[edge.source], sizes)
+    x2, y2 = _corner(spots[edge.target], sizes)
+    x1, y1 = x1 + sizes.width, y1 + sizes.height / 2
+    y2 += _port_height(pipeline, edge) * sizes.height
+    bend = max(12.0 if small else 40.0, (x2 - x1) / 2)
+    key = edge_key(edge)
+    chosen = marks.selected == key
+    line = f"M{x1:.1f},{y1:.1f} C{x1 + bend:.1f},{y1:.1f} {x2 - bend:.1f},{y2:.1f} {x2 - 5:.1f},{y2:.1f}"
+    stroke = "currentColor" if chosen else LINE
+    tip = f'<path d="M{x2 - 7:.1f},{y2 - 4:.1f} l7,4 l-7,4 z" fill="{"currentColor" if chosen else MUTED}"/>'
+    drawn = f'<path d="{line}" fill="none" stroke="{stroke}" stroke-width="{2.4 if chosen else 1.6}"/>{tip}'
+    if small:
+        return drawn
+    mode = marks.modes.get(edge.source)
+    words = f"from {edge.source} to {edge.target}" + (f", {mode}" if mode else "")
+    label = _port_label(pipeline, edge, x2, y2)
+    # Badges stand near the middle of the curve, which for a gap that is skipped lies in a free column.
+    badges = _badges(mode, (x1 + x2) / 2, (y1 + y2) / 2) if mode else ""
+    return (
+        f'<g class="edge" data-pick="{escape(key)}" tabindex="0" role="button" aria-pressed="{str(chosen).lower()}" '
+        f'aria-label="{escape(words)}"><title>{escape(words)}</title>'
+        f'<path d="{line}" fill="none" stroke="transparent" stroke-width="18"/>{drawn}{badges}{label}</g>'
+    )
+
+
+def _port_height(pipeline: Pipeline, edge: Edge) -> float:
+    """How far down the node's side the port is, from 0 to 1."""
+    cls = operator_class(pipeline.node(edge.target).operator)
+    ports = cls.ports if cls and edge.target_port in cls.ports else (edge.target_port,)
+    if len(ports) > 1:
+        return (ports.index(edge.target_port) + 1) / (len(ports) + 1)
+    return 0.5
+
+
+def _port_label(pipeline: Pipeline, edge: Edge, x: float, y: float) -> str:
+    cls = operator_class(pipeline.node(edge.target).operator)
+    if cls is None or len(cls.ports) < 2:
+        return ""
+    place = f'x="{x - 9:.1f}" y="{y - 5:.1f}" text-anchor="end" font-size="10"'
+    return f'<text {place} fill="{MUTED}">{escape(edge.target_port)}</text>'
+
+
+def _badges(mode: ChangelogMode, x: float, y: float) -> str:
+    """The mode's kinds, two to a row, centred on a point of the edge."""
+    kinds = sorted(mode)
+    rows = [kinds[at : at + 2] for at in range(0, len(kinds), 2)]
+    top = y - len(rows) * (_BADGE_H + 2) / 2
+    parts = []
+    for at, row in enumerate(rows):
+        left = x - len(row) * (_BADGE_W + 2) / 2
+        for place, kind in enumerate(row):
+            bx, by = left + place * (_BADGE_W + 2), top + at * (_BADGE_H + 2)
+            parts.append(
+                f'<rect x="{bx:.1f}" y="{by:.1f}" width="{_BADGE_W}" height="{_BADGE_H}" rx="4" '
+                f'fill="{KIND_COLORS[kind]}"/><text x="{bx + _BADGE_W / 2:.1f}" y="{by + 12:.1f}" font-size="11" '
+                f'text-anchor="middle" font-weight="600" font-family="monospace" fill="{ON_COLOR}">'
+                f"{SYMBOLS[kind]}</text>"
+            )
+    return "".join(parts)
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,113 @@
+"""Saved pipelines and drafts, with what one does to them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from engine.errors import PipelineError
+from storage.model import Draft, PipelineSummary
+from ui.ages import age
+from ui.drafting import close, open_saved, resume
+from ui.guard import guarded
+from ui.history import History
+from ui.navigation import go
+from ui.running import run_draft
+from ui.state import state
+from ui.workspace import store
+
+_DELETED: Final = "pipeline-just-deleted"
+_SHOWN: Final = 8
+
+
+def pipeline_list() -> None:
+    """Draw the saved pipelines, and the undo of a deletion."""
+    deleted: PipelineSummary | None = st.session_state.get(_DELETED)
+    if deleted is not None:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{deleted.name} was deleted.")
+            st.button("Undo", key="undelete", type="tertiary", icon=":material/undo:", on_click=guarded(_restore))
+    text = ""
+    pipelines = store().pipelines.list()
+    if len(pipelines) > _SHOWN:
+        text = st.text_input("Search pipelines", live=True, icon=":material/search:", key="search-pipelines") or ""
+        pipelines = store().pipelines.list(text=text)
+    if not pipelines:
+        st.caption(f"No pipeline is called {text!r}." if text else "Pipelines that you save appear here.")
+    for summary in pipelines:
+        _row(summary)
+
+
+def _row(summary: PipelineSummary) -> None:
+    key = f"p{summary.pipeline_id}"
+    name, when, actions = st.columns([5, 2, 4], vertical_alignment="center")
+    name.markdown(f"**{_plain(summary.name)}**  \n:small[:gray[version {summary.version}]]")
+    when.caption(age(summary.saved_at))
+    with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
+        if st.button("Open", key=f"{key}|open", type="tertiary", help=f"Open {summary.name}"):
+            open_saved(summary.pipeline_id)
+            go("build")
+        if st.button("Run", key=f"{key}|run", type="tertiary", help=f"Run {summary.name}"):
+            run_draft(open_saved(summary.pipeline_id))
+        with st.popover("", icon=":material/more_vert:", type="tertiary", help=f"More for {summary.name}"):
+            widget = f"{key}|name"
+            st.text_input("Name", summary.name, key=widget, on_change=guarded(_rename), args=(summary, widget))
+            st.button("Duplicate", key=f"{key}|twin", on_click=guarded(_duplicate), args=(summary,), width="stretch")
+            st.download_button(
+                "Export as JSON", lambda: store().pipelines.load(summary.pipeline_id).document,
+                file_name=f"{summary.name}.json", mime="application/json", key=f"{key}|export", on_click="ignore",
+                width="stretch",
+            )  # fmt: skip
+            st.button("Delete", key=f"{key}|delete", on_click=guarded(_delete), args=(summary,), width="stretch")
+
+
+def draft_list() -> None:
+    """Draw what was begun and never saved, where there is any."""
+    drafts = [draft for draft in store().drafts.list() if draft.pipeline_id is None and draft.key != state.draft]
+    for draft in drafts[:_SHOWN]:
+        _draft(draft)
+
+
+def _draft(draft: Draft) -> None:
+    try:
+        pipeline = History.from_json(draft.document).now
+    except PipelineError:
+        return
+    name, when, actions = st.columns([5, 2, 4], vertical_alignment="center")
+    name.markdown(f"{_plain(pipeline.name)}  \n:small[:gray[draft, {len(pipeline.nodes)} nodes]]")
+    when.caption(age(draft.saved_at))
+    with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
+        if st.button("Go on", key=f"d{draft.key}|open", type="tertiary", help=f"Go on with {pipeline.name}"):
+            resume(draft.key)
+            go("build")
+        st.button(
+            "Discard", key=f"d{draft.key}|discard", type="tertiary", on_click=guarded(store().drafts.delete),
+            args=(draft.key,), help=f"Forget this draft of {pipeline.name}",
+        )  # fmt: skip
+
+
+def _rename(summary: PipelineSummary, widget: str) -> None:
+    name = str(st.session_state[widget]).strip()
+    if name:
+        store().pipelines.rename(summary.pipeline_id, name)
+
+
+def _duplicate(summary: PipelineSummary) -> None:
+    store().pipelines.duplicate(summary.pipeline_id)
+
+
+def _delete(summary: PipelineSummary) -> None:
+    store().pipelines.delete(summary.pipeline_id)
+    st.session_state[_DELETED] = summary
+    if state.pipeline == summary.pipeline_id:
+        close()
+
+
+def _restore() -> None:
+    deleted: PipelineSummary = st.session_state.pop(_DELETED)
+    store().pipelines.restore(deleted.pipeline_id)
+
+
+def _plain(text: str) -> str:
+    return "".join(f"\\{char}" if char in "\\*_[]`$:~<>" else char for char in text)

@@ -1,0 +1,92 @@
+"""The plan explained: what the planner decided of a node, of all nodes, and the same in Flink SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+
+import streamlit as st
+
+from engine.operator import Operator, Source
+from engine.planner import Check, NodePlan, Plan
+from ui.components.schema_table import keys_in_words, schema_table
+from ui.theme import LINE, mode_badges, muted, role_dot
+
+
+def node_plan(found: Check, node_id: str) -> None:
+    """Why a node works as it does: mode, strategy, state, what it needs of its inputs."""
+    derived = found.derived.get(node_id)
+    if derived is None:
+        st.caption("What this node gives is known as soon as it and the nodes before it are right.")
+        return
+    if found.plan is None:
+        st.caption("How it will work is decided once nothing is wrong anywhere. Its columns are known already:")
+        schema_table(derived)
+        return
+    plan = found.plan.node(node_id)
+    st.html(_facts(_words(plan)))
+    schema_table(derived)
+
+
+def _words(plan: NodePlan) -> Mapping[str, str]:
+    needs = "".join(
+        f"<div>{escape(need.source)}: {'needs -U' if need.needs_retract else 'needs no -U'} "
+        f"{muted(f'({need.reason})' if need.reason else '')}</div>"
+        for need in plan.needs
+    )
+    state = plan.strategy.state
+    return {
+        "Emits": mode_badges(plan.mode),
+        "Strategy": f"<b>{escape(plan.strategy.name)}</b><br>{muted(plan.strategy.reason)}",
+        "State": escape(state) if state != "none" else muted("none"),
+        "Table type": f"{plan.table_type}, {plan.accumulate_mode} {muted(_TYPES[plan.accumulate_mode])}",
+        "Identified by": escape(keys_in_words(plan.derived)),
+        **({"NeedRetract": needs} if needs else {}),
+    }
+
+
+_TYPES = {"Acc": "(nothing is taken back)", "AccRetract": "(rows are added and taken back)"}
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    rows = "".join(
+        f'<tr><th scope="row" style="text-align:left;font-weight:500;vertical-align:top;padding:.25rem .9rem .25rem 0;'
+        f'border:0;white-space:nowrap">{muted(name)}</th><td style="padding:.25rem 0;border:0">{value}</td></tr>'
+        for name, value in facts.items()
+    )
+    return f'<table style="border-collapse:collapse;font-size:.9rem">{rows}</table>'
+
+
+def whole_plan(plan: Plan) -> None:
+    """One line per node, sources first."""
+    cell = f"padding:.3rem .7rem .3rem 0;border:0;border-bottom:1px solid {LINE};vertical-align:top;text-align:left"
+    head = "".join(
+        f'<th style="{cell};font-weight:500">{muted(name)}</th>'
+        for name in ("Node", "Emits", "Strategy", "Keys", "State")
+    )
+    rows = "".join(
+        f'<tr><td style="{cell};white-space:nowrap">{role_dot(node.role)} {escape(node.id)}</td>'
+        f'<td style="{cell}">{mode_badges(node.mode)}</td><td style="{cell}">{escape(node.strategy.name)}</td>'
+        f'<td style="{cell}">{escape(keys_in_words(node.derived))}</td>'
+        f'<td style="{cell}">{muted(node.strategy.state)}</td></tr>'
+        for node in plan.nodes
+    )
+    st.html(
+        f'<div style="overflow-x:auto"><table style="border-collapse:collapse;width:100%;font-size:.86rem">'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def flink_sql(plan: Plan) -> None:
+    """The pipeline in Flink SQL: a table per source, a view per operator."""
+    st.code("\n\n".join(_statement(node, plan) for node in plan.nodes), language="sql", wrap_lines=True)
+
+
+def _statement(node: NodePlan, plan: Plan) -> str:
+    match node.operator:
+        case Source():
+            return node.operator.flink_sql(node.id, node.schema).rstrip(";\n ") + ";"
+        case Operator():
+            query = node.operator.flink_sql([(given.node, given.schema) for given in node.inputs]).rstrip(";\n ")
+            head = f"-- {node.id}" if node.role == "sink" else f"CREATE VIEW `{node.id}` AS"
+            return f"{head}\n{query};"

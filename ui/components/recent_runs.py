@@ -1,0 +1,39 @@
+"""The latest runs, each a step away."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from storage.model import Run, RunStatus
+from ui.ages import age
+from ui.navigation import go
+from ui.state import state
+from ui.workspace import store
+
+_ICONS = {
+    RunStatus.RUNNING: ":material/progress_activity:",
+    RunStatus.FINISHED: ":material/check_circle:",
+    RunStatus.FAILED: ":red[:material/error:]",
+    RunStatus.CANCELLED: ":material/cancel:",
+    RunStatus.INTERRUPTED: ":orange[:material/power_off:]",
+}
+
+
+def recent_runs(most: int = 6) -> None:
+    """Draw the newest runs with how they ended."""
+    runs = store().runs.list(limit=most)
+    if not runs:
+        st.caption("Runs appear here, with everything that they emitted.")
+    for run in runs:
+        _row(run)
+
+
+def _row(run: Run) -> None:
+    name, when, action = st.columns([5, 2, 2], vertical_alignment="center")
+    facts = f"{run.status.value}, {run.records:,} records" + (f", {run.late:,} late" if run.late else "")
+    name.markdown(f"{_ICONS[run.status]} {run.name}  \n:small[:gray[{facts}]]")
+    when.caption(age(run.started_at))
+    with action:
+        if st.button("Open", key=f"run|{run.run_id}", type="tertiary", help=f"Open run {run.run_id}, {run.name}"):
+            state.update(run=run.run_id, edge=None, event=None)
+            go("run" if run.status is RunStatus.RUNNING else "changelog")

@@ -1,0 +1,25 @@
+"""What the builder shows when nothing is open."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.pipeline import Pipeline
+from ui.drafting import open_draft
+from ui.guard import guarded
+from ui.navigation import go
+
+
+def start_here() -> None:
+    """Say what to do, with a button for each way."""
+    st.subheader("Nothing is open")
+    st.write("Open an example or one of your pipelines, or begin with an empty one.")
+    with st.container(horizontal=True):
+        if st.button("To the pipelines", icon=":material/account_tree:"):
+            go("gallery")
+        st.button("New pipeline", icon=":material/add:", on_click=guarded(new_pipeline), type="primary")
+
+
+def new_pipeline() -> None:
+    """Begin with an empty document."""
+    open_draft(Pipeline(name="untitled"))

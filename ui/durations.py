@@ -1,0 +1,47 @@
+"""Lengths of time as people write them: `10 s`, `1 h 30 min`, `250 ms`, or a plain number of milliseconds."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_UNITS: Final = {
+    "ms": 1, "millisecond": 1, "milliseconds": 1,
+    "s": 1000, "sec": 1000, "second": 1000, "seconds": 1000,
+    "m": 60_000, "min": 60_000, "minute": 60_000, "minutes": 60_000,
+    "h": 3_600_000, "hour": 3_600_000, "hours": 3_600_000,
+    "d": 86_400_000, "day": 86_400_000, "days": 86_400_000,
+}  # fmt: skip
+_SHORT: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
+_PART: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)?", re.IGNORECASE)
+
+
+def parse_duration(text: str) -> int | None:
+    """The milliseconds that a text stands for, or None where it is no length of time."""
+    rest = text.strip()
+    sign = -1 if rest.startswith("-") else 1
+    rest = rest.lstrip("-+ ").lower()
+    total, at = 0.0, 0
+    while at < len(rest):
+        match = _PART.match(rest, at)
+        if match is None or (match[2] or "ms") not in _UNITS:
+            return None
+        total += float(match[1]) * _UNITS[match[2] or "ms"]
+        at = match.end()
+        while at < len(rest) and rest[at] in " ,":
+            at += 1
+    if not rest or total != int(total):
+        return None
+    return sign * int(total)
+
+
+def format_duration(ms: int) -> str:
+    """`10 s`, `1 h 30 min`, `2 s 500 ms`; reads back as the same number."""
+    if ms == 0:
+        return "0 s"
+    parts, rest = [], abs(ms)
+    for unit, size in _SHORT:
+        whole, rest = divmod(rest, size)
+        if whole:
+            parts.append(f"{whole} {unit}")
+    return ("-" if ms < 0 else "") + " ".join(parts)

@@ -1,0 +1,199 @@
+"""Edits of a pipeline document: each takes a Pipeline and gives the one that follows. Nothing here can fail halfway.
+
+What a person types is kept as it is, right or wrong; whether it is right is for the planner to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from engine.errors import PipelineError, UnknownOperator
+from engine.operator import Operator, Source
+from engine.pipeline import Arrival, Edge, Node, Pipeline
+from engine.registry import lookup, operators, sources
+
+ABSENT: Final = object()
+_ID: Final = re.compile(r"^[A-Za-z][A-Za-z0-9_ -]*$")
+
+
+def edge_key(edge: Edge) -> str:
+    """An edge as a word for URLs and widgets."""
+    return f"{edge.source}>{edge.target}:{edge.target_port}"
+
+
+def edge_at(pipeline: Pipeline, key: str) -> Edge | None:
+    """The edge with this key, or None."""
+    return next((edge for edge in pipeline.edges if edge_key(edge) == key), None)
+
+
+def operator_class(name: str) -> type[Operator] | type[Source] | None:
+    """The class of an operator or source, or None for one that this studio does not have."""
+    try:
+        return lookup(Node(id="x", operator=name))
+    except UnknownOperator:
+        return None
+
+
+def palette() -> Mapping[str, tuple[type[Operator] | type[Source], ...]]:
+    """Everything that can be added, by group: sources first, sinks last."""
+    groups: dict[str, list[type[Operator] | type[Source]]] = {}
+    for cls in (*sources().values(), *operators().values()):
+        groups.setdefault(cls.group, []).append(cls)
+    roles = {"source": 0, "operator": 1, "sink": 2}
+    ordered = sorted(groups.items(), key=lambda item: (roles.get(item[1][0].role, 1), item[0]))
+    return {group: tuple(found) for group, found in ordered}
+
+
+def free_id(pipeline: Pipeline, wanted: str) -> str:
+    """The wanted id, or the first of wanted_2, wanted_3, ... that is not taken."""
+    taken = {node.id.lower() for node in pipeline.nodes}
+    base = re.sub(r"[^A-Za-z0-9_ -]", "_", wanted).strip() or "node"
+    base = base if base[0].isalpha() else f"n_{base}"
+    number, found = 1, base
+    while found.lower() in taken:
+        number += 1
+        found = f"{base}_{number}"
+    return found
+
+
+def free_port(pipeline: Pipeline, node: Node) -> str | None:
+    """The first input port of a node that can take one more edge, or None."""
+    cls = operator_class(node.operator)
+    if cls is None:
+        return None
+    for port in cls.ports:
+        if takes_many(node) or not any(edge.target_port == port for edge in pipeline.inputs(node.id)):
+            return port
+    return None
+
+
+def takes_many(node: Node) -> bool:
+    """Whether each of the node's ports takes several edges."""
+    return bool(getattr(operator_class(node.operator), "many_edges", False))
+
+
+def add_node(
+    pipeline: Pipeline, operator: str, after: str | None = None, parameters: Mapping[str, Any] | None = None
+) -> tuple[Pipeline, str]:
+    """Add a node, connected to `after` where it has an input. Gives its id as well."""
+    node = Node(id=free_id(pipeline, operator), operator=operator, parameters=dict(parameters or {}))
+    grown = pipeline.model_copy(update={"nodes": (*pipeline.nodes, node)})
+    port = free_port(grown, node)
+    if after is not None and port is not None:
+        grown = connect(grown, after, node.id, port)
+    return grown, node.id
+
+
+def insert_on_edge(
+    pipeline: Pipeline, edge: Edge, operator: str, parameters: Mapping[str, Any] | None = None
+) -> tuple[Pipeline, str]:
+    """Put a node between the two ends of an edge: what flowed through the edge flows through the node."""
+    grown, node_id = add_node(pipeline, operator, edge.source, parameters)
+    if not grown.inputs(node_id):
+        return grown, node_id
+    return _with_edges(
+        grown, tuple(each.model_copy(update={"source": node_id}) if each == edge else each for each in grown.edges)
+    ), node_id
+
+
+def connect(pipeline: Pipeline, source: str, target: str, port: str) -> Pipeline:
+    """Connect two nodes; an edge that was in the way is replaced. Raises PipelineError for a cycle."""
+    edge = Edge(source=source, target=target, target_port=port)
+    many = takes_many(pipeline.node(target))
+    kept = tuple(
+        each for each in pipeline.edges if each != edge and (many or (each.target, each.target_port) != (target, port))
+    )
+    if source == target or source in descendants(pipeline, target):
+        message = f"{source} cannot flow into {target}, because {target} flows into {source} already."
+        raise PipelineError(message, target, port)
+    return _with_edges(pipeline, (*kept, edge))
+
+
+def disconnect(pipeline: Pipeline, edge: Edge) -> Pipeline:
+    """Take an edge away."""
+    return _with_edges(pipeline, tuple(each for each in pipeline.edges if each != edge))
+
+
+def rename_node(pipeline: Pipeline, old: str, new: str) -> Pipeline:
+    """Give a node another id, everywhere. Raises PipelineError for one that is taken or cannot be."""
+    new = new.strip()
+    if not _ID.fullmatch(new):
+        message = f"a name begins with a letter and goes on with letters, digits, spaces, - and _ (got {new!r})."
+        raise PipelineError(message, old, "id")
+    if any(node.id.lower() == new.lower() for node in pipeline.nodes if node.id != old):
+        message = f"there is a node {new!r} already; names are unique, whatever their case."
+        raise PipelineError(message, old, "id")
+
+    def named(node_id: str) -> str:
+        return new if node_id == old else node_id
+
+    nodes = tuple(node.model_copy(update={"id": named(node.id)}) for node in pipeline.nodes)
+    edges = tuple(
+        edge.model_copy(update={"source": named(edge.source), "target": named(edge.target)}) for edge in pipeline.edges
+    )
+    order = tuple(named(name) for name in pipeline.arrival.order)
+    arrival = pipeline.arrival.model_copy(update={"order": order})
+    return pipeline.model_copy(update={"nodes": nodes, "edges": edges, "arrival": arrival})
+
+
+def delete_node(pipeline: Pipeline, node_id: str) -> Pipeline:
+    """Take a node away. A node with one input leaves no gap: its consumers take what it took."""
+    inputs = pipeline.inputs(node_id)
+    edges: list[Edge] = []
+    for edge in pipeline.edges:
+        if edge.target == node_id:
+            continue
+        bridged = edge
+        if edge.source == node_id:
+            if len(inputs) != 1:
+                continue
+            bridged = edge.model_copy(update={"source": inputs[0].source})
+        if bridged not in edges:
+            edges.append(bridged)
+    nodes = tuple(node for node in pipeline.nodes if node.id != node_id)
+    order = tuple(name for name in pipeline.arrival.order if name != node_id)
+    arrival = pipeline.arrival.model_copy(update={"order": order})
+    return pipeline.model_copy(update={"nodes": nodes, "edges": tuple(edges), "arrival": arrival})
+
+
+def duplicate_node(pipeline: Pipeline, node_id: str) -> tuple[Pipeline, str]:
+    """A second node with the same parameters and inputs. Gives its id as well."""
+    node = pipeline.node(node_id)
+    twin = node.model_copy(update={"id": free_id(pipeline, re.sub(r"_\d+$", "", node_id))})
+    at = pipeline.nodes.index(node) + 1
+    edges = tuple(edge.model_copy(update={"target": twin.id}) for edge in pipeline.inputs(node_id))
+    nodes = (*pipeline.nodes[:at], twin, *pipeline.nodes[at:])
+    return pipeline.model_copy(update={"nodes": nodes, "edges": (*pipeline.edges, *edges)}), twin.id
+
+
+def set_parameter(pipeline: Pipeline, node_id: str, name: str, value: object) -> Pipeline:
+    """Set a parameter as it was typed; ABSENT takes it away, which leaves the default."""
+    node = pipeline.node(node_id)
+    parameters = {key: kept for key, kept in node.parameters.items() if key != name}
+    if value is not ABSENT:
+        parameters = {**node.parameters, name: value}
+    changed = node.model_copy(update={"parameters": parameters})
+    return pipeline.model_copy(update={"nodes": tuple(changed if each is node else each for each in pipeline.nodes)})
+
+
+def set_arrival(pipeline: Pipeline, **values: Any) -> Pipeline:
+    """Change how the sources interleave."""
+    return pipeline.model_copy(update={"arrival": Arrival.model_validate({**pipeline.arrival.model_dump(), **values})})
+
+
+def descendants(pipeline: Pipeline, node_id: str) -> set[str]:
+    """Everything that a node's output reaches."""
+    found: set[str] = set()
+    waiting = [node_id]
+    while waiting:
+        for edge in pipeline.outputs(waiting.pop()):
+            if edge.target not in found:
+                found.add(edge.target)
+                waiting.append(edge.target)
+    return found
+
+
+def _with_edges(pipeline: Pipeline, edges: tuple[Edge, ...]) -> Pipeline:
+    return pipeline.model_copy(update={"edges": edges})

@@ -1,0 +1,97 @@
+"""What is wrong with a node's parameters, each complaint at the path of its field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from engine.errors import StudioError
+from ui.engine_gate import EngineStarting
+from ui.forms.spec import Field, FieldKind, fields_of
+
+Path = tuple[str | int, ...]
+
+
+class Complaints:
+    """Sentences by path. A form takes those of each field that it draws; the rest is shown above the form."""
+
+    def __init__(self, found: Sequence[tuple[Path, str]], notes: Sequence[tuple[Path, str]] = ()) -> None:
+        self._open = list(found)
+        self._notes = list(notes)
+        self.count = len(self._open)
+
+    def take(self, path: Path) -> tuple[str, ...]:
+        """What is wrong exactly here; each is given once."""
+        taken = tuple(text for at, text in self._open if at == path)
+        self._open = [each for each in self._open if each[0] != path]
+        return taken
+
+    def take_below(self, path: Path) -> tuple[str, ...]:
+        """What is wrong here or anywhere below, and has not been taken yet."""
+        taken = tuple(text for at, text in self._open if at[: len(path)] == path)
+        self._open = [each for each in self._open if each[0][: len(path)] != path]
+        return taken
+
+    def rest(self) -> tuple[str, ...]:
+        """What no field has taken."""
+        return tuple(text for _, text in self._open)
+
+    def notes(self, path: Path) -> tuple[str, ...]:
+        """What is not wrong but not known yet."""
+        return tuple(text for at, text in self._notes if at == path)
+
+
+def complaints_of(
+    model: type[BaseModel], parameters: Mapping[str, Any], problems: Sequence[StudioError]
+) -> Complaints:
+    """Everything wrong with these parameters: the model's own rules, else what the planner found."""
+    notes = [(_path(each.field), each.sentence) for each in problems if isinstance(each, EngineStarting)]
+    try:
+        model.model_validate(dict(parameters))
+    except ValidationError as error:
+        return Complaints([_complaint(model, each) for each in error.errors()], notes)
+    found = [(_path(each.field), without_field(each)) for each in problems if not isinstance(each, EngineStarting)]
+    return Complaints(found, notes)
+
+
+def _path(field: str) -> Path:
+    return tuple(int(part) if part.isdecimal() else part for part in field.split(".") if part)
+
+
+def without_field(problem: StudioError) -> str:
+    """The sentence without the field that it begins with: it is shown at that field."""
+    return problem.sentence.removeprefix(f"{problem.field}: ") if problem.field else problem.sentence
+
+
+def _complaint(model: type[BaseModel], error: Any) -> tuple[Path, str]:
+    path = tuple(part for part in error["loc"] if isinstance(part, (str, int)))
+    field = _field_at(model, path)
+    got = json.dumps(error["input"], default=str, ensure_ascii=False)[:120]
+    match error["type"]:
+        case "missing":
+            text = "this is needed."
+        case "too_short" | "string_too_short":
+            text = "choose at least one column." if field and field.kind is FieldKind.COLUMNS else "this is needed."
+        case "extra_forbidden":
+            known = ", ".join(each.name for each in fields_of(model))
+            return path, f"there is no field {path[-1]!r}; there are {known}."
+        case _ if field and field.kind is FieldKind.DURATION and isinstance(error["input"], str):
+            text = f"{error['input']!r} is no length of time. Write 500 ms, 10 s, 5 min or 1 h."
+        case _:
+            text = f"{error['msg'].removeprefix('Value error, ')} (got {got})."
+    return path, text
+
+
+def _field_at(model: type[BaseModel], path: Path) -> Field | None:
+    found: Field | None = None
+    for part in path:
+        if isinstance(part, int):
+            continue
+        found = next((each for each in fields_of(model) if each.name == part), None)
+        if found is None:
+            return None
+        model = found.model or model
+    return found

@@ -1,0 +1,250 @@
+"""One widget per kind of field. What does not fit the field's type stays in the document and on the screen."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import streamlit as st
+
+from engine.schema import Schema
+from ui.durations import format_duration, parse_duration
+from ui.editing import ABSENT
+from ui.forms.binding import FormContext
+from ui.forms.files import file_field
+from ui.forms.grid import grid_field
+from ui.forms.items import computed_columns, items_field
+from ui.forms.spec import Field, FieldKind
+from ui.guard import as_sentence
+
+_LIVE: Final = "300ms"
+_FEW: Final = 4
+
+
+def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
+    """Draw a field with what is wrong below it. label: whether its title is seen, not only read out."""
+    look: dict[str, Any] = {"label_visibility": "visible" if label else "collapsed", "help": field.description or None}
+    match field.kind:
+        case FieldKind.NUMBER:
+            _number(field, form, look)
+        case FieldKind.TOGGLE:
+            _toggle(field, form, look)
+        case FieldKind.CHOICE:
+            _choice(field, form, look)
+        case FieldKind.COLUMN:
+            _column(field, form, look)
+        case FieldKind.COLUMNS:
+            _columns(field, form, look)
+        case FieldKind.FILE:
+            file_field(field, form)
+        case FieldKind.GRID:
+            grid_field(field, form)
+        case FieldKind.ITEMS:
+            items_field(field, form, draw_field)
+        case _:
+            _text(field, form, look)
+    show_complaints(form.complaints.take((*form.path, field.name)), form.complaints.notes((*form.path, field.name)))
+
+
+def show_complaints(found: tuple[str, ...], notes: tuple[str, ...] = ()) -> None:
+    """What is wrong, in the colour of problems, right below the field."""
+    for sentence in found:
+        st.markdown(f":red[:material/error: {as_sentence(sentence)}]")
+    for sentence in notes:
+        st.caption(f":material/hourglass_top: {as_sentence(sentence)}")
+
+
+def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:
+    show, read = _TEXTS[field.kind]
+    value = form.value(field)
+    text = "" if value is None else show(value)
+    key = form.key(field.name)
+    empty = _empty(field)
+    write = form.writer(field, key, lambda typed: read(typed) if typed and typed.strip() else empty)
+    hint = _placeholder(field)
+    if "\n" in text or len(text) > 200:
+        st.text_area(field.title, text, key=key, on_change=write, placeholder=hint, **look)
+    else:
+        st.text_input(field.title, text, key=key, on_change=write, placeholder=hint, live=_LIVE, **look)
+
+
+def _empty(field: Field) -> object:
+    """What an empty widget means: the default where that is empty itself, else nothing where nothing is allowed."""
+    if field.default in (None, "", [], {}):
+        return ABSENT
+    return None if field.is_optional else ""
+
+
+def _placeholder(field: Field) -> str | None:
+    match field.kind:
+        case FieldKind.DURATION:
+            return "10 s"
+        case FieldKind.EXPRESSION:
+            return "a Spark SQL expression"
+        case FieldKind.WORDS:
+            return "one, two, three"
+        case FieldKind.TYPES:
+            return "amount DECIMAL(10,2), seen_at TIMESTAMP(3)"
+    return "automatic" if field.is_optional and field.default is None else None
+
+
+def _duration_text(value: Any) -> str:
+    return format_duration(value) if isinstance(value, int) and not isinstance(value, bool) else _plain(value)
+
+
+def _duration_value(text: str) -> object:
+    parsed = parse_duration(text)
+    return text if parsed is None else parsed
+
+
+def _words_value(text: str) -> object:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _words_text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else _plain(value)
+
+
+def _types_value(text: str) -> object:
+    """`a BIGINT, b DECIMAL(10,2)` as an object; commas inside brackets belong to the type."""
+    found: dict[str, str] = {}
+    for part in re.split(r",(?![^(<]*[)>])", text):
+        name, _, type_ = part.strip().partition(" ")
+        if name:
+            found[name] = type_.strip()
+    return found
+
+
+def _types_text(value: Any) -> str:
+    return ", ".join(f"{name} {type_}" for name, type_ in value.items()) if isinstance(value, dict) else _plain(value)
+
+
+def _json_value(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _number_value(text: str) -> object:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+_TEXTS: Final[dict[FieldKind, tuple[Callable[[Any], str], Callable[[str], object]]]] = {
+    FieldKind.TEXT: (_plain, str),
+    FieldKind.EXPRESSION: (_plain, str),
+    FieldKind.DURATION: (_duration_text, _duration_value),
+    FieldKind.WORDS: (_words_text, _words_value),
+    FieldKind.JSON: (_plain, _json_value),
+    FieldKind.NUMBER: (_plain, _number_value),
+    FieldKind.TYPES: (_types_text, _types_value),
+}
+
+
+def _number(field: Field, form: FormContext, look: dict[str, Any]) -> None:
+    value = form.value(field)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        _text(field, form, look)
+        return
+    key = form.key(field.name)
+    cast: type[int] | type[float] = int if field.is_whole else float
+    st.number_input(
+        field.title,
+        value=None if value is None else cast(value),
+        step=cast(1),
+        key=key,
+        on_change=form.writer(field, key, lambda typed: _empty(field) if typed is None else typed),
+        placeholder=_placeholder(field),
+        **look,
+    )
+
+
+def _toggle(field: Field, form: FormContext, look: dict[str, Any]) -> None:
+    key = form.key(field.name)
+    st.toggle(field.title, bool(form.value(field)), key=key, on_change=form.writer(field, key, bool), **look)
+
+
+def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
+    value = form.value(field)
+    key = form.key(field.name)
+    options: list[Any] = [*([None] if field.is_optional else []), *field.choices]
+    if value is not None and value not in options:
+        options.append(value)
+    write = form.writer(field, key, lambda chosen: ABSENT if chosen is None else chosen)
+    words = {each: "automatic" if each is None else str(each).replace("_", " ") for each in options}
+    if not field.is_optional and len(options) <= _FEW and sum(map(len, words.values())) <= 34:
+        st.segmented_control(
+            field.title, options, default=value, required=value is not None, format_func=words.get, key=key,
+            on_change=write, **look,
+        )  # fmt: skip
+    else:
+        at = options.index(value) if value in options else None
+        st.selectbox(field.title, options, at, format_func=words.get, key=key, on_change=write, **look)
+
+
+def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
+    schema = form.columns(field.port)
+    value = form.value(field)
+    key = form.key(field.name)
+    options = [*(schema.names if schema else ())]
+    if value is not None and value not in options:
+        options.append(str(value))
+    empty: list[str | None] = [] if field.is_required else [None]
+    choices = [*empty, *options]
+    st.selectbox(
+        field.title,
+        choices,
+        choices.index(value) if value in choices else None,
+        format_func=_column_words(schema, field.is_free),
+        key=key,
+        on_change=form.writer(field, key, lambda chosen: ABSENT if chosen is None else chosen),
+        placeholder="a column or an expression" if field.is_free else "Choose a column",
+        accept_new_options=schema is None or field.is_free,
+        **look,
+    )
+
+
+def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
+    schema = form.columns(field.port)
+    value = form.value(field)
+    items = list(value) if isinstance(value, (list, tuple)) else []
+    chosen = [each for each in items if isinstance(each, str)]
+    computed = [each for each in items if not isinstance(each, str)]
+    key = form.key(field.name)
+    names = [*(schema.names if schema else ())]
+    st.multiselect(
+        field.title,
+        [*names, *(each for each in chosen if each not in names)],
+        chosen,
+        format_func=_column_words(schema),
+        key=key,
+        on_change=form.writer(field, key, lambda names: [*names, *computed]),
+        placeholder="Choose columns" if names else "Type a column's name",
+        accept_new_options=schema is None,
+        **look,
+    )
+    if field.model is not None:
+        computed_columns(field, form, len(chosen), draw_field)
+
+
+def _column_words(schema: Schema | None, is_free: bool = False) -> Callable[[Any], str]:
+    """A column with its type; one that the input does not have says so."""
+    types = {column.name: column.type for column in schema or ()}
+
+    def words(name: Any) -> str:
+        if name is None:
+            return "none"
+        if schema is None or (is_free and name not in types):
+            return str(name)
+        return f"{name} · {types[name]}" if name in types else f"{name} · not there"
+
+    return words

@@ -1,0 +1,46 @@
+"""The path of a file: typed, or a file dropped on the form. Its first lines are shown below."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from ui import workspace
+from ui.editing import ABSENT
+from ui.forms.binding import FormContext
+from ui.forms.spec import Field
+from ui.guard import guarded
+from ui.uploads import first_lines, keep
+
+
+def file_field(field: Field, form: FormContext) -> None:
+    """Draw the path, a place to drop a file, and the beginning of the file."""
+    value = form.value(field)
+    key = form.key(field.name)
+    st.text_input(
+        field.title,
+        value if isinstance(value, str) else "",
+        key=key,
+        on_change=form.writer(field, key, lambda typed: typed or ABSENT),
+        placeholder="a path, or drop a file below",
+        help=field.description or None,
+        live="400ms",
+    )
+    upload = form.key(f"{field.name}.upload")
+
+    def take() -> None:
+        dropped = st.session_state[upload]
+        if dropped is not None:
+            form.write((*form.path, field.name), keep(dropped, dropped.name, workspace.folder()), redraw=True)
+
+    with st.expander("Use another file" if value else "Drop a file", expanded=not value):
+        st.file_uploader(
+            f"{field.title}: drop a file", key=upload, on_change=guarded(take), label_visibility="collapsed"
+        )
+    if value and (lines := first_lines(_resolved(str(value)))):
+        st.code("\n".join(lines), language=None)
+
+
+def _resolved(path: str) -> Path:
+    return workspace.folder() / Path(path).expanduser()

@@ -1,0 +1,166 @@
+"""Rows of data typed in: as a table, or as text with one row per line. Both write the same rows.
+
+A row is a list of values. As text it is written like CSV, or as JSON where it is more than that: an object by
+column name, or `{"watermark": 5000}`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from engine.changelog import SYMBOLS
+from engine.schema import is_numeric
+from ui.forms.binding import FormContext
+from ui.forms.spec import Field
+from ui.guard import guarded
+from ui.state import remembered
+
+KIND: Final = "kind"
+_TABLE: Final = "Table"
+_TEXT: Final = "Text"
+_COLUMN_HINT: Final = "Add columns first; their values are typed in here."
+
+
+def grid_field(field: Field, form: FormContext) -> None:
+    """Draw the rows, with a switch between table and text."""
+    value = form.value(field)
+    items = list(value) if isinstance(value, (list, tuple)) else []
+    columns = columns_of(form)
+    looks = remembered(f"grid|{form.drafting.key}|{form.node.id}", {"look": _TABLE})
+    is_table = looks["look"] == _TABLE and columns and all(_fits(item, columns) for item in items)
+    head, switch = st.columns([3, 2], vertical_alignment="bottom")
+    head.markdown(f"**{field.title}**", help=field.description or None)
+    key = form.key(f"{field.name}.look")
+
+    def switched() -> None:
+        looks["look"] = st.session_state[key]
+        form.drafting.revision += 1
+
+    with switch:
+        st.segmented_control(
+            f"{field.title} as", [_TABLE, _TEXT], default=_TABLE if is_table else _TEXT, required=True, key=key,
+            on_change=guarded(switched), label_visibility="collapsed", disabled=not columns,
+        )  # fmt: skip
+    if not columns:
+        st.caption(_COLUMN_HINT)
+    if is_table:
+        _table(field, form, items, columns)
+    else:
+        _text(field, form, items, columns)
+
+
+def columns_of(form: FormContext) -> dict[str, str]:
+    """The columns to fill in, by name with their types; the kind is the first where rows carry one."""
+    kind = {KIND: "kind"} if form.node.parameters.get("changelog") is True else {}
+    found = {column.name: column.type for column in form.output or ()}
+    return {**kind, **found} if found else {}
+
+
+def _fits(item: Any, columns: dict[str, str]) -> bool:
+    return isinstance(item, list) and len(item) == len(columns) and not any(isinstance(v, (list, dict)) for v in item)
+
+
+def _table(field: Field, form: FormContext, items: Sequence[Any], columns: dict[str, str]) -> None:
+    key = form.key(field.name)
+    # The table starts from the rows as they were when it was drawn first, and holds its edits against those.
+    base = remembered(f"{key}|base", {"rows": [[_shown(value) for value in item] for item in items]})["rows"]
+    names = list(columns)
+
+    def edited() -> None:
+        rows = _applied(base, st.session_state[key], names)
+        read = [[_read(value, columns[name]) for name, value in zip(names, row, strict=True)] for row in rows]
+        form.write((*form.path, field.name), read)
+
+    config: dict[str, Any] = {name: st.column_config.TextColumn(f"{name} · {type_}") for name, type_ in columns.items()}
+    if KIND in columns and columns[KIND] == "kind":
+        config[KIND] = st.column_config.SelectboxColumn(KIND, options=list(SYMBOLS), required=True, default="+I")
+    frame = pd.DataFrame({name: pd.Series([row[at] for row in base], dtype=object) for at, name in enumerate(names)})
+    st.data_editor(
+        frame, num_rows="dynamic", hide_index=True, column_config=config, key=key, on_change=guarded(edited),
+        height=min(36 * (len(base) + 2) + 3, 330), alt=f"{field.title}: {', '.join(names)}",
+    )  # fmt: skip
+
+
+def _applied(base: Sequence[list[Any]], edits: dict[str, Any], names: Sequence[str]) -> list[list[Any]]:
+    rows: list[list[Any] | None] = [list(row) for row in base]
+    for at, changes in edits.get("edited_rows", {}).items():
+        row = rows[int(at)]
+        if row is not None:
+            for name, value in changes.items():
+                row[names.index(name)] = value
+    for at in edits.get("deleted_rows", []):
+        rows[at] = None
+    added = [[row.get(name) for name in names] for row in edits.get("added_rows", [])]
+    return [row for row in rows if row is not None] + added
+
+
+def _text(field: Field, form: FormContext, items: Sequence[Any], columns: dict[str, str]) -> None:
+    key = form.key(field.name)
+    names = ", ".join(columns) or "value, value"
+
+    def typed() -> None:
+        form.write((*form.path, field.name), parse_rows(st.session_state[key], list(columns.values())))
+
+    st.text_area(
+        f"{field.title}, one per line: {names}",
+        "\n".join(row_text(item, len(columns)) for item in items),
+        height=min(max(len(items) + 2, 5), 14) * 24,
+        key=key,
+        on_change=guarded(typed),
+        placeholder=names,
+    )
+
+
+def row_text(item: Any, width: int) -> str:
+    """One row as a line: CSV where it is a plain list as wide as the columns, else JSON."""
+    if isinstance(item, str):
+        return item
+    if not isinstance(item, list) or len(item) != width or any(isinstance(value, (list, dict)) for value in item):
+        return json.dumps(item, ensure_ascii=False)
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(["" if value is None else _shown(value) for value in item])
+    return line.getvalue().replace(",", ", ") if '"' not in line.getvalue() else line.getvalue()
+
+
+def parse_rows(text: str, types: Sequence[str]) -> list[Any]:
+    """The rows of a text. A line of broken JSON stays as text, for the model to complain about."""
+    rows: list[Any] = []
+    for line in text.splitlines():
+        if line.strip().startswith(("[", "{")):
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError:
+                rows.append(line)
+        elif line.strip():
+            values = next(csv.reader([line], skipinitialspace=True))
+            known = types if len(types) == len(values) else ["?"] * len(values)
+            rows.append([_read(value, type_) for value, type_ in zip(values, known, strict=True)])
+    return rows
+
+
+def _shown(value: Any) -> str | None:
+    if value is None:
+        return None
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _read(value: Any, type_: str) -> Any:
+    """A cell's text as the document writes a value of that type; what does not fit stays text."""
+    if not isinstance(value, str) or type_ in ("string", "kind"):
+        return value if value != "" or type_ == "string" else None
+    text = value.strip()
+    if not text:
+        return None
+    if is_numeric(type_) or type_ in ("boolean", "?") or type_.startswith(("timestamp", "array", "map")):
+        try:
+            return json.loads(text.lower() if type_ == "boolean" else text)
+        except json.JSONDecodeError:
+            return text
+    return text

@@ -1,0 +1,158 @@
+"""What a form has to know of a field: read from the parameter model, for any model."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+
+class FieldKind(Enum):
+    """Which widget draws a field."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    DURATION = "duration"
+    TOGGLE = "toggle"
+    CHOICE = "choice"
+    COLUMN = "column"
+    COLUMNS = "columns"
+    EXPRESSION = "expression"
+    FILE = "file"
+    WORDS = "words"
+    ITEMS = "items"
+    GRID = "grid"
+    TYPES = "types"
+    JSON = "json"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field. choices: what can be chosen, as the document writes it. model: of an item of a list.
+
+    default: as the document writes it, None where it is empty. low: the least number. port: the input that
+    a column picker chooses from.
+    """
+
+    name: str
+    title: str
+    description: str
+    kind: FieldKind
+    is_required: bool
+    is_optional: bool
+    default: Any = None
+    choices: tuple[str | int, ...] = ()
+    model: type[BaseModel] | None = None
+    low: float | None = None
+    is_whole: bool = True
+    port: str | None = None
+    is_free: bool = False
+
+
+@cache
+def fields_of(model: type[BaseModel]) -> tuple[Field, ...]:
+    """The fields of a model: its own first, in order; then what it shares with all sources."""
+    own = [name for name in model.model_fields if name in model.__annotations__]
+    shared = [name for name in model.model_fields if name not in own]
+    return tuple(_field(name, model.model_fields[name]) for name in (*own, *shared))
+
+
+def _field(name: str, info: FieldInfo) -> Field:
+    annotation, is_optional = _without_none(info.annotation)
+    extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
+    kind, choices, model = _kind(annotation, extra)
+    default = None if info.default is PydanticUndefined else _as_document(info.default)
+    if info.default_factory is not None:
+        default = _as_document(info.get_default(call_default_factory=True, validated_data={}))
+    return Field(
+        name=name,
+        title=info.title or name.replace("_", " ").capitalize(),
+        description=info.description or "",
+        kind=kind,
+        is_required=info.is_required(),
+        is_optional=is_optional,
+        default=default,
+        choices=choices,
+        model=model,
+        low=_low(info),
+        is_whole=annotation is not float,
+        port=str(extra["port"]) if "port" in extra else None,
+        is_free=bool(extra.get("column") and extra.get("expression")),
+    )
+
+
+def _kind(annotation: Any, extra: dict[str, Any]) -> tuple[FieldKind, tuple[str | int, ...], type[BaseModel] | None]:
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return FieldKind.CHOICE, tuple(each.value for each in annotation), None
+    if origin is Literal:
+        return FieldKind.CHOICE, tuple(inner), None
+    is_list = origin in (tuple, list)
+    if is_list and inner and isinstance(inner[0], type) and issubclass(inner[0], BaseModel):
+        return FieldKind.ITEMS, (), inner[0]
+    if is_list and inner and inner[0] is str:
+        is_columns = bool(extra.get("columns") or extra.get("column"))
+        return (FieldKind.COLUMNS if is_columns else FieldKind.WORDS), (), None
+    if is_list and inner and extra.get("columns") and (found := _model_beside_text(inner[0])) is not None:
+        return FieldKind.COLUMNS, (), found
+    if origin is dict and inner == (str, str):
+        return FieldKind.TYPES, (), None
+    if is_list and inner and _is_record(inner[0]):
+        return FieldKind.GRID, (), None
+    marked = {
+        "duration": FieldKind.DURATION,
+        "column": FieldKind.COLUMN,
+        "columns": FieldKind.COLUMNS,
+        "expression": FieldKind.EXPRESSION,
+        "file": FieldKind.FILE,
+    }
+    for mark, kind in marked.items():
+        if extra.get(mark):
+            return kind, (), None
+    plain = {bool: FieldKind.TOGGLE, int: FieldKind.NUMBER, float: FieldKind.NUMBER, str: FieldKind.TEXT}
+    return plain.get(annotation, FieldKind.JSON), (), None
+
+
+def _is_record(annotation: Any) -> bool:
+    parts = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+    return all(get_origin(part) in (list, dict, tuple) or part in (list, dict) for part in parts)
+
+
+def _model_beside_text(annotation: Any) -> type[BaseModel] | None:
+    """The model of `str | Model`, as in a list of columns that may hold named expressions."""
+    parts = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else ()
+    models = [part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)]
+    return models[0] if str in parts and len(models) == 1 else None
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    if get_origin(annotation) in (Union, types.UnionType):
+        kept = [part for part in get_args(annotation) if part is not type(None)]
+        if len(kept) < len(get_args(annotation)):
+            return (kept[0] if len(kept) == 1 else Union[tuple(kept)]), True  # noqa: UP007
+    return annotation, False
+
+
+def _low(info: FieldInfo) -> float | None:
+    for rule in info.metadata:
+        if (low := getattr(rule, "ge", None)) is not None:
+            return float(low)
+        if (low := getattr(rule, "gt", None)) is not None:
+            return float(low) + 1
+    return None
+
+
+def _as_document(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, (tuple, list)):
+        return [_as_document(each) for each in value]
+    return value

@@ -1,0 +1,134 @@
+"""Values to start with, so that a node that was just added usually works: guessed from the input's columns.
+
+Only what is needed and has no default is guessed; people change it in the form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import BaseModel, ValidationError
+
+from engine.schema import Schema, is_numeric
+from ui.forms.spec import Field, FieldKind, fields_of
+
+if TYPE_CHECKING:
+    from ui.forms.binding import FormContext
+
+_TEN_SECONDS: Final = 10_000
+_THREE: Final = 3
+
+
+def suggested(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
+    """Parameters for a node whose inputs have these columns."""
+    found: dict[str, Any] = {}
+    for field in fields_of(model):
+        guess = _guess(field, _columns(field, inputs))
+        if guess is not None:
+            found[field.name] = guess
+    return found if _is_whole(model, found) else _filled(model, found, inputs)
+
+
+def _is_whole(model: type[BaseModel], parameters: Mapping[str, Any]) -> bool:
+    """Whether nothing is wrong with the parameters taken together, such as an aggregate of nothing by nothing."""
+    try:
+        model.model_validate(dict(parameters))
+    except ValidationError as error:
+        return any(each["loc"] for each in error.errors())
+    return True
+
+
+def _filled(model: type[BaseModel], found: dict[str, Any], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
+    """Guess lists as well, and then numbers until it is whole."""
+    for field in fields_of(model):
+        guess = _guess(replace(field, is_required=True), _columns(field, inputs))
+        if field.name not in found and field.kind in (FieldKind.COLUMNS, FieldKind.ITEMS) and guess is not None:
+            found[field.name] = guess
+    for field in fields_of(model):
+        if field.kind is FieldKind.NUMBER and field.default is None and not _is_whole(model, found):
+            found[field.name] = _THREE
+    return found
+
+
+def suggested_item(model: type[BaseModel], form: FormContext, others: Sequence[Any]) -> dict[str, Any]:
+    """A further item of a list, such as one more aggregate; names that the others have are not used again."""
+    taken = {str(each.get("name", "")) for each in others if isinstance(each, Mapping)}
+    found: dict[str, Any] = {}
+    for field in fields_of(model):
+        if field.name == "name" and field.kind is FieldKind.TEXT and field.is_required:
+            found["name"] = _free("column", taken)
+        elif (guess := _guess(field, form.columns(field.port))) is not None:
+            found[field.name] = guess
+    return found
+
+
+def _columns(field: Field, inputs: Mapping[str, Schema | None]) -> Schema | None:
+    if field.port is not None:
+        return inputs.get(field.port)
+    return next((schema for schema in inputs.values() if schema is not None), None)
+
+
+def _guess(field: Field, schema: Schema | None) -> Any:
+    if not field.is_required:
+        return None
+    match field.kind:
+        case FieldKind.DURATION:
+            return _TEN_SECONDS
+        case FieldKind.COLUMN:
+            return key_column(schema)
+        case FieldKind.COLUMNS:
+            key = key_column(schema)
+            return None if key is None else [key]
+        case FieldKind.EXPRESSION:
+            return "true" if schema is None or field.name == "condition" else key_column(schema)
+        case FieldKind.CHOICE:
+            return field.choices[0]
+        case FieldKind.NUMBER:
+            return max(1, int(field.low or 1))
+        case FieldKind.ITEMS if field.model is not None:
+            return [_first_item(field.model, schema)]
+    return None
+
+
+def _first_item(model: type[BaseModel], schema: Schema | None) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in fields_of(model):
+        if field.is_required and field.kind is FieldKind.TEXT:
+            found[field.name] = key_column(schema) or "column"
+        elif field.is_required and field.kind is FieldKind.COLUMN:
+            found[field.name] = measure_column(schema)
+        elif (guess := _guess(field, schema)) is not None:
+            found[field.name] = guess
+    return found
+
+
+def key_column(schema: Schema | None) -> str | None:
+    """The column that most likely says what a row is about: an id or key by its name, else the first plain one."""
+    if schema is None or not len(schema):
+        return None
+    plain = [column for column in schema if column.time is None]
+    for column in plain:
+        name = column.name.lower()
+        if name in ("id", "key", "word", "user") or name.endswith(("_id", "_key")):
+            return column.name
+    for column in plain:
+        if not is_numeric(column.type):
+            return column.name
+    return plain[0].name if plain else schema.names[0]
+
+
+def measure_column(schema: Schema | None) -> str | None:
+    """The column that most likely is what rows are ordered by: the last number that is no time, else the key."""
+    numbers = [column.name for column in schema or () if is_numeric(column.type) and column.time is None]
+    others = [name for name in numbers if name != key_column(schema)]
+    return others[-1] if others else key_column(schema)
+
+
+def _free(base: str, taken: set[str]) -> str:
+    number, found = 1, base
+    while found in taken:
+        number += 1
+        found = f"{base}_{number}"
+    return found

@@ -1,0 +1,88 @@
+"""Undo and redo of a document, by keeping whole snapshots: there is nothing to get out of step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from engine.errors import PipelineError
+from engine.pipeline import Pipeline
+
+_STEPS: Final = 100
+_KEPT_CHARS: Final = 400_000
+
+
+@dataclass
+class History:
+    """The document now, those before it (the latest last) and those that were undone (the next last).
+
+    merge: the name of a run of edits that count as one, such as the letters typed into one field.
+    """
+
+    now: Pipeline
+    past: list[Pipeline] = field(default_factory=list)
+    future: list[Pipeline] = field(default_factory=list)
+    merge: str = ""
+
+    def change(self, document: Pipeline, merge: str = "") -> bool:
+        """Take a new document; False where it is the same. Edits with the same `merge` in a row are one step."""
+        if document == self.now:
+            return False
+        if not (merge and merge == self.merge and self.past):
+            self.past = [*self.past, self.now][-_STEPS:]
+        self.now = document
+        self.future = []
+        self.merge = merge
+        return True
+
+    def undo(self) -> bool:
+        """Go back one step; False at the first."""
+        if not self.past:
+            return False
+        self.future.append(self.now)
+        self.now = self.past.pop()
+        self.merge = ""
+        return True
+
+    def redo(self) -> bool:
+        """Go forward again; False at the last."""
+        if not self.future:
+            return False
+        self.past.append(self.now)
+        self.now = self.future.pop()
+        self.merge = ""
+        return True
+
+    def to_json(self) -> str:
+        """Everything as JSON, the oldest steps left out where it would be large."""
+        return json.dumps(
+            {
+                "now": self.now.model_dump(mode="json"),
+                "past": _newest(self.past),
+                "future": _newest(self.future),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> History:
+        """Read what `to_json` wrote. Raises PipelineError where it is damaged."""
+        try:
+            raw = json.loads(text)
+            past, future = ([Pipeline.model_validate(each) for each in raw[name]] for name in ("past", "future"))
+            return cls(Pipeline.model_validate(raw["now"]), past, future)
+        except (ValueError, KeyError, TypeError) as error:
+            message = "the draft cannot be read; open the pipeline again from the list."
+            raise PipelineError(message) from error
+
+
+def _newest(documents: Sequence[Pipeline]) -> list[object]:
+    kept: list[object] = []
+    room = _KEPT_CHARS
+    for document in reversed(documents):
+        room -= len(document.model_dump_json())
+        if room < 0:
+            break
+        kept.insert(0, document.model_dump(mode="json"))
+    return kept

@@ -1,0 +1,54 @@
+"""Files that people drop on the studio: kept beside the store under their content's hash, never changed.
+
+The same file dropped twice is kept once, and a pipeline that names it means those very bytes for ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import IO, Final
+
+FOLDER: Final = "files"
+_CHUNK: Final = 1 << 20
+
+
+def keep(stream: IO[bytes], name: str, folder: Path) -> str:
+    """Keep a file; the path to write into a pipeline, relative to `folder`. Raises OSError."""
+    target = folder / FOLDER
+    target.mkdir(parents=True, exist_ok=True)
+    partial = target / f".{secrets.token_hex(8)}.part"
+    digest = hashlib.sha256()
+    try:
+        with partial.open("wb") as output:
+            while chunk := stream.read(_CHUNK):
+                digest.update(chunk)
+                output.write(chunk)
+        relative = Path(FOLDER) / digest.hexdigest()[:16] / safe_name(name)
+        (folder / relative).parent.mkdir(exist_ok=True)
+        os.replace(partial, folder / relative)
+    finally:
+        partial.unlink(missing_ok=True)
+    return relative.as_posix()
+
+
+def safe_name(name: str) -> str:
+    """The file's own name, fit for any file system."""
+    plain = re.sub(r"[^\w.\- ]", "_", Path(name.replace("\\", "/")).name).strip(". ")
+    return plain[-100:] or "file"
+
+
+def first_lines(path: Path, most: int = 8, width: int = 160) -> list[str]:
+    """The first lines of a text file, as they are; [] where it is none or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(64 * 1024)
+    except OSError:
+        return []
+    if b"\0" in raw:
+        return []
+    lines = raw.decode("utf-8", errors="replace").splitlines()[:most]
+    return [line if len(line) <= width else line[:width] + "…" for line in lines]
