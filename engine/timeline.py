@@ -13,6 +13,7 @@ for later events only; a timer for time t fires right after the first event whos
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -57,15 +58,13 @@ class Timeline:
 
         A timer that is set for a time already passed fires with the next step, as in Flink.
         """
-        at = max(
-            int(np.searchsorted(self.marks, time_ms, side="left")),
-            int(np.searchsorted(self.seqs, after_seq, side="left")),
-        )
+        # Once per timer: bisecting the raw memory takes a fraction of the time of np.searchsorted for one value.
+        at = max(bisect_left(self.marks.data, time_ms), bisect_left(self.seqs.data, after_seq))
         return int(self.seqs[at]) if at < len(self.seqs) else None
 
     def at(self, seq: int) -> int:
         """The watermark after the event `seq`."""
-        place = int(np.searchsorted(self.seqs, seq, side="right"))
+        place = bisect_right(self.seqs.data, seq)
         return int(self.marks[place - 1]) if place else self.start_ms
 
 
