@@ -1,0 +1,95 @@
+"""A run that fails, is cancelled, or meets an empty source says so, and at the right node."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.errors import RunCancelled, RunFailed
+from engine.pipeline import Pipeline
+from engine.recorder import EpochOutput, Progress, RunPlan
+from engine.runtime import run
+from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
+
+FOLDER = Path(__file__).parent
+NUMBERS = {
+    "id": "numbers",
+    "operator": "rows",
+    "parameters": {"columns": [{"name": "n", "type": "bigint"}], "rows": [[1], [0], [3]]},
+}
+
+
+def pipeline(operator: str, rows: list[Any] | None = None, **parameters: Any) -> Pipeline:
+    source = NUMBERS if rows is None else {**NUMBERS, "parameters": {**NUMBERS["parameters"], "rows": rows}}  # type: ignore[dict-item]
+    nodes = [source, {"id": "op", "operator": operator, "parameters": parameters}]
+    return Pipeline.from_dict({"nodes": nodes, "edges": [{"source": "numbers", "target": "op"}]})
+
+
+class Told(TraceRecorder):
+    """A recorder that notes how the run ended, and does something at the first epoch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failure: tuple[str, str, bool] | None = None
+        self.on_begin = lambda: None
+
+    def begin(self, plan: RunPlan) -> None:
+        super().begin(plan)
+        self.on_begin()
+
+    def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
+        self.failure = (sentence, node, cancelled)
+
+
+def test_a_division_by_zero_is_told_at_its_node_and_earlier_epochs_stay(spark: SparkSession, tmp_path: Path) -> None:
+    plan = plan_of(pipeline("project", columns=[{"name": "x", "expression": "6 div n"}]), spark, FOLDER)
+    recorder, progress = Told(), Progress()
+    with pytest.raises(RunFailed) as caught:
+        run(plan, spark=spark, recorder=recorder, folder=FOLDER, work=tmp_path, epochs=4, progress=progress)
+    assert caught.value.node == "op"
+    assert "Division by zero" in str(caught.value)
+    assert "Traceback" not in str(caught.value)
+    assert recorder.failure == (str(caught.value), "op", False)
+    assert (progress.phase, progress.nodes["op"].state) == ("failed", "failed")
+    assert recorder.changelog("op") == ["+I(6)"]
+
+
+def test_a_cancelled_run_says_so_and_starts_nothing_more(spark: SparkSession, tmp_path: Path) -> None:
+    plan = plan_of(pipeline("filter", condition="n > 0"), spark, FOLDER)
+    recorder, cancel = Told(), threading.Event()
+    recorder.on_begin = cancel.set  # type: ignore[method-assign]
+    with pytest.raises(RunCancelled):
+        run(plan, spark=spark, recorder=recorder, folder=FOLDER, work=tmp_path, cancel=cancel)
+    assert recorder.failure == ("the run was cancelled.", "", True)
+
+
+def test_a_recorder_that_cannot_write_fails_the_run_and_not_an_operator(spark: SparkSession, tmp_path: Path) -> None:
+    class Full(Told):
+        def commit(self, output: EpochOutput) -> None:
+            message = "the disk is full"
+            raise OSError(message)
+
+    plan = plan_of(pipeline("filter", condition="n > 0"), spark, FOLDER)
+    recorder = Full()
+    with pytest.raises(RunFailed, match="the disk is full"):
+        run(plan, spark=spark, recorder=recorder, folder=FOLDER, work=tmp_path)
+    assert recorder.failure is not None
+    assert recorder.failure[1] == ""
+
+
+def test_an_empty_source_runs_and_ends(spark: SparkSession, tmp_path: Path) -> None:
+    trace = run_pipeline(pipeline("deduplicate", [], keys=["n"], order="arrival"), spark, FOLDER, tmp_path, epochs=3)
+    assert trace.records["op"] == []
+    assert [row["is_end"] for row in trace.watermarks] == [True]
+
+
+def test_state_survives_more_epochs_than_it_takes_to_compact_it(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [[n % 3] for n in range(19)]
+    many = pipeline("aggregate", rows, group_by=["n"], aggregates=[{"function": "COUNT", "name": "c"}])
+    once = run_pipeline(many, spark, FOLDER, tmp_path / "once").text()
+    split = run_pipeline(many, spark, FOLDER, tmp_path / "split", epochs=20, partitions=2).text()
+    assert split == once
