@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from engine.operator import Keyed, Native, Operator, StepContext
 from engine.planner import NodePlan, Plan
+from engine.planner.derive import merge_holdbacks
 from engine.runtime.ingest import Ingested
 from engine.runtime.keyed import run_keyed
 from engine.runtime.native import run_native
@@ -90,7 +91,9 @@ class EpochRunner:
         timeline = None
         if step.uses_time:
             starts = self.watermarks.starts[epoch]
-            timeline = TimelineFiles(str(self.watermarks.of(epoch)), starts, dict(node.derived.holdbacks))
+            # Its own timers follow the watermark that reaches it; what it holds back is for those below.
+            holdbacks = merge_holdbacks(tuple(given.derived for given in node.inputs))
+            timeline = TimelineFiles(str(self.watermarks.of(epoch)), starts, holdbacks)
         frame = run_keyed(
             node,
             step,

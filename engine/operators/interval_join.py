@@ -1,0 +1,302 @@
+"""Join two inputs on equal keys where their event times lie within an interval of each other.
+
+Input: insert-only, both with an event time. Output: insert-only; a row meets those that are kept of the
+other side at once, by their time, ties in order of arrival; a row that has met nobody is padded when the
+watermark says that nobody can come any more.
+State: per key the rows of both sides that may still meet somebody.
+Time: epoch ms. left time - right time lies in [lower, upper]. A left row is kept until the watermark passes
+time - lower, a right row until it passes time + upper; the output's watermark is held back by the longer of
+the two. A row that comes after that is padded at once, or in an inner join late, unless it still meets
+a row that is kept. NULL keys never match.
+Source: Flink TimeIntervalJoin, RowTimeIntervalJoin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from engine.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.errors import ExpressionError, PlanRejected
+from engine.expressions import compile_condition
+from engine.joins import PORTS, JoinKind, joined, key_expressions
+from engine.kernel import Kernel, Key, Output, Row
+from engine.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Keyed,
+    KeyedInput,
+    Offer,
+    Operator,
+    StepContext,
+    Strategy,
+    require_insert_only,
+)
+from engine.schema import Column, Schema, quote
+from engine.timeline import MAX_WATERMARK
+from engine.windows import duration, interval
+
+Matches = Callable[[Row], Any]
+
+LATE = "nobody could meet it any more when it arrived"
+
+
+class Kept:
+    """The rows of one side that may still meet somebody.
+
+    wait_ms: how long after a row's time the other side may bring it a partner. rows: by time, in order of
+    arrival, each with whether it has met anybody. timer_ms: when rows are next let go, or None.
+    """
+
+    def __init__(self, wait_ms: int, pads: bool) -> None:
+        self.wait_ms = wait_ms
+        self.pads = pads
+        self.rows: dict[int, list[tuple[Row, bool]]] = {}
+        self.timer_ms: int | None = None
+
+    def expired_ms(self, watermark_ms: int) -> int:
+        """The time up to which rows have nobody left to wait for."""
+        return watermark_ms if watermark_ms == MAX_WATERMARK else watermark_ms - self.wait_ms - 1
+
+    def keep(self, time_ms: int, row: Row, met: bool, out: Output) -> None:
+        """Keep a row, and see that it will be let go."""
+        self.rows.setdefault(time_ms, []).append((row, met))
+        if self.timer_ms is None:
+            self.wake(time_ms, out)
+
+    def wake(self, time_ms: int, out: Output) -> None:
+        """Set the timer at which rows of this time are let go."""
+        self.timer_ms = time_ms + self.wait_ms + 1
+        out.set_timer(self.timer_ms)
+
+
+class IntervalJoinKernel(Kernel):
+    """Keeps both sides of one key. A row is (event time in ms, column, ...)."""
+
+    def __init__(
+        self,
+        kind: JoinKind,
+        lower_ms: int,
+        upper_ms: int,
+        widths: tuple[int, int],
+        matches: Callable[[], Matches] | None = None,
+    ) -> None:
+        self.sides = (Kept(-lower_ms, kind.keeps_left), Kept(upper_ms, kind.keeps_right))
+        self.nulls = tuple((None,) * width for width in widths)
+        self.matches = matches() if matches is not None else None
+        self.can_match = True
+
+    def start(self, key: Key, state: Any | None) -> None:
+        """Take up both sides."""
+        self.can_match = None not in key
+        for side, (rows, timer_ms) in zip(self.sides, state or (({}, None), ({}, None)), strict=True):
+            side.rows, side.timer_ms = rows, timer_ms
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Meet what is kept of the other side, then wait for more."""
+        port = out.port
+        own, other = self.sides[port], self.sides[1 - port]
+        time_ms, columns = row[0], row[1:]
+        first_ms, last_ms = time_ms - other.wait_ms, time_ms + own.wait_ms
+        met = False
+        expired_ms = other.expired_ms(out.watermark_ms)
+        for other_ms in sorted(other.rows):
+            if first_ms <= other_ms <= last_ms and self.can_match:
+                met = self._meet(columns, other.rows[other_ms], port, out) or met
+            if other_ms <= expired_ms:
+                self._let_go(1 - port, other_ms, out)
+        if out.watermark_ms < last_ms:
+            own.keep(time_ms, columns, met, out)
+        elif not met and own.pads:
+            self._pad(columns, port, out)
+        elif not met:
+            out.late(time_ms, out.watermark_ms - last_ms, LATE)
+
+    def on_timer(self, time_ms: int, name: object, out: Output) -> None:
+        """Let go of rows that have nobody left to wait for: right ones first, as Flink does."""
+        for port in (1, 0):
+            side = self.sides[port]
+            if side.timer_ms != time_ms:
+                continue
+            expired_ms = side.expired_ms(out.watermark_ms)
+            for row_ms in sorted(side.rows):
+                if row_ms > expired_ms:
+                    side.wake(row_ms, out)
+                    break
+                self._let_go(port, row_ms, out)
+            else:
+                side.timer_ms = None
+
+    def finish(self) -> Any | None:
+        """Both sides; nothing where no row is kept."""
+        if any(side.rows or side.timer_ms is not None for side in self.sides):
+            return tuple((side.rows, side.timer_ms) for side in self.sides)
+        return None
+
+    def _meet(self, columns: Row, kept: list[tuple[Row, bool]], port: int, out: Output) -> bool:
+        """Emit the pairs with the rows of one time. True where there is one."""
+        met = False
+        for place, (other, _) in enumerate(kept):
+            pair = columns + other if port == 0 else other + columns
+            if self.matches is None or self.matches(pair) is True:
+                out.emit(INSERT, pair)
+                kept[place] = (other, True)
+                met = True
+        return met
+
+    def _let_go(self, port: int, time_ms: int, out: Output) -> None:
+        for row, met in self.sides[port].rows.pop(time_ms):
+            if not met and self.sides[port].pads:
+                self._pad(row, port, out)
+
+    def _pad(self, row: Row, port: int, out: Output) -> None:
+        nulls = self.nulls[1 - port]
+        out.emit(INSERT, row + nulls if port == 0 else nulls + row)
+
+
+class IntervalJoin(Operator):
+    """The parameters of an interval join."""
+
+    operator: ClassVar[str] = "interval_join"
+    title: ClassVar[str] = "Interval join"
+    summary: ClassVar[str] = "Pairs rows of two streams that have equal keys and happened close to each other."
+    group: ClassVar[str] = "joins"
+    ports: ClassVar[tuple[str, ...]] = PORTS
+
+    kind: JoinKind = Field(
+        JoinKind.INNER,
+        title="Kind",
+        description="Inner keeps pairs only. Left, right and full add rows without a partner, padded with NULL. "
+        "Semi and anti are for the other joins.",
+    )
+    left_keys: tuple[str, ...] = Field(
+        min_length=1,
+        title="Left keys",
+        description="Columns of the left input that must be equal to the right keys. NULL equals nothing.",
+        json_schema_extra={"columns": True, "port": "left"},
+    )
+    right_keys: tuple[str, ...] = Field(
+        min_length=1,
+        title="Right keys",
+        description="Columns of the right input, in the order of the left keys.",
+        json_schema_extra={"columns": True, "port": "right"},
+    )
+    lower_ms: int = Field(
+        title="From",
+        description="The left row happened no earlier than this long after the right one; negative: before it.",
+        json_schema_extra={"duration": True},
+    )
+    upper_ms: int = Field(
+        title="To",
+        description="The left row happened no later than this long after the right one.",
+        json_schema_extra={"duration": True},
+    )
+    condition: str | None = Field(
+        None,
+        min_length=1,
+        title="Further condition",
+        description="What else a pair must fulfil, over the joined columns: x < y. A right column whose name "
+        "is taken on the left has a number: k0.",
+        json_schema_extra={"expression": True},
+    )
+
+    @model_validator(mode="after")
+    def _is_an_interval(self) -> Self:
+        if self.lower_ms > self.upper_ms:
+            message = f"the interval ends at {self.upper_ms} ms, before it starts at {self.lower_ms} ms"
+            raise ValueError(message)
+        if self.kind.is_left_only:
+            message = f"an interval join is inner, left, right or full, not {self.kind.value}; use a join for that"
+            raise ValueError(message)
+        return self
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The joined row; an event time stays one on a side that is never padded."""
+        for port, given in zip(PORTS, inputs, strict=True):
+            require_insert_only(node, "an interval join", given, "Use a join, or join before the step that updates.")
+            if given.schema.event_time is None:
+                message = f"its {port} input has no event time. Declare an event-time column in the source."
+                raise PlanRejected(message, node, port)
+        left, right = (given.schema for given in inputs)
+        key_expressions(node, left, right, self.left_keys, self.right_keys)
+        if self.condition is not None:
+            pair = Schema(joined(left, right, JoinKind.INNER))
+            found = analyzer.type_of(self.condition, pair, node, "condition")
+            if found != "boolean":
+                reason = f"it is of type {found}, and a condition is true or false."
+                raise ExpressionError(node, "condition", self.condition, reason)
+            compile_condition(self.condition, pair, node, "condition")
+        held: dict[str, int] = {}
+        for given in inputs:
+            for source, by_ms in given.holdbacks.items():
+                held[source] = max(by_ms + max(-self.lower_ms, self.upper_ms), held.get(source, 0))
+        return Derived(Schema(self._columns(left, right)), holdbacks=held)
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """There are no updates on either side of it."""
+        reason = "an interval join takes insert-only inputs"
+        return (Offer((UpdateKind.NONE,) * 2, (reason,) * 2),)
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """There is one way."""
+        return Strategy(
+            f"{self.kind.value} interval join",
+            "both inputs are insert-only, and no row waits longer than the interval; the watermark is held back "
+            f"by {duration(max(-self.lower_ms, self.upper_ms))} on the way",
+            "per key: the rows of both sides that may still meet somebody",
+        )
+
+    def step(self, context: StepContext) -> Keyed:
+        """Both sides by key; each row with its event time in ms."""
+        left, right = (given.schema for given in context.inputs)
+        keys = key_expressions(context.node, left, right, self.left_keys, self.right_keys)
+        matches = None
+        if self.condition is not None:
+            pair = Schema(joined(left, right, JoinKind.INNER))
+            matches = partial(compile_condition, self.condition, pair, context.node, "condition")
+        widths = (len(left), len(right))
+        kernel = partial(IntervalJoinKernel, self.kind, self.lower_ms, self.upper_ms, widths, matches)
+        sides = (_timed(keys[0], left), _timed(keys[1], right))
+        return Keyed(sides, kernel, uses_time=True)
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """JOIN with the left event time BETWEEN two bounds of the right one."""
+        (left_table, left), (right_table, right) = inputs
+        names = joined(left, right, self.kind)[len(left) :]
+        by_name = {a.name: b.name for a, b in zip(right, names, strict=True)}
+        other = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in by_name.items())
+        time, base = _time(left).name, quote(by_name[_time(right).name])
+        tests = [f"{quote(a)} = {quote(by_name[b])}" for a, b in zip(self.left_keys, self.right_keys, strict=True)]
+        tests.append(f"{quote(time)} BETWEEN {base} + {interval(self.lower_ms)} AND {base} + {interval(self.upper_ms)}")
+        if self.condition is not None:
+            tests.append(f"({self.condition})")
+        return (
+            f"SELECT *\nFROM {quote(left_table)}\n{self.kind.sql} (SELECT {other} FROM {quote(right_table)})\n"
+            f"ON {' AND '.join(tests)}"
+        )
+
+    def _columns(self, left: Schema, right: Schema) -> tuple[Column, ...]:
+        columns = joined(left, right, self.kind)
+        padded = [self.kind.keeps_right] * len(left) + [self.kind.keeps_left] * len(right)
+        return tuple(
+            column if is_padded else replace(column, time=given.time)
+            for column, given, is_padded in zip(columns, (*left, *right), padded, strict=True)
+        )
+
+
+def _time(schema: Schema) -> Column:
+    time = schema.event_time
+    assert time is not None
+    return time
+
+
+def _timed(keys: tuple[str, ...], schema: Schema) -> KeyedInput:
+    return KeyedInput(keys, (_time(schema).milliseconds, *map(quote, schema.names)))
+
+
+OPERATOR = IntervalJoin
