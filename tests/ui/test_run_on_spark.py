@@ -1,0 +1,67 @@
+"""The run manager with the real engine behind it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from engine.examples import examples
+from engine.pipeline import Pipeline
+from storage import Store
+from storage.model import RunStatus
+from tests.ui.conftest import OpenView
+from tests.ui.drawn import rows_of
+from ui.runs import RunManager
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.slow
+
+
+def changed(name: str, node: str, **parameters: Any) -> Pipeline:
+    """An example with other parameters at one node."""
+    raw = json.loads(examples()[name].to_json())
+    next(entry for entry in raw["nodes"] if entry["id"] == node)["parameters"] |= parameters
+    return Pipeline.from_dict(raw)
+
+
+def test_an_example_runs_and_its_changelog_is_on_the_pages(
+    spark: SparkSession, store: Store, open_view: OpenView
+) -> None:
+    manager = RunManager(store)
+    run_id = manager.start(examples()["01-word-frequency"], master="local[2]", epochs=2)
+    assert manager.wait(run_id, 120)
+    run = store.runs.get(run_id)
+    assert (run.status, run.error, run.epochs_done) == (RunStatus.FINISHED, "", 2)
+    app = open_view("run", run=run_id)
+    assert [row[:5] for row in rows_of(app, "operators")] == [
+        ["● done", "words", "rows", "", "3"],
+        ["● done", "count_words", "aggregate", "3", "4"],
+        ["● done", "count_counts", "aggregate", "4", "6"],
+        ["● done", "frequencies", "sink", "6", "6"],
+    ]
+    app = open_view("changelog", run=run_id, edge="frequencies", event=3)
+    assert [row[0] for row in rows_of(app, "cascade")] == [
+        "words", "count_words", "count_counts", "frequencies", "count_counts", "frequencies",
+        "count_words", "count_counts", "frequencies",
+    ]  # fmt: skip
+
+
+def test_a_pipeline_that_cannot_be_planned_fails_at_its_node(spark: SparkSession, store: Store) -> None:
+    manager = RunManager(store)
+    run_id = manager.start(changed("01-word-frequency", "count_words", group_by=["wort"]), master="local[2]")
+    assert manager.wait(run_id, 60)
+    run = store.runs.get(run_id)
+    assert (run.status, run.error_node) == (RunStatus.FAILED, "count_words")
+    assert "there is no column 'wort'; the input has word" in run.error
+
+
+def test_a_run_on_spark_is_cancelled(spark: SparkSession, store: Store) -> None:
+    manager = RunManager(store)
+    run_id = manager.start(examples()["01-word-frequency"], master="local[2]", epochs=3)
+    manager.cancel(run_id)
+    assert manager.wait(run_id, 60)
+    assert store.runs.get(run_id).status is RunStatus.CANCELLED
