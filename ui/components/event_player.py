@@ -16,10 +16,13 @@ _SLIDER: Final = "event-slider"
 _NUMBER: Final = "event-number"
 
 
-def current_event(last_seq: int) -> int:
-    """The event that is shown: the URL's, kept within the run; by default the last, where everything has happened."""
+def current_event(edge: Edge, last_seq: int) -> int:
+    """The event that is shown: the URL's, kept within the run; by default the last that changed this edge."""
     event = state.event
-    return last_seq if event is None else max(0, min(event, last_seq))
+    if event is not None:
+        return max(0, min(event, last_seq))
+    found = workspace.store().changelog.previous_seq(edge.run_id, edge.node, last_seq + 1, edge.port)
+    return last_seq if found is None else found
 
 
 @guarded
@@ -46,7 +49,7 @@ def _to_neighbour(edge: Edge, event: int, kinds: frozenset[RowKind], forward: bo
 
 def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
     """Draw the player; the event that it is at. Event 0 is before the first."""
-    event = current_event(last_seq)
+    event = current_event(edge, last_seq)
     if last_seq == 0:
         return 0
     st.session_state[_SLIDER] = st.session_state[_NUMBER] = event

@@ -187,7 +187,7 @@ def _draw_combined(chart: go.Figure, timeline: Timeline, scale: _Scale) -> None:
     ends = timeline.ends
     end = max(ends.values()) if len(ends) == len(timeline.sources) else None
     if steps:
-        style = {"color": theme.series_color(2), "width": 4.5}
+        style = {"color": theme.series_color(4), "width": 4}
         _draw_steps(chart, "combined watermark", steps, end, timeline.to_seq, scale, style)
 
 

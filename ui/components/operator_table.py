@@ -94,7 +94,8 @@ def operator_table(lines: tuple[OperatorLine, ...], *, key: str) -> None:
     has_late = any(line.late for line in lines)
     has_rejected = any(line.rejected for line in lines)
     columns = ["", "operator", "kind", "records in", "records out"]
-    columns += ["late"] * has_late + ["rejected"] * has_rejected + ["time"]
+    has_time = any(line.seconds is not None for line in lines)
+    columns += ["late"] * has_late + ["rejected"] * has_rejected + ["time"] * has_time
     rows: list[Row] = []
     for line in lines:
         sign, tone = _TONES[line.state]
@@ -107,7 +108,7 @@ def operator_table(lines: tuple[OperatorLine, ...], *, key: str) -> None:
         ]
         cells += [_number(line.late or None, "warn")] * has_late
         cells += [_number(line.rejected or None, "warn")] * has_rejected
-        cells.append(Cell(words.elapsed(line.seconds) if line.seconds is not None else "", is_number=True))
+        cells += [Cell(words.elapsed(line.seconds) if line.seconds is not None else "", is_number=True)] * has_time
         rows.append(Row(cells, tone="bad" if line.state == "failed" else ""))
         if line.error:
             rows.append(Row(note=line.error, tone="bad"))

@@ -72,7 +72,13 @@ def _cascade(run: Run, event: int) -> None:
     st.markdown(f"**What event {event:,} did**, on every edge, in the order of emission")
     found = workspace.store().changelog.cascade(run.run_id, event, limit=_CASCADE)
     if not found:
-        st.caption("No operator emitted anything for this event.")
+        timeline = workspace.store().timeline.timeline(run.run_id, from_seq=event, to_seq=event)
+        ends = [source for source, seq in timeline.ends.items() if seq == event]
+        st.caption(
+            f"Event {event:,} is the end of {ends[0]}; it fired nothing."
+            if ends
+            else "No operator emitted anything for this event."
+        )
         return
     pipeline = pipeline_of(run)
     inputs = {

@@ -1,0 +1,225 @@
+"""Run, changelog and event time in the browser: on seeded runs, and on one that Spark does here."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from engine.examples import examples
+from storage import Store
+from tests.browser.app_server import App, running_app
+from tests.browser.conftest import OpenPage, wait_until_settled
+from tests.ui import seeded_store
+
+RUN_TIMEOUT_MS = 180_000
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The app with runs in its store: 1 word count, 2 windows, 3 two sources, 4 failed, 5 an example, 6 interrupted."""
+    folder = tmp_path_factory.mktemp("app")
+    with Store.open(folder / "studio.duckdb") as store:
+        seeded_store.word_count(store, folder)
+        seeded_store.windows(store, folder)
+        seeded_store.two_sources(store, folder)
+        seeded_store.failed(store)
+        words = examples()["01-word-frequency"]
+        run = store.runs.create("Word frequency", words.to_json())
+        store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
+        store.runs.create("cut short", words.to_json())
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
+        with running_app(folder) as running:
+            yield running
+
+
+def grid(page: Page, label: str) -> Locator:
+    return page.get_by_role("region", name=label, exact=True)
+
+
+def rows(page: Page, label: str) -> Locator:
+    return grid(page, label).locator("tbody tr")
+
+
+def number(page: Page) -> Locator:
+    return page.get_by_role("spinbutton", name="Event", exact=True)
+
+
+def test_a_failed_run_says_at_its_node_what_was_wrong(open_page: OpenPage) -> None:
+    page = open_page("run?run=4")
+    expect(page.get_by_role("alert")).to_contain_text("Guard it with NULLIF")
+    expect(rows(page, "Operators of the run").nth(1)).to_contain_text("failed")
+
+
+def test_a_run_that_was_killed_with_the_app_is_marked(open_page: OpenPage) -> None:
+    page = open_page("run?run=6")
+    expect(page.get_by_text("closed or killed")).to_be_visible()
+    expect(rows(page, "All runs").first).to_contain_text("interrupted")
+
+
+def test_a_click_in_the_list_opens_a_run_and_the_url_says_so(open_page: OpenPage) -> None:
+    page = open_page("run?run=4")
+    rows(page, "All runs").filter(has_text="windows of ten seconds").click()
+    expect(page.get_by_role("heading", name="windows of ten seconds")).to_be_visible()
+    expect(page).to_have_url(re.compile("run=2"))
+
+
+def test_an_event_is_picked_in_the_list_with_mouse_and_keyboard(open_page: OpenPage) -> None:
+    page = open_page("changelog?run=1&edge=inner&event=3")
+    rows(page, "Changelog").nth(1).click()
+    expect(number(page)).to_have_value("2")
+    expect(page).to_have_url(re.compile("event=2"))
+    expect(grid(page, "Table after event 2").locator("tbody")).to_have_text("Hello1World1")
+    grid(page, "Changelog").press("ArrowUp")
+    expect(number(page)).to_have_value("1")
+    expect(grid(page, "Changelog").locator("tr.current")).to_have_count(1)
+    page.keyboard.press("n")
+    expect(number(page)).to_have_value("2")
+
+
+def test_the_slider_moves_list_table_and_cascade(open_page: OpenPage) -> None:
+    page = open_page("changelog?run=1&edge=inner&event=1")
+    page.get_by_role("slider").press("ArrowRight")
+    page.get_by_role("slider").press("ArrowRight")
+    expect(number(page)).to_have_value("3")
+    expect(grid(page, "Changelog").locator("tr.current")).to_have_count(2)
+    expect(grid(page, "Table after event 3").locator("td.changed")).to_have_text("2")
+    expect(rows(page, "What event 3 did")).to_have_count(9)
+
+
+def test_chips_and_text_filter_the_list(open_page: OpenPage) -> None:
+    page = open_page("changelog?run=1&edge=inner")
+    page.get_by_role("button", name="update after: 1").click()
+    expect(rows(page, "Changelog")).to_have_count(1)
+    expect(page.get_by_role("button", name="update after: 1")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="update after: 1").click()
+    expect(rows(page, "Changelog")).to_have_count(4)
+    page.get_by_role("textbox", name="Column = value").fill("word = World")
+    page.keyboard.press("Enter")
+    expect(rows(page, "Changelog")).to_have_count(1)
+
+
+def test_folded_an_update_is_one_change(open_page: OpenPage) -> None:
+    page = open_page("changelog?run=1&edge=inner")
+    page.get_by_role("radio", name="folded").click()
+    expect(rows(page, "Changelog")).to_have_count(3)
+    expect(rows(page, "Changelog").last).to_contain_text("1 → 2")
+
+
+def test_the_changelog_is_downloaded_as_it_is_filtered(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("changelog?run=1&edge=inner")
+    page.get_by_role("textbox", name="Column = value").fill("word = Hello")
+    page.keyboard.press("Enter")
+    expect(rows(page, "Changelog")).to_have_count(3)
+    with page.expect_download() as got:
+        page.get_by_role("button", name="CSV").click()
+    got.value.save_as(tmp_path / "out.csv")
+    assert got.value.suggested_filename == "run1-inner.csv"
+    lines = list(csv.reader((tmp_path / "out.csv").read_text().splitlines()))
+    assert lines == [
+        ["seq", "step", "kind", "word", "cnt"],
+        ["1", "00", "+I", "Hello", "1"],
+        ["3", "00", "-U", "Hello", "1"],
+        ["3", "01", "+U", "Hello", "2"],
+    ]
+    with page.expect_download() as got:
+        page.get_by_role("button", name="Parquet").click()
+    got.value.save_as(tmp_path / "out.parquet")
+    assert pq.read_table(tmp_path / "out.parquet").column("cnt").to_pylist() == [1, 1, 2]
+
+
+def test_what_users_wrote_is_not_run_as_markup(open_page: OpenPage) -> None:
+    page = open_page("changelog?run=1&edge=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+    expect(rows(page, "Changelog")).to_have_count(6)
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_the_chart_shows_records_windows_and_watermark(open_page: OpenPage, color_scheme: str) -> None:
+    page = open_page("event-time?run=2", color_scheme=color_scheme)
+    legend = page.locator(".js-plotly-plot .legendtext")
+    expect(legend).to_have_text(["in time", "late", "watermark", "window", "window fires"])
+    expect(page.get_by_text("2 of 6 records were late")).to_be_visible()
+    expect(rows(page, "Late records").first).to_contain_text("10.002 s")
+    expect(rows(page, "Rejected rows")).to_have_count(2)
+
+
+def test_a_drag_over_the_chart_zooms_into_those_events(open_page: OpenPage) -> None:
+    page = open_page("event-time?run=3")
+    area = page.locator(".js-plotly-plot .nsewdrag").first
+    box = area.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 150, steps=8)
+    page.mouse.up()
+    expect(page.get_by_role("button", name="Whole run")).to_be_enabled()
+    expect(page.get_by_role("slider").first).not_to_have_value("1")
+    page.get_by_role("button", name="Whole run").click()
+    expect(page.get_by_role("slider").first).to_have_value("1")
+
+
+def test_a_late_record_leads_to_what_its_event_did(open_page: OpenPage) -> None:
+    page = open_page("event-time?run=2")
+    rows(page, "Late records").last.click()
+    page.get_by_role("button", name="See what event 6 did").click()
+    expect(page).to_have_url(re.compile(r"changelog\?.*event=6"))
+    expect(rows(page, "What event 6 did")).to_have_count(1)
+
+
+def test_two_sessions_look_at_different_places(open_page: OpenPage) -> None:
+    one, other = open_page("changelog?run=1&edge=inner&event=3"), open_page("changelog?run=2&edge=per_window")
+    rows(one, "Changelog").first.click()
+    expect(number(one)).to_have_value("1")
+    expect(number(other)).to_have_value("7")
+    expect(rows(other, "Changelog")).to_have_count(3)
+
+
+def start(page: Page) -> None:
+    page.get_by_role("button", name="Run again").click()
+    page.get_by_role("spinbutton", name="Epochs").fill("3")
+    page.get_by_role("spinbutton", name="Epochs").press("Enter")
+    wait_until_settled(page)
+    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_while_nobody_looks_and_a_reload_finds_it(open_page: OpenPage) -> None:
+    page = open_page("run?run=5")
+    start(page)
+    expect(page).not_to_have_url(re.compile("run=5"))
+    expect(rows(page, "Operators of the run")).to_have_count(4)
+    page.get_by_role("link", name="Changelog").click()
+    page.get_by_role("link", name="Run", exact=True).click()
+    page.reload()
+    expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
+    expect(rows(page, "Operators of the run").last).to_contain_text("frequencies")
+    page.get_by_role("button", name="Open the changelog").click()
+    expect(rows(page, "Changelog")).to_have_count(6)
+    expect(rows(page, "Changelog").last).to_contain_text("+I")
+
+
+@pytest.mark.slow
+def test_a_run_is_cancelled_by_another_session(open_page: OpenPage) -> None:
+    page = open_page("run?run=5")
+    start(page)
+    other = open_page(page.url.rpartition("/")[2])
+    other.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("the run was cancelled", exact=False)).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    expect(rows(page, "All runs").first).to_contain_text("cancelled")
+
+
+def test_a_run_is_deleted_after_a_question(open_page: OpenPage) -> None:
+    page = open_page("run?run=6")
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Keep it").click()
+    expect(rows(page, "All runs").filter(has_text="cut short")).to_have_count(1)
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Delete the run").click()
+    expect(rows(page, "All runs").filter(has_text="cut short")).to_have_count(0)
