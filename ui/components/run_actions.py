@@ -60,7 +60,8 @@ def options_form(document: str, pipeline_id: int | None, version: int | None, *,
     st.text_input(
         "Engine", value=default_master(), key="run-engine",
         help="`local[*]` runs on every core of this machine, `local[2]` on two. "
-        "`spark://host:port` is a cluster, `sc://host:port` a Spark Connect server. The app keeps the first one until it is restarted.",
+        "`spark://host:port` is a cluster, `sc://host:port` a Spark Connect server. "
+        "The app keeps the first one until it is restarted.",
     )  # fmt: skip
     st.number_input(
         "Epochs", 1, 1000, 1, key="run-epochs",
