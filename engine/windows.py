@@ -153,13 +153,16 @@ def duration(ms: int) -> str:
 
 
 def interval(ms: int) -> str:
-    """A length of time in Flink SQL: INTERVAL '10' SECOND."""
+    """A length of time in Flink SQL: INTERVAL '10' SECOND, or from days to milliseconds where one unit will not do."""
     sign = "-" if ms < 0 else ""
     length = abs(ms)
     for unit_ms, _, name in _UNITS:
-        if length % unit_ms == 0:
-            count = length // unit_ms
-            precision = f"({len(str(count))})" if count > 99 else ""
-            return f"INTERVAL {sign}'{count}' {name}{precision}"
-    seconds, rest = divmod(length, 1000)
-    return f"INTERVAL {sign}'{seconds}.{rest:03d}' SECOND({max(2, len(str(seconds)))}, 3)"
+        # Two digits are what a unit takes without a precision, and Flink does not support all precisions.
+        if length % unit_ms == 0 and length // unit_ms < 100:
+            return f"INTERVAL {sign}'{length // unit_ms}' {name}"
+    (days, rest), digits = divmod(length, 86_400_000), ""
+    if days > 99:
+        digits = f"({len(str(days))})"
+    hours, minutes, seconds = rest // 3_600_000, rest // 60_000 % 60, rest // 1000 % 60
+    clock = f"{days} {hours:02d}:{minutes:02d}:{seconds:02d}.{rest % 1000:03d}"
+    return f"INTERVAL {sign}'{clock}' DAY{digits} TO SECOND(3)"

@@ -67,11 +67,13 @@ def test_a_size_that_is_no_multiple_of_the_slide_is_refused() -> None:
 def test_windows_are_written_as_flink_writes_them() -> None:
     tumble = Windowing(WindowKind.TUMBLE, 10_000, offset_ms=1_500)
     assert tumble.table_function("`t`", "`rt`") == (
-        "TABLE(TUMBLE(TABLE `t`, DESCRIPTOR(`rt`), INTERVAL '10' SECOND, INTERVAL '1.500' SECOND(2, 3)))"
+        "TABLE(TUMBLE(TABLE `t`, DESCRIPTOR(`rt`), INTERVAL '10' SECOND, INTERVAL '0 00:00:01.500' DAY TO SECOND(3)))"
     )
     session = Windowing(WindowKind.SESSION, 60_000)
     assert session.table_function("`t`", "`rt`", ["`k`"]) == (
         "TABLE(SESSION(TABLE `t` PARTITION BY (`k`), DESCRIPTOR(`rt`), INTERVAL '1' MINUTE))"
     )
     assert interval(-3_600_000) == "INTERVAL -'1' HOUR"
+    assert interval(100_000) == "INTERVAL '0 00:01:40.000' DAY TO SECOND(3)"
+    assert interval(150 * 86_400_000) == "INTERVAL '150 00:00:00.000' DAY(3) TO SECOND(3)"
     assert duration(1_500) == "1500 ms"
