@@ -53,9 +53,9 @@ def guarded(callback: Callable[P, None]) -> Callable[P, None]:
 
 
 def as_sentence(error: object) -> str:
-    """An error as Markdown: its own words, first letter large unless it is a node's name."""
+    """An error as Markdown: its own words, first letter large unless that is the name of a node or a file."""
     text = str(error)
-    start = text[:1].upper() + text[1:] if ": " not in text.partition(" ")[0] + " " else text
+    start = text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text
     return start.replace("[", r"\[").replace("$", r"\$").replace("*", r"\*").replace("`", r"\`")
 
 

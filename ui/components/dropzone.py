@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from engine.pipeline import Pipeline
 from ui import workspace
 from ui.drafting import open_draft
+from ui.guard import guarded
 from ui.navigation import go
 from ui.starter import FORMATS, starter
+from ui.state import remembered
 from ui.uploads import keep
-
-_TAKEN: Final = "dropped-files-taken"
 
 
 def dropzone() -> None:
     """Keep the dropped file, make a starter pipeline of it, and open that in the builder."""
-    # Another key after each file, so that coming back to this page does not open the same file again.
-    count = st.session_state.setdefault(_TAKEN, 0)
-    dropped = st.file_uploader(
-        "Drop a file on the studio: CSV, JSON Lines or Parquet",
-        type=[suffix.removeprefix(".") for suffix in FORMATS],
-        key=f"drop|{count}",
+    _uploader(
+        "Drop a file on the studio: CSV, JSON Lines or Parquet", [suffix[1:] for suffix in FORMATS], "drop", _from_file
     )
-    if dropped is not None:
-        st.session_state[_TAKEN] = count + 1
-        folder = workspace.folder()
-        open_draft(starter(keep(dropped, dropped.name, folder), folder))
-        go("build")
 
 
 def import_document() -> None:
     """Open a pipeline that somebody exported."""
-    count = st.session_state.setdefault(_TAKEN, 0)
-    dropped = st.file_uploader("A pipeline that was exported as JSON", type=["json"], key=f"import|{count}")
-    if dropped is not None:
-        st.session_state[_TAKEN] = count + 1
-        open_draft(Pipeline.from_json(dropped.getvalue().decode("utf-8", errors="replace")))
+    _uploader("A pipeline that was exported as JSON", ["json"], "import", _from_export)
+
+
+def _uploader(label: str, types: list[str], name: str, make: Callable[[UploadedFile], Pipeline]) -> None:
+    corner = remembered(f"{name}-corner", {"taken": 0, "opened": False})
+    # Another key after each file: whoever comes back to this page finds the place empty.
+    key = f"{name}|{corner['taken']}"
+
+    def take() -> None:
+        dropped = st.session_state[key]
+        if dropped is not None:
+            corner["taken"] += 1
+            open_draft(make(dropped))
+            corner["opened"] = True
+
+    st.file_uploader(label, type=types, key=key, on_change=guarded(take))
+    if corner["opened"]:
+        corner["opened"] = False
         go("build")
+
+
+def _from_file(dropped: UploadedFile) -> Pipeline:
+    folder = workspace.folder()
+    return starter(keep(dropped, dropped.name, folder), folder)
+
+
+def _from_export(dropped: UploadedFile) -> Pipeline:
+    return Pipeline.from_json(dropped.getvalue().decode("utf-8", errors="replace"))

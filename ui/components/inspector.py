@@ -106,7 +106,7 @@ def _connections(drafting: Drafting, node: Node, ports: tuple[str, ...], key: st
             else:
                 choices = [*options, *(each for each in sources if each not in options)]
                 st.selectbox(
-                    title, [None, *choices], choices.index(sources[0]) + 1 if sources else 0, key=widget,
+                    title, ["", *choices], choices.index(sources[0]) + 1 if sources else 0, key=widget,
                     format_func=lambda name: name or "not connected",
                     on_change=guarded(_connect), args=(drafting, node.id, port, widget),
                 )  # fmt: skip

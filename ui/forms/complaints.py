@@ -80,9 +80,16 @@ def _complaint(model: type[BaseModel], error: Any) -> tuple[Path, str]:
             return path, f"there is no field {path[-1]!r}; there are {known}."
         case _ if field and field.kind is FieldKind.DURATION and isinstance(error["input"], str):
             text = f"{error['input']!r} is no length of time. Write 500 ms, 10 s, 5 min or 1 h."
+        case "value_error" if not path and (named := _first_word(error["msg"])) in model.model_fields:
+            # What is wrong with several fields together is shown at the one that the sentence begins with.
+            return (named,), error["msg"].removeprefix("Value error, ")
         case _:
             text = f"{error['msg'].removeprefix('Value error, ')} (got {got})."
     return path, text
+
+
+def _first_word(message: str) -> str:
+    return message.removeprefix("Value error, ").split(" ", 1)[0]
 
 
 def _field_at(model: type[BaseModel], path: Path) -> Field | None:

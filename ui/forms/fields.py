@@ -21,6 +21,8 @@ from ui.guard import as_sentence
 
 _LIVE: Final = "300ms"
 _FEW: Final = 4
+# Not None, which to Streamlit means that nothing has been chosen yet.
+_NOTHING: Final = ""
 
 
 def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
@@ -176,11 +178,12 @@ def _toggle(field: Field, form: FormContext, look: dict[str, Any]) -> None:
 def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     value = form.value(field)
     key = form.key(field.name)
-    options: list[Any] = [*([None] if field.is_optional else []), *field.choices]
+    options: list[Any] = [*([_NOTHING] if field.is_optional else []), *field.choices]
+    value = _NOTHING if value is None and field.is_optional else value
     if value is not None and value not in options:
         options.append(value)
-    write = form.writer(field, key, lambda chosen: ABSENT if chosen is None else chosen)
-    words = {each: "automatic" if each is None else str(each).replace("_", " ") for each in options}
+    write = form.writer(field, key, lambda chosen: ABSENT if chosen in (None, _NOTHING) else chosen)
+    words = {each: str(each).replace("_", " ") if each != _NOTHING else "automatic" for each in options}
     if not field.is_optional and len(options) <= _FEW and sum(map(len, words.values())) <= 34:
         st.segmented_control(
             field.title, options, default=value, required=value is not None, format_func=words.get, key=key,
@@ -198,15 +201,15 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     options = [*(schema.names if schema else ())]
     if value is not None and value not in options:
         options.append(str(value))
-    empty: list[str | None] = [] if field.is_required else [None]
-    choices = [*empty, *options]
+    choices = options if field.is_required else [_NOTHING, *options]
+    value = _NOTHING if value is None and not field.is_required else value
     st.selectbox(
         field.title,
         choices,
         choices.index(value) if value in choices else None,
         format_func=_column_words(schema, field.is_free),
         key=key,
-        on_change=form.writer(field, key, lambda chosen: ABSENT if chosen is None else chosen),
+        on_change=form.writer(field, key, lambda chosen: ABSENT if chosen in (None, _NOTHING) else chosen),
         placeholder="a column or an expression" if field.is_free else "Choose a column",
         accept_new_options=schema is None or field.is_free,
         **look,
@@ -241,7 +244,7 @@ def _column_words(schema: Schema | None, is_free: bool = False) -> Callable[[Any
     types = {column.name: column.type for column in schema or ()}
 
     def words(name: Any) -> str:
-        if name is None:
+        if name == _NOTHING:
             return "none"
         if schema is None or (is_free and name not in types):
             return str(name)

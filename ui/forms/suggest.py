@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ui.forms.binding import FormContext
 
 _TEN_SECONDS: Final = 10_000
-_THREE: Final = 3
+_STARTS: Final = {FieldKind.DURATION: _TEN_SECONDS, FieldKind.NUMBER: 3}
 
 
 def suggested(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
@@ -41,14 +41,15 @@ def _is_whole(model: type[BaseModel], parameters: Mapping[str, Any]) -> bool:
 
 
 def _filled(model: type[BaseModel], found: dict[str, Any], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
-    """Guess lists as well, and then numbers until it is whole."""
+    """Guess lists as well, and then lengths of time and numbers until it is whole."""
     for field in fields_of(model):
         guess = _guess(replace(field, is_required=True), _columns(field, inputs))
         if field.name not in found and field.kind in (FieldKind.COLUMNS, FieldKind.ITEMS) and guess is not None:
             found[field.name] = guess
     for field in fields_of(model):
-        if field.kind is FieldKind.NUMBER and field.default is None and not _is_whole(model, found):
-            found[field.name] = _THREE
+        start = _STARTS.get(field.kind)
+        if start is not None and field.default is None and not _is_whole(model, found):
+            found[field.name] = start
     return found
 
 

@@ -1,0 +1,187 @@
+"""The builder: what it shows of a document, right or wrong, and how the widgets change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.errors import ExpressionError
+from engine.examples import examples
+from engine.pipeline import Pipeline
+from engine.schema import Schema
+from storage import Store
+from tests.ui.conftest import OpenView
+from ui.editing import add_node, set_parameter
+from ui.engine_gate import EngineStarting
+from ui.history import History
+
+OpenDraft = Callable[..., AppTest]
+
+
+class KnowsColumns:
+    """Spark's analyzer as far as these tests need it: a condition over known columns is a boolean."""
+
+    is_starting = False
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        if self.is_starting:
+            raise EngineStarting(node, field)
+        if not any(name in expression for name in schema.names):
+            raise ExpressionError(node, field, expression, f"the columns are {', '.join(schema.names)}.")
+        return "boolean"
+
+
+@pytest.fixture
+def analyzer(monkeypatch: pytest.MonkeyPatch) -> KnowsColumns:
+    found = KnowsColumns()
+    monkeypatch.setattr("ui.checking.gate", lambda: found)
+    return found
+
+
+@pytest.fixture
+def open_draft(store: Store, open_view: OpenView, analyzer: KnowsColumns) -> OpenDraft:
+    """The builder with this document as its draft."""
+
+    def open_(pipeline: Pipeline, selection: str | None = None) -> AppTest:
+        store.drafts.save("k1", History(pipeline).to_json())
+        return open_view("build", draft="k1", **({"selection": selection} if selection else {}))
+
+    return open_
+
+
+def kept(store: Store) -> Pipeline:
+    draft = store.drafts.load("k1")
+    assert draft is not None
+    return History.from_json(draft.document).now
+
+
+def labelled(elements: object, label: str) -> object:
+    """The one widget with this label."""
+    [found] = [element for element in elements if element.label == label]  # type: ignore[attr-defined]
+    return found
+
+
+def test_with_nothing_open_it_says_how_to_begin(open_view: OpenView, analyzer: KnowsColumns) -> None:
+    app = open_view("build")
+    assert app.subheader[0].value == "Nothing is open"
+    assert [button.label for button in app.button] == ["To the pipelines", "New pipeline"]
+
+
+def test_the_plan_of_the_selected_node_is_explained(open_draft: OpenDraft) -> None:
+    app = open_draft(examples()["01-word-frequency"], "count_counts")
+    facts = " ".join(element.proto.body for element in app.get("html"))
+    assert "needs -U" in facts
+    assert "Replace, AccRetract" in facts
+    assert not labelled(app.button, "Run").disabled
+
+
+def test_every_operator_of_the_examples_gets_its_form(open_draft: OpenDraft) -> None:
+    for pipeline in examples().values():
+        for node in pipeline.nodes:
+            app = open_draft(pipeline, node.id)
+            assert labelled(app.text_input, "Name of the node").value == node.id
+
+
+def test_what_does_not_validate_is_kept_and_said_at_its_field(store: Store, open_draft: OpenDraft) -> None:
+    app = open_draft(examples()["05-window-join"], "joined")
+    labelled(app.text_input, "Window size").set_value("10 parsecs").run()
+    assert any("is no length of time" in text.value for text in app.markdown)
+    assert labelled(app.button, "Run").disabled
+    assert kept(store).node("joined").parameters["size_ms"] == "10 parsecs"
+    labelled(app.text_input, "Window size").set_value("10 s").run()
+    assert not labelled(app.button, "Run").disabled
+    assert kept(store) == examples()["05-window-join"]
+
+
+def test_undo_and_redo_reach_the_widgets(open_draft: OpenDraft) -> None:
+    app = open_draft(examples()["05-window-join"], "joined")
+    labelled(app.text_input, "Window size").set_value("1 min").run()
+    labelled(app.button, "Undo").click().run()
+    assert labelled(app.text_input, "Window size").value == "10 s"
+    labelled(app.button, "Redo").click().run()
+    assert labelled(app.text_input, "Window size").value == "1 min"
+
+
+def test_an_operator_is_added_behind_the_selected_node_and_works_at_once(store: Store, open_draft: OpenDraft) -> None:
+    pipeline, _ = add_node(Pipeline(), "rows", parameters={"columns": [{"name": "word"}], "rows": [["Hello"]]})
+    app = open_draft(pipeline, "rows")
+    labelled(app.button, "Aggregate").click().run()
+    labelled(app.button, "Sink").click().run()
+    assert [(edge.source, edge.target) for edge in kept(store).edges] == [("rows", "aggregate"), ("aggregate", "sink")]
+    assert kept(store).node("aggregate").parameters["group_by"] == ["word"]
+    assert not labelled(app.button, "Run").disabled
+
+
+def test_a_node_is_renamed_duplicated_and_deleted(store: Store, open_draft: OpenDraft) -> None:
+    app = open_draft(examples()["01-word-frequency"], "count_words")
+    labelled(app.text_input, "Name of the node").set_value("totals").run()
+    labelled(app.button, "Duplicate").click().run()
+    assert [node.id for node in kept(store).nodes][:3] == ["words", "totals", "totals_2"]
+    labelled(app.button, "Delete").click().run()
+    assert "totals_2" not in {node.id for node in kept(store).nodes}
+
+
+def test_an_input_is_disconnected_and_the_missing_one_is_said(store: Store, open_draft: OpenDraft) -> None:
+    app = open_draft(examples()["05-window-join"], "joined")
+    labelled(app.selectbox, "Input: right").set_value("").run()
+    assert [edge.target_port for edge in kept(store).inputs("joined")] == ["left"]
+    assert any("'right' is not connected" in text.value for text in app.markdown)
+
+
+def test_an_expression_is_checked_as_one_types(open_draft: OpenDraft) -> None:
+    pipeline, _ = add_node(examples()["01-word-frequency"], "filter", "count_words", {"condition": "cnt > 1"})
+    app = open_draft(pipeline, "filter")
+    assert not labelled(app.button, "Run").disabled
+    labelled(app.text_input, "Condition").set_value("nobody > 1").run()
+    assert any("the columns are word, cnt" in text.value for text in app.markdown)
+
+
+def test_while_spark_starts_an_expression_is_not_wrong_only_not_known(
+    open_draft: OpenDraft, analyzer: KnowsColumns
+) -> None:
+    analyzer.is_starting = True
+    pipeline, _ = add_node(examples()["01-word-frequency"], "filter", "count_words", {"condition": "cnt > 1"})
+    app = open_draft(pipeline, "filter")
+    assert any("as soon as Spark has started" in caption.value for caption in app.caption)
+    assert not labelled(app.button, "Run").disabled
+
+
+def test_an_edge_shows_what_flows_through_it_and_why(open_draft: OpenDraft) -> None:
+    app = open_draft(examples()["01-word-frequency"], "count_words>count_counts:in")
+    assert any("count_words → count_counts" in text.value for text in app.markdown)
+    facts = " ".join(element.proto.body for element in app.get("html"))
+    assert "count_counts asks for this" in facts
+
+
+def test_how_sources_arrive_is_a_matter_of_the_pipeline(store: Store, open_draft: OpenDraft) -> None:
+    app = open_draft(examples()["05-window-join"], "joined")
+    labelled(app.selectbox, "Records of the sources arrive").set_value("in_turn").run()
+    assert kept(store).arrival.mode == "in_turn"
+
+
+def test_saving_makes_versions_and_says_so(store: Store, open_draft: OpenDraft) -> None:
+    app = open_draft(examples()["05-window-join"], "joined")
+    labelled(app.button, "Save").click().run()
+    assert labelled(app.button, "Saved").disabled
+    labelled(app.text_input, "Window size").set_value("1 min").run()
+    labelled(app.button, "Save").click().run()
+    [summary] = store.pipelines.list()
+    assert (summary.name, summary.version) == ("Window join", 2)
+
+
+def test_an_operator_that_does_not_exist_is_a_sentence(open_draft: OpenDraft) -> None:
+    raw = examples()["01-word-frequency"].model_dump()
+    raw["nodes"][1]["operator"] = "teleport"
+    app = open_draft(Pipeline.model_validate(raw), "count_words")
+    assert "there is no operator 'teleport'" in app.error[0].value.lower()
+
+
+def test_a_list_of_columns_is_added_to_moved_and_emptied(store: Store, open_draft: OpenDraft) -> None:
+    columns = [{"name": "a", "type": "string"}, {"name": "b", "type": "bigint"}]
+    pipeline, _ = add_node(Pipeline(), "rows", parameters={"columns": columns})
+    app = open_draft(pipeline, "rows")
+    labelled(app.button, "Add").click().run()
+    assert [each["name"] for each in kept(store).node("rows").parameters["columns"]] == ["a", "b", "column"]
+    assert set_parameter(kept(store), "rows", "columns", columns) == pipeline

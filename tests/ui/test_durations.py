@@ -1,0 +1,30 @@
+"""Lengths of time, as people write them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ui.durations import format_duration, parse_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("10 s", 10_000), ("10s", 10_000), ("500 ms", 500), ("500", 500), ("1 h 30 min", 5_400_000), ("1.5 s", 1500),
+        ("2 days", 172_800_000), (" 5 Minutes ", 300_000), ("1 min, 5 s", 65_000), ("-1 s", -1000), ("0", 0),
+    ],
+)  # fmt: skip
+def test_a_length_of_time_is_read(text: str, ms: int) -> None:
+    assert parse_duration(text) == ms
+
+
+@pytest.mark.parametrize("text", ["", "ten seconds", "10 parsecs", "s", "10 s later", "0.5 ms", "1:30"])
+def test_what_is_no_length_of_time_is_not_guessed_at(text: str) -> None:
+    assert parse_duration(text) is None
+
+
+@given(st.integers(min_value=-(10**12), max_value=10**12))
+def test_what_is_shown_reads_back_as_the_same(ms: int) -> None:
+    assert parse_duration(format_duration(ms)) == ms

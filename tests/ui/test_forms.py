@@ -1,0 +1,96 @@
+"""Forms are drawn from the parameter models of all operators, and say what is wrong at the field."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import PipelineError
+from engine.examples import examples
+from engine.operator import Operator, Source
+from engine.registry import operators, sources
+from engine.schema import Column, Schema, TimeUnit
+from ui.editing import operator_class
+from ui.engine_gate import EngineStarting
+from ui.forms.complaints import complaints_of
+from ui.forms.grid import parse_rows, row_text
+from ui.forms.spec import FieldKind, fields_of
+from ui.forms.suggest import key_column, measure_column, suggested
+
+EVERYTHING: dict[str, type[Operator] | type[Source]] = {**sources(), **operators()}
+SCHEMA = Schema(
+    (Column("ts", "bigint", time=TimeUnit.EPOCH_MS), Column("user_id", "string"), Column("amount", "bigint"))
+)
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_every_field_has_a_widget_of_its_own_kind(name: str) -> None:
+    for field in fields_of(EVERYTHING[name]):
+        assert field.kind is not FieldKind.JSON, f"{name}.{field.name} would be typed in as JSON"
+        assert field.title
+        for inner in fields_of(field.model) if field.model else ():
+            assert inner.kind is not FieldKind.JSON, f"{name}.{field.name}.{inner.name}"
+
+
+@pytest.mark.parametrize("name", operators())
+def test_a_node_that_was_just_added_has_nothing_missing(name: str) -> None:
+    cls = EVERYTHING[name]
+    parameters = suggested(cls, {port: SCHEMA for port in cls.ports})
+    assert complaints_of(cls, parameters, ()).rest() == ()
+
+
+@pytest.mark.parametrize("name", examples())
+def test_the_parameters_of_examples_have_no_complaints(name: str) -> None:
+    for node in examples()[name].nodes:
+        cls = operator_class(node.operator)
+        assert cls is not None
+        assert complaints_of(cls, node.parameters, ()).rest() == ()
+
+
+def test_a_length_of_time_that_cannot_be_read_is_said_at_its_field() -> None:
+    cls = EVERYTHING["window_join"]
+    parameters = {"left_keys": ["a"], "right_keys": ["b"], "size_ms": "10 parsecs"}
+    complaints = complaints_of(cls, parameters, ())
+    [sentence] = complaints.take(("size_ms",))
+    assert sentence == "'10 parsecs' is no length of time. Write 500 ms, 10 s, 5 min or 1 h."
+    assert complaints.rest() == ()
+
+
+def test_everything_that_is_missing_is_said_at_once() -> None:
+    complaints = complaints_of(EVERYTHING["window_join"], {}, ())
+    assert [complaints.take((name,)) for name in ("left_keys", "right_keys", "size_ms")] == [("this is needed.",)] * 3
+
+
+def test_what_the_planner_says_is_shown_at_its_field_and_what_is_not_known_yet_is_no_complaint() -> None:
+    problems = (PipelineError("condition: there is no column 'b'.", "filter", "condition"),)
+    complaints = complaints_of(EVERYTHING["filter"], {"condition": "b > 1"}, problems)
+    assert complaints.take(("condition",)) == ("there is no column 'b'.",)
+    waiting = complaints_of(EVERYTHING["filter"], {"condition": "b > 1"}, (EngineStarting("filter", "condition"),))
+    assert waiting.rest() == ()
+    assert waiting.notes(("condition",)) != ()
+
+
+def test_the_key_and_the_measure_of_a_schema_are_guessed() -> None:
+    assert key_column(SCHEMA) == "user_id"
+    assert measure_column(SCHEMA) == "amount"
+    assert key_column(Schema(())) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "types", "text"),
+    [
+        (["Hello", 1], ["string", "bigint"], "Hello, 1"),
+        (["a, b", None], ["string", "bigint"], '"a, b",'),
+        ([None, 2.5], ["bigint", "double"], ", 2.5"),
+        ({"watermark": 5000}, ["bigint"], '{"watermark": 5000}'),
+        (["+I", "x", 7], ["kind", "string", "timestamp"], "+I, x, 7"),
+        (["x"], ["string", "bigint"], '["x"]'),
+    ],
+)
+def test_a_row_is_written_as_a_line_and_read_back(row: object, types: list[str], text: str) -> None:
+    assert row_text(row, len(types)) == text
+    assert parse_rows(text, types) == [row]
+
+
+def test_a_line_that_cannot_be_read_stays_as_it_was_typed() -> None:
+    assert parse_rows('{"watermark": ', ["bigint"]) == ['{"watermark": ']
+    assert parse_rows("Hello, many", ["string", "bigint"]) == [["Hello", "many"]]

@@ -1,0 +1,75 @@
+"""The first page: examples, saved pipelines with what one does to them, drafts and runs."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.examples import examples
+from storage import Store
+from tests.ui.conftest import OpenView
+from ui.history import History
+
+
+@pytest.fixture(autouse=True)
+def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.engine_gate.EngineGate.warm_up", lambda self: None)
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    return app.button(key=key).click().run()
+
+
+def test_every_example_has_a_card_with_a_sentence(open_view: OpenView) -> None:
+    app = open_view("gallery")
+    words = " ".join(element.proto.body for element in app.get("html"))
+    for example in examples().values():
+        assert example.name in words
+        assert app.button(key=f"run|{example.name}")
+        assert example.description
+
+
+def test_an_empty_store_says_what_will_appear(open_view: OpenView) -> None:
+    app = open_view("gallery")
+    captions = [caption.value for caption in app.caption]
+    assert "Pipelines that you save appear here." in captions
+    assert "Runs appear here, with everything that they emitted." in captions
+
+
+def test_a_deleted_pipeline_comes_back(store: Store, open_view: OpenView) -> None:
+    saved = store.pipelines.save(examples()["08-top-3"].to_json(), name="Best sellers")
+    app = press(open_view("gallery"), f"p{saved.pipeline_id}|delete")
+    assert store.pipelines.list() == ()
+    assert any("Best sellers was deleted" in caption.value for caption in app.caption)
+    press(app, "undelete")
+    assert [each.name for each in store.pipelines.list()] == ["Best sellers"]
+
+
+def test_a_pipeline_is_renamed_and_duplicated(store: Store, open_view: OpenView) -> None:
+    saved = store.pipelines.save(examples()["08-top-3"].to_json(), name="Best sellers")
+    app = open_view("gallery")
+    app.text_input(key=f"p{saved.pipeline_id}|name").set_value("Top").run()
+    press(app, f"p{saved.pipeline_id}|twin")
+    assert sorted(each.name for each in store.pipelines.list()) == ["Top", "Top (copy)"]
+
+
+def test_a_name_with_markdown_in_it_is_shown_as_it_is(store: Store, open_view: OpenView) -> None:
+    store.pipelines.save(examples()["08-top-3"].to_json(), name="a *b* [c] $d$")
+    app = open_view("gallery")
+    assert any(r"a \*b\* \[c\] \$d\$" in text.value for text in app.markdown)
+
+
+def test_a_draft_that_was_never_saved_can_be_gone_on_with_or_discarded(store: Store, open_view: OpenView) -> None:
+    store.drafts.save("d1", History(examples()["08-top-3"]).to_json())
+    app = open_view("gallery")
+    assert any("draft, 3 nodes" in text.value for text in app.markdown)
+    press(app, "dd1|discard")
+    assert store.drafts.load("d1") is None
+
+
+def test_recent_runs_say_how_they_ended(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("gallery")
+    words = " ".join(text.value for text in app.markdown)
+    assert "windows of ten seconds" in words
+    assert "2 late" in words
+    assert "failed" in words
