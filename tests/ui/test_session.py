@@ -1,0 +1,127 @@
+"""What a session keeps: the URL, the guard around pages, Spark behind its gate."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.errors import EngineUnavailable, ExpressionError
+from engine.schema import Column, Schema
+from ui.engine_gate import EngineGate, EngineStarting, GateStatus
+
+SCHEMA = Schema((Column("a", "bigint"),))
+
+
+def page_with_url() -> None:
+    import streamlit as st
+
+    from ui.state import state
+
+    state.sync()
+    st.text(f"run {state.run} edge {state.edge} event {state.event}")
+    if st.button("Other edge"):
+        state.update(edge="totals", event=6)
+
+
+def failing_page() -> None:
+    import streamlit as st
+
+    from engine.errors import PlanRejected
+    from ui.guard import guard, guarded
+
+    def fail() -> None:
+        raise PlanRejected("it cannot be: [I,UA] has no -U.", "latest")
+
+    with guard():
+        st.button("Fail", on_click=guarded(fail))
+        st.text("the page")
+        if st.toggle("Break"):
+            1 / 0  # noqa: B018
+    st.text("below")
+
+
+def test_what_the_url_says_is_open() -> None:
+    app = AppTest.from_function(page_with_url)
+    app.query_params["run"] = "12"
+    app.query_params["edge"] = "sink"
+    app.run()
+    assert app.text[0].value == "run 12 edge sink event None"
+
+
+def test_what_is_opened_is_in_the_url_and_survives_a_change_of_page() -> None:
+    app = AppTest.from_function(page_with_url)
+    app.query_params["run"] = "12"
+    app.run()
+    app.button[0].click().run()
+    assert {name: app.query_params[name] for name in ("run", "edge", "event")} == {
+        "run": "12", "edge": "totals", "event": "6",
+    }  # fmt: skip
+    app.query_params.clear()
+    app.run()
+    assert app.text[0].value == "run 12 edge totals event 6"
+
+
+def test_a_number_that_is_none_is_no_run() -> None:
+    app = AppTest.from_function(page_with_url)
+    app.query_params["run"] = "twelve"
+    app.run()
+    assert app.text[0].value == "run None edge None event None"
+
+
+def test_an_error_in_a_callback_is_a_sentence_on_the_page_that_follows() -> None:
+    app = AppTest.from_function(failing_page).run()
+    app.button[0].click().run()
+    assert app.error[0].value == r"latest: it cannot be: \[I,UA] has no -U."
+    assert [text.value for text in app.text] == ["the page", "below"]
+    assert not app.run().error
+
+
+def test_an_unexpected_error_is_a_sentence_too_and_its_trace_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    app = AppTest.from_function(failing_page).run()
+    app.toggle[0].set_value(True).run()
+    assert not app.exception
+    assert "something unexpected" in app.error[0].value.lower()
+    assert "ZeroDivisionError" in caplog.text
+    assert app.text[-1].value == "below"
+
+
+def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = threading.Event()
+    monkeypatch.setattr("ui.engine_gate.get_spark", lambda master: started.wait(10))
+    gate = EngineGate("local[2]")
+    gate.warm_up()
+    before = time.monotonic()
+    with pytest.raises(EngineStarting):
+        gate.type_of("a + 1", SCHEMA, "n", "f")
+    assert time.monotonic() - before < 1
+    assert gate.status is GateStatus.STARTING
+    started.set()
+
+
+def test_a_spark_that_cannot_start_is_a_sentence_and_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(master: str) -> None:
+        raise EngineUnavailable("no Java here.")
+
+    monkeypatch.setattr("ui.engine_gate.get_spark", refuse)
+    gate = EngineGate("local[2]")
+    with pytest.raises(EngineUnavailable, match="no Java here"):
+        gate.spark()
+    assert gate.status is GateStatus.FAILED
+    with pytest.raises(EngineUnavailable, match="n: no Java here"):
+        gate.type_of("a", SCHEMA, "n", "f")
+    gate.retry()
+    with pytest.raises(EngineUnavailable):
+        gate.spark()
+
+
+@pytest.mark.slow
+def test_once_spark_is_there_expressions_are_checked(spark: object) -> None:
+    gate = EngineGate("local[2]")
+    assert gate.spark() is spark
+    assert gate.type_of("a + 1", SCHEMA, "n", "f") == "bigint"
+    with pytest.raises(ExpressionError, match="b"):
+        gate.type_of("b + 1", SCHEMA, "n", "f")
+
