@@ -33,7 +33,8 @@ def failing_page() -> None:
     from ui.guard import guard, guarded
 
     def fail() -> None:
-        raise PlanRejected("it cannot be: [I,UA] has no -U.", "latest")
+        msg = "it cannot be: [I,UA] has no -U."
+        raise PlanRejected(msg, "latest")
 
     with guard():
         st.button("Fail", on_click=guarded(fail))
@@ -103,7 +104,8 @@ def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_spark_that_cannot_start_is_a_sentence_and_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(master: str) -> None:
-        raise EngineUnavailable("no Java here.")
+        msg = "no Java here."
+        raise EngineUnavailable(msg)
 
     monkeypatch.setattr("ui.engine_gate.get_spark", refuse)
     gate = EngineGate("local[2]")
