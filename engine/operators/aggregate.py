@@ -62,7 +62,8 @@ class AggregateKernel(Kernel):
         self._retract = compiled.retract
         self._value = compiled.value
         self._present = compiled.present
-        self._rows = compiled.rows
+        # Read only where rows are taken out, and then it is there.
+        self._rows = compiled.rows or 0
         self._clock = compiled.clock if compiled.uses_clock else None
         self._update_before = generate_update_before
         self._emit_unchanged = emit_unchanged
@@ -86,7 +87,7 @@ class AggregateKernel(Kernel):
                 # A group that nobody knows has nothing to take back.
                 return
             self._retract(acc, row)
-            if acc[self._rows] == 0:  # type: ignore[index]
+            if acc[self._rows] == 0:
                 self._acc = None
                 out.emit(DELETE, self._row(self._result))
                 return

@@ -436,6 +436,27 @@ CASES = [
         """,
     ),
     Case(
+        "a sum over windows that have fired, several of them at the end",
+        kernel=acc(call(SUM, 1)),
+        key=("k",),
+        given="""
+            seq  kind  k  n
+            3    +I    a  2
+            4    +I    a  1
+            7    +I    b  1
+            7    +I    a  1
+        """,
+        expect="""
+            seq  kind  k  total
+            3    +I    a  2
+            4    -U    a  2
+            4    +U    a  3
+            7    +I    b  1
+            7    -U    a  3
+            7    +U    a  4
+        """,
+    ),
+    Case(
         "an unchanged result is repeated under a state TTL",
         kernel=acc(call(MAX, 1), emit_unchanged=True),
         key=("k",),
