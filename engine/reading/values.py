@@ -16,6 +16,10 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any, Final
 
+# The years 1 to 9999, which Python, Arrow and DuckDB all can write. Beyond them it is the unit that is wrong.
+MIN_EVENT_TIME_MS: Final = -62_135_596_800_000
+MAX_EVENT_TIME_MS: Final = 253_402_300_799_999
+OUT_OF_RANGE: Final = "is no event time between the years 1 and 9999; is its unit right?"
 _BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)

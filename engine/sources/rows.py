@@ -29,8 +29,8 @@ from engine.reading.columns import (
     derive_source,
 )
 from engine.reading.flink_table import create_table
-from engine.reading.values import Unfit, coerce
-from engine.schema import Column, Schema, arrow_type
+from engine.reading.values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, Unfit, coerce
+from engine.schema import Column, Schema, TimeUnit, arrow_type
 from engine.timeline import MAX_WATERMARK
 
 if TYPE_CHECKING:
@@ -150,6 +150,11 @@ def _value(value: Any, column: Column) -> Any:
     if found is None and column.time is not None:
         message = f"column {column.name!r}: the event time is null"
         raise Unfit(message)
+    if isinstance(found, int) and column.time in (TimeUnit.EPOCH_MS, TimeUnit.EPOCH_S):
+        ms = found * 1000 if column.time is TimeUnit.EPOCH_S else found
+        if not MIN_EVENT_TIME_MS <= ms <= MAX_EVENT_TIME_MS:
+            message = f"column {column.name!r}: {json.dumps(value)} {OUT_OF_RANGE}"
+            raise Unfit(message)
     return found
 
 

@@ -1,0 +1,129 @@
+"""Looks at the start of CSV files, without Spark: the columns' names and types."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import IO
+
+from engine.errors import PipelineError, SourceError
+from engine.reading.columns import check_names
+from engine.reading.files import InputFile, opened, text_lines
+from engine.reading.inference import infer_text
+from engine.schema import Column
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How these files are written, and how many rows to look at."""
+
+    header: bool
+    names: tuple[str, ...]
+    separator: str
+    quote: str
+    null_text: str
+    multi_line: bool
+    sample_rows: int
+
+
+@lru_cache(maxsize=64)
+def sample_csv(
+    files: tuple[InputFile, ...], stamps: tuple[tuple[str, int, int], ...], dialect: Dialect, node: str
+) -> tuple[Column, ...]:
+    """Names and inferred types. The stamps are for the cache: a changed file is looked at again.
+
+    Raises SourceError: no header, a header unlike the first file's, the same name twice, no UTF-8.
+    """
+    names = dialect.names
+    first: InputFile | None = None
+    rows: list[list[str]] = []
+    for file in files:
+        with opened(file, node) as stream:
+            records = _records(stream, dialect)
+            if dialect.header:
+                header = [name.strip() for name in next(records, [])]
+                if not header:
+                    continue
+                _check_header(header, file, node)
+                if first is None:
+                    names = names or tuple(header)
+                    first = file
+                    _check_width(names, header, file, node)
+                elif dialect.names:
+                    _check_width(names, header, file, node)
+                elif tuple(header) != names:
+                    raise _other_header(header, file, names, first, node)
+            rows.extend(islice(records, dialect.sample_rows - len(rows)))
+    if not names and rows:
+        names = tuple(f"column{at}" for at in range(1, len(rows[0]) + 1))
+    if not names:
+        message = f"{files[0].name} is empty, so its columns are not known; give a file with a header, or names."
+        raise SourceError(message, node, "path")
+    check_names(names, node, "names")
+    fitting = [row for row in rows if len(row) == len(names)]
+    nulls = ("", dialect.null_text)
+    return tuple(
+        Column(name, infer_text(None if row[at] in nulls else row[at] for row in fitting))
+        for at, name in enumerate(names)
+    )
+
+
+def _records(stream: IO[bytes], dialect: Dialect) -> Iterator[list[str]]:
+    """The records. Without line breaks in quotes one by one, so that an open quote spoils one line only."""
+    lines = text_lines(stream)
+    if dialect.multi_line:
+        yield from _parsed((f"{line}\n" for line in lines), dialect)
+        return
+    for at, line in enumerate(lines):
+        if line.strip():
+            yield from _parsed([line], dialect)
+        elif at == 0 and dialect.header:
+            yield [""]
+
+
+def _parsed(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
+    reader = csv.reader(lines, delimiter=dialect.separator, quotechar=dialect.quote)
+    while True:
+        try:
+            yield next(reader)
+        except StopIteration:
+            return
+        except csv.Error:  # a field of more than 128 kB: Spark reads it, the sample does without
+            continue
+
+
+def _check_header(header: list[str], file: InputFile, node: str) -> None:
+    if header == [""]:
+        message = f"line 1 of {file.name} is blank; start the file with the columns' names, or give names."
+        raise SourceError(message, node, "path")
+    if any("\ufffd" in name or "\0" in name for name in header):
+        message = f"the header of {file.name} is not UTF-8 text; save the file as UTF-8."
+        raise SourceError(message, node, "path")
+    try:
+        check_names(header, node, f"header of {file.name}")
+    except PipelineError as error:
+        raise SourceError(error.sentence, node, "path") from error
+
+
+def _check_width(names: tuple[str, ...], header: list[str], file: InputFile, node: str) -> None:
+    if len(names) != len(header):
+        message = f"names: {len(names)} names, but {file.name} has {len(header)} columns: {', '.join(header)}."
+        raise SourceError(message, node, "names")
+
+
+def _other_header(
+    header: list[str], file: InputFile, names: tuple[str, ...], first: InputFile, node: str
+) -> SourceError:
+    if missing := [name for name in names if name not in header]:
+        what = f"lacks the column {missing[0]!r}"
+    elif added := [name for name in header if name not in names]:
+        what = f"has a column {added[0]!r} more"
+    else:
+        what = "has its columns in another order"
+    message = f"{file.name} {what} than {first.name} ({', '.join(names)}); read it as a source of its own."
+    if what.startswith("lacks"):
+        message = f"{file.name} {what}, which {first.name} has; read it as a source of its own."
+    return SourceError(message, node, "path")

@@ -1,0 +1,126 @@
+"""Finds the files of a source: one file, all files of a folder, or those that match a glob, in name order.
+
+What is wrong with all of it is a SourceError that names the node, the file, and what to do.
+"""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import os
+import re
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+from engine.errors import SourceError
+
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+_COMPRESSED: Final = (".gz", ".bz2")
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file that exists and may be read. `name` is how people see it: relative to the folder where it lies there."""
+
+    path: Path
+    name: str
+
+    @property
+    def spark_path(self) -> str:
+        """The path for Spark's readers, which take every path for a glob."""
+        return "".join(f"\\{char}" if char in "\\*?[]{},^" else char for char in str(self.path))
+
+    @property
+    def stamp(self) -> tuple[str, int, int]:
+        """What changes when the file does."""
+        found = self.path.stat()
+        return str(self.path), found.st_mtime_ns, found.st_size
+
+
+def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> tuple[InputFile, ...]:
+    """The files behind a path, by name. In a folder, those with one of the endings, compressed or not.
+
+    Raises SourceError: nothing there, nothing that matches, no permission, a name that Spark skips.
+    """
+    if not path.strip():
+        message = "path: no file is chosen; give a file, a folder or a glob such as data/*.csv."
+        raise SourceError(message, node, "path")
+    place = Path(os.path.normpath(folder.absolute() / Path(path).expanduser()))
+    if place.is_dir():
+        found = _in_folder(place, path, node, endings)
+    elif place.exists():
+        if _is_hidden(place):
+            message = f"{path}: Spark skips files whose name starts with _ or a dot; rename it."
+            raise SourceError(message, node, "path")
+        found = [place]
+    elif glob.has_magic(path):
+        matches = (Path(match) for match in glob.glob(str(place), recursive=True))
+        found = sorted(match for match in matches if match.is_file() and not _is_hidden(match))
+        if not found:
+            message = f"no file matches {path} in {folder.absolute()}; check the pattern."
+            raise SourceError(message, node, "path")
+    else:
+        message = f"there is no file {path} in {folder.absolute()}; check the name, or give the full path."
+        raise SourceError(message, node, "path")
+    for file in found:
+        if ":" in file.name:
+            message = f"{file.name} has a colon in its name, which Spark cannot read; rename it."
+            raise SourceError(message, node, "path")
+        if not os.access(file, os.R_OK):
+            message = f"{file.name} may not be read (no permission); allow it with chmod +r, or choose another file."
+            raise SourceError(message, node, "path")
+    return tuple(InputFile(file, _name(file, folder)) for file in found)
+
+
+@contextmanager
+def opened(file: InputFile, node: str) -> Iterator[IO[bytes]]:
+    """The file's bytes, decompressed as Spark would. Raises SourceError where it cannot be read."""
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+    opener = openers.get(file.path.suffix, open)
+    try:
+        with cast(IO[bytes], opener(file.path, "rb")) as stream:
+            yield stream
+    except (OSError, EOFError, zlib.error) as error:
+        message = f"{file.name} cannot be read: {error}. Choose another file, or write this one anew."
+        raise SourceError(message, node, "path") from error
+
+
+def text_lines(stream: IO[bytes]) -> Iterator[str]:
+    """The lines as Spark splits them, without their ends and without a byte order mark; U+FFFD for what is no UTF-8."""
+    for at, raw in enumerate(stream):
+        text = raw.decode("utf-8", errors="replace")
+        text = text.removeprefix("\ufeff") if at == 0 else text
+        yield from _LINE_END.split(text.removesuffix("\n").removesuffix("\r"))
+
+
+def _in_folder(place: Path, path: str, node: str, endings: Collection[str]) -> list[Path]:
+    if not os.access(place, os.R_OK | os.X_OK):
+        message = f"the folder {path} may not be read (no permission); allow it with chmod +rx."
+        raise SourceError(message, node, "path")
+    found = sorted(
+        file for file in place.iterdir() if file.is_file() and not _is_hidden(file) and _ending(file) in endings
+    )
+    if not found:
+        message = (
+            f"the folder {path} has no file that ends in {', '.join(sorted(endings))}; put one there, or use a glob."
+        )
+        raise SourceError(message, node, "path")
+    return found
+
+
+def _ending(file: Path) -> str:
+    return Path(file.stem).suffix.lower() if file.suffix in _COMPRESSED else file.suffix.lower()
+
+
+def _is_hidden(file: Path) -> bool:
+    return file.name.startswith(("_", "."))
+
+
+def _name(file: Path, folder: Path) -> str:
+    base = folder.absolute()
+    return str(file.relative_to(base)) if file.is_relative_to(base) else str(file)

@@ -1,0 +1,102 @@
+"""Infers a column's type from a sample of its values, without Spark. The rules, first match first:
+
+    no value at all                                       string
+    true, false (any case)                                boolean
+    integers that fit                                     bigint
+    integers and decimals, with or without an exponent    double
+    2024-05-01                                            date
+    2024-05-01 10:00[:00[.123456]], also with a T         timestamp_ntz; with a zone (Z, +02:00): timestamp
+    anything else                                         string
+
+An integer with a leading zero (a postcode) or too long for bigint makes the column a string: as a
+number it would lose digits. Dates among timestamps are timestamps; one zone makes all of them instants
+(those without are UTC). In JSON numbers and booleans speak for themselves; only dates and timestamps
+are looked for in strings; an object, or a list of unlike things, is a string that holds its JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+_INTEGER: Final = re.compile(r"[+-]?(0|[1-9][0-9]*)")
+_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_PADDED: Final = re.compile(r"[+-]?0[0-9]+")
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TIMESTAMP: Final = re.compile(
+    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?", re.ASCII
+)
+_BIGINT: Final = range(-(1 << 63), 1 << 63)
+
+
+def infer_text(values: Iterable[str | None]) -> str:
+    """The type of a column of texts, as CSV has them. None is null."""
+    return _join({_kind_of_text(value.strip()) for value in values if value is not None})
+
+
+def infer_json(values: Iterable[Any]) -> str:
+    """The type of a column of JSON values."""
+    return _join({_kind_of_json(value) for value in values if value is not None})
+
+
+def _join(kinds: set[str]) -> str:
+    if not kinds:
+        return "string"
+    if len(kinds) == 1:
+        return kinds.pop()
+    if kinds == {"bigint", "double"}:
+        return "double"
+    if kinds <= {"date", "timestamp", "timestamp_ntz"}:
+        return "timestamp" if "timestamp" in kinds else "timestamp_ntz"
+    if kinds == {"array<bigint>", "array<double>"}:
+        return "array<double>"
+    return "string"
+
+
+def _kind_of_text(text: str) -> str:
+    if text.lower() in ("true", "false"):
+        return "boolean"
+    if _INTEGER.fullmatch(text):
+        return "bigint" if int(text) in _BIGINT else "string"
+    if _NUMBER.fullmatch(text) and not _PADDED.fullmatch(text):
+        return "double"
+    return _kind_of_time(text)
+
+
+def _kind_of_time(text: str) -> str:
+    match = _TIMESTAMP.fullmatch(text)
+    if not (match or _DATE.fullmatch(text)) or not _exists(text):
+        return "string"
+    if not match:
+        return "date"
+    return "timestamp" if match[3] else "timestamp_ntz"
+
+
+def _exists(text: str) -> bool:
+    """Whether the calendar has this day and the day this minute."""
+    try:
+        datetime.fromisoformat(text[:16])
+    except ValueError:
+        return False
+    return True
+
+
+def _kind_of_json(value: Any) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case int():
+            return "bigint" if value in _BIGINT else "string"
+        case float():
+            return "double"
+        case str():
+            return _kind_of_time(value.strip())
+        case list():
+            item = _join({_kind_of_json(each) for each in value if each is not None})
+            plain = all(not isinstance(each, dict | list) for each in value)
+            same = item != "string" or all(isinstance(each, str | None) for each in value)
+            return f"array<{item}>" if plain and same else "string"
+        case _:
+            return "string"

@@ -1,0 +1,97 @@
+"""Texts to typed columns in Spark, and the reason where a text does not fit its type. No UDF, no exception.
+
+A number for a timestamp is epoch ms. A timestamp without a zone is UTC; one with a zone for a column
+without becomes the UTC time. A decimal is rounded half up to its scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from engine.operator import SourceFrames
+from engine.reading.columns import KIND, ORDINAL, WATERMARK
+from engine.reading.lines import FILE, LINE, TEXT
+from engine.reading.values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
+from engine.schema import Column as SchemaColumn
+from engine.schema import Schema, TimeUnit
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+RAW_CHARS: Final = 500
+_VALUE_CHARS: Final = 100
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column's value as a text, for the reason of a rejected row, and in its type; null where it does not fit."""
+
+    text: Column
+    value: Column
+
+
+def written(text: Column, type_: str) -> Field:
+    """A field that the file holds as a text."""
+    from pyspark.sql import functions as F
+
+    if type_ in ("timestamp", "timestamp_ntz"):
+        from_ms = F.timestamp_micros(F.try_multiply(text.try_cast("bigint"), F.lit(1000)))
+        # Spark reads 12:30 as today at 12:30, and 2024 as its first day: a timestamp starts with a date.
+        with_date = F.when(text.rlike(r"^\s*[0-9]{4}-"), text.try_cast("timestamp"))
+        return Field(text, F.coalesce(with_date, from_ms).cast(type_))
+    if type_.startswith(("array<", "map<")):
+        return Field(text, F.from_json(text, type_))
+    return Field(text, text if type_ == "string" else text.try_cast(type_))
+
+
+def frames(parsed: DataFrame, schema: Schema, fields: Sequence[Field], broken: Column) -> SourceFrames:
+    """Typed records and rejected rows from lines with their fields.
+
+    broken: why the line as a whole cannot be read; null where it can.
+    """
+    from pyspark.sql import functions as F
+
+    pairs = list(zip(schema, fields, strict=True))
+    reason = F.coalesce(broken, *(_misfit(column, field) for column, field in pairs))
+    records = parsed.where(reason.isNull()).select(
+        ORDINAL,
+        F.lit(0).cast("tinyint").alias(KIND),
+        F.lit(None).cast("bigint").alias(WATERMARK),
+        *(field.value.alias(column.name) for column, field in pairs),
+    )
+    rejected = parsed.select(
+        F.col(FILE).alias("file"),
+        F.col(LINE).alias("line"),
+        F.substring(F.make_valid_utf8(TEXT), 1, RAW_CHARS).alias("raw"),
+        reason.alias("reason"),
+    ).where("reason IS NOT NULL")
+    return SourceFrames(records, rejected)
+
+
+def _misfit(column: SchemaColumn, field: Field) -> Column:
+    """Why a row is rejected for this column; null where it is not."""
+    from pyspark.sql import functions as F
+
+    reason = F.lit(None).cast("string")
+    if field.value is not field.text:
+        unfit = field.text.isNotNull() & field.value.isNull()
+        reason = F.when(unfit, _sentence(column, field, f"is not {with_article(column.type)}"))
+    if column.time is None:
+        return reason
+    if column.time is TimeUnit.TIMESTAMP:
+        ms = F.unix_millis(field.value.cast("timestamp"))
+    else:
+        factor = 1000 if column.time is TimeUnit.EPOCH_S else 1
+        ms = F.try_multiply(field.value.cast("bigint"), F.lit(factor))
+    missing = F.when(field.text.isNull(), F.lit(f"column {column.name!r}: the event time is null"))
+    in_range = F.coalesce(ms.between(MIN_EVENT_TIME_MS, MAX_EVENT_TIME_MS), F.lit(False))
+    return F.coalesce(missing, reason, F.when(~in_range, _sentence(column, field, OUT_OF_RANGE)))
+
+
+def _sentence(column: SchemaColumn, field: Field, what: str) -> Column:
+    from pyspark.sql import functions as F
+
+    cut = F.substring(field.text, 1, _VALUE_CHARS)
+    return F.concat(F.lit(f'column {column.name!r}: "'), cut, F.lit(f'" {what}'))

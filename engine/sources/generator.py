@@ -1,0 +1,177 @@
+"""A seeded generator: the same parameters give the same records on any engine, in any partitioning.
+
+Every value is a hash of (seed, what it is for, the record's number), so nothing depends on who computes
+it. Record n happens at start + n * 1000 / rate ms; disorder and spikes put the time of some back, as if they had
+been on the way so long. A duplicate repeats the record before it in every column.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+from pydantic import Field
+
+from engine.operator import Derived, Source, SourceFrames
+from engine.reading.columns import KIND, ORDINAL, WATERMARK, derive_source
+from engine.reading.flink_table import create_table
+from engine.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import SparkSession
+
+# Every eighth record is never a duplicate, so that the original is at most seven records back.
+_BLOCK: Final = 8
+_MOST_DUPLICATES: Final = (_BLOCK - 1) / _BLOCK
+
+
+class Generator(Source):
+    """Made-up records."""
+
+    operator: ClassVar[str] = "generator"
+    title: ClassVar[str] = "Generator"
+    summary: ClassVar[str] = "Made-up records with skew, disorder, duplicates and lateness, the same every time."
+
+    event_time: str | None = Field("ts", title="Event time", description="The column that says when it happened.")
+    rows: int = Field(1000, ge=0, le=1 << 40, title="Records", description="How many to make.")
+    seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="Another number gives other records.")
+    rate: float = Field(
+        100.0, ge=0.001, le=1_000_000, title="Rate", description="Records per second of event time, not of real time."
+    )
+    start_ms: int = Field(
+        1_704_067_200_000, title="Start", description="The first event time, in ms since 1970; 2024-01-01 by default."
+    )
+    keys: int = Field(10, ge=1, le=1 << 40, title="Keys", description="How many different keys there are at most.")
+    skew: float = Field(
+        0.0, ge=0, le=5, title="Skew", description="0: all keys alike; 1: as words in a text (Zipf); more: steeper."
+    )
+    values: int = Field(100, ge=1, title="Values", description="A value is a number from 0 up to, not including, this.")
+    disorder: float = Field(
+        0.0, ge=0, le=1, title="Disorder", description="The share of records that arrive out of order, 0 to 1."
+    )
+    disorder_ms: int = Field(
+        1000,
+        ge=1,
+        title="Disorder up to",
+        description="How far back the time of such a record is at most.",
+        json_schema_extra={"duration": True},
+    )
+    duplicates: float = Field(
+        0.0,
+        ge=0,
+        le=_MOST_DUPLICATES,
+        title="Duplicates",
+        description="The share of records that repeat the one before.",
+    )
+    spike_every: int = Field(
+        0, ge=0, title="Late burst every", description="After so many records some come very late; 0: never."
+    )
+    spike_records: int = Field(10, ge=1, title="Records of a late burst", description="How many come late each time.")
+    spike_ms: int = Field(
+        60_000,
+        ge=0,
+        title="Late burst by",
+        description="How late they are.",
+        json_schema_extra={"duration": True},
+    )
+    time_type: Literal["epoch_ms", "timestamp"] = Field(
+        "epoch_ms", title="Type of the time", description="ts as a number of ms since 1970, or as a timestamp."
+    )
+
+    def derive(self, node: str, folder: Path) -> Derived:
+        """id, key, value and ts."""
+        time = Column("ts", "bigint" if self.time_type == "epoch_ms" else "timestamp", nullable=False)
+        plain = (
+            Column("id", "bigint", nullable=False),
+            Column("key", "string", nullable=False),
+            Column("value", "bigint", nullable=False),
+        )
+        return derive_source(self, node, (*plain, time))
+
+    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
+        """All records; none is ever rejected."""
+        from pyspark.sql import functions as F
+
+        self.derive(node, folder)
+        records = spark.range(self.rows).select("id", self._original(F.col("id")).alias("n"))
+        ms = self._time(F.col("n"))
+        return SourceFrames(
+            records.select(
+                F.col("id").alias(ORDINAL),
+                F.lit(0).cast("tinyint").alias(KIND),
+                F.lit(None).cast("bigint").alias(WATERMARK),
+                (F.col("n") + 1).alias("id"),
+                F.concat(F.lit("k"), self._key(F.col("n")).cast("string")).alias("key"),
+                F.pmod(self._hash("value", F.col("n")), F.lit(self.values).cast("bigint")).alias("value"),
+                (ms if self.time_type == "epoch_ms" else F.timestamp_millis(ms)).alias("ts"),
+            )
+        )
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """Flink's datagen: as many rows, but its own random values and no disorder."""
+        options = {
+            "connector": "datagen",
+            "number-of-rows": str(self.rows),
+            "rows-per-second": str(max(1, round(self.rate))),
+            "fields.id.kind": "sequence",
+            "fields.id.start": "1",
+            "fields.id.end": str(max(1, self.rows)),
+            "fields.key.length": "5",
+            "fields.value.min": "0",
+            "fields.value.max": str(self.values - 1),
+        }
+        return create_table(node, schema, self, options)
+
+    def _original(self, number: SparkColumn) -> SparkColumn:
+        """The record that this one repeats: the last one at or before it that is no duplicate."""
+        from pyspark.sql import functions as F
+
+        if not self.duplicates:
+            return number
+        share = self.duplicates / _MOST_DUPLICATES
+        candidates = [number - back for back in range(_BLOCK)]
+        return F.coalesce(
+            *(F.when((each % _BLOCK == 0) | (self._uniform("duplicate", each) >= share), each) for each in candidates)
+        )
+
+    def _key(self, number: SparkColumn) -> SparkColumn:
+        """A key from 1 on; with skew, key k is about k ** -skew as frequent as key 1 (the continuous Zipf law)."""
+        from pyspark.sql import functions as F
+
+        if not self.skew:
+            return F.pmod(self._hash("key", number), F.lit(self.keys).cast("bigint")) + 1
+        share, top = self._uniform("key", number), F.lit(float(self.keys + 1))
+        if self.skew == 1:
+            place = F.pow(top, share)
+        else:
+            exponent = F.lit(1.0 - self.skew)
+            place = F.pow((F.pow(top, exponent) - 1) * share + 1, F.lit(1.0) / exponent)
+        return F.least(F.floor(place), F.lit(self.keys).cast("bigint"))
+
+    def _time(self, number: SparkColumn) -> SparkColumn:
+        from pyspark.sql import functions as F
+
+        ms = F.lit(self.start_ms).cast("bigint") + F.floor(number * F.lit(1000.0 / self.rate))
+        if self.disorder:
+            back = F.pmod(self._hash("delay", number), F.lit(self.disorder_ms).cast("bigint")) + 1
+            ms = ms - F.when(self._uniform("disorder", number) < self.disorder, back).otherwise(0)
+        if self.spike_every:
+            # The burst ends each stretch of spike_every records: there is something to be late for.
+            in_stretch = F.pmod(number, F.lit(self.spike_every).cast("bigint"))
+            ms = ms - F.when(in_stretch >= self.spike_every - self.spike_records, self.spike_ms).otherwise(0)
+        return ms
+
+    def _hash(self, purpose: str, number: SparkColumn) -> SparkColumn:
+        from pyspark.sql import functions as F
+
+        return F.xxhash64(F.lit(self.seed).cast("bigint"), F.lit(purpose), number)
+
+    def _uniform(self, purpose: str, number: SparkColumn) -> SparkColumn:
+        """A number from 0 up to, not including, 1, of 53 bits."""
+        from pyspark.sql import functions as F
+
+        return F.shiftrightunsigned(self._hash(purpose, number), 11).cast("double") * 2.0**-53
+
+
+SOURCE = Generator

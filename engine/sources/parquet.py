@@ -1,0 +1,166 @@
+"""Parquet files: a file, a folder or a glob, in name order.
+
+Input: any Parquet; a struct becomes a string that holds its JSON. All files have the columns of the first;
+what they have more is left out.
+Output: insert-only, in the order of the rows of each file. A row is rejected, with its number as the
+line, where a value does not fit the type that `types` asks for or the event time is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from engine.errors import PipelineError, SourceError
+from engine.operator import Derived, SourceFrames
+from engine.reading.columns import ORDINAL, check_names, derive_source
+from engine.reading.file_source import FileSource
+from engine.reading.files import InputFile, find_files
+from engine.reading.flink_table import create_table
+from engine.reading.lines import FILE, LINE, TEXT, local_path
+from engine.reading.texts import Field, frames, written
+from engine.schema import Column, Schema, is_numeric, quote
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, SparkSession
+
+_ENDINGS: Final = (".parquet", ".pq")
+_FILE_BITS: Final = 40
+
+
+class Parquet(FileSource):
+    """Parquet files."""
+
+    operator: ClassVar[str] = "parquet"
+    title: ClassVar[str] = "Parquet"
+    summary: ClassVar[str] = "Parquet files, row by row."
+
+    def derive(self, node: str, folder: Path) -> Derived:
+        """The columns as the first file declares them."""
+        files = find_files(self.path, folder, node, _ENDINGS)
+        schemas = [_arrow_schema(file, node) for file in files]
+        try:
+            check_names(schemas[0].names, node, f"columns of {files[0].name}")
+        except PipelineError as error:
+            raise SourceError(error.sentence, node, "path") from error
+        columns = [Column(name, _spark_type(type_, name, files[0], node)) for name, type_ in _fields(schemas[0])]
+        for file, schema in zip(files[1:], schemas[1:], strict=True):
+            theirs = dict(_fields(schema))
+            for column in columns:
+                if column.name not in theirs:
+                    message = (
+                        f"{file.name} lacks the column {column.name!r}, which {files[0].name} has; "
+                        "read it as a source of its own."
+                    )
+                    raise SourceError(message, node, "path")
+                if (other := _spark_type(theirs[column.name], column.name, file, node)) != column.type:
+                    message = (
+                        f"the column {column.name!r} is {other} in {file.name} and {column.type} in {files[0].name}; "
+                        "read it as a source of its own."
+                    )
+                    raise SourceError(message, node, "path")
+        return derive_source(self, node, self.overridden(columns, node))
+
+    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
+        """The rows, typed, and those that do not fit."""
+        from pyspark.sql import functions as F
+
+        schema = self.derive(node, folder).schema
+        files = find_files(self.path, folder, node, _ENDINGS)
+        rows = _numbered(spark, files)
+        natural = dict(rows.select("__row.*").dtypes)
+        values = [F.col("__row").getField(column.name) for column in schema]
+        fields = [_field(value, natural[column.name], column) for value, column in zip(values, schema, strict=True)]
+        return frames(rows, schema, fields, F.lit(None).cast("string"))
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """The filesystem connector. Flink does not keep the order of the rows."""
+        return create_table(node, schema, self, {"connector": "filesystem", "path": self.path, "format": "parquet"})
+
+
+def _numbered(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
+    """All rows as a struct `__row`, with file, row number from 1, ordinal, and the row as JSON.
+
+    Parquet knows the number of a row in its file, so nothing is counted.
+    """
+    from pyspark.sql import functions as F
+
+    scan = spark.read.option("mergeSchema", "false").parquet(*(file.spark_path for file in files))
+    order = {str(file.path): at for at, file in enumerate(files)}
+    uris = {uri.replace("file:///", "file:/"): order[local_path(uri)] for uri in scan.inputFiles()}
+    row = F.struct(*(F.col(quote(name)) for name in scan.columns))
+    rows = scan.select(
+        row.alias("__row"),
+        F.col("_metadata.file_path").alias("__path"),
+        (F.col("_metadata.row_index") + 1).alias(LINE),
+        F.to_json(row).alias(TEXT),
+    )
+    table = spark.createDataFrame(
+        [(uri, files[at].name, at << _FILE_BITS) for uri, at in uris.items()],
+        f"__path STRING, {FILE} STRING, __base BIGINT",
+    )
+    return rows.join(F.broadcast(table), "__path").withColumn(ORDINAL, F.col("__base") + F.col(LINE))
+
+
+def _field(value: SparkColumn, natural: str, column: Column) -> Field:
+    """The value as it is, or as another type where one is wanted."""
+    from pyspark.sql import functions as F
+
+    if natural == column.type:
+        return Field(value.cast("string"), value)
+    if is_numeric(natural) and is_numeric(column.type):
+        return Field(value.cast("string"), value.try_cast(column.type))
+    text = F.to_json(value) if natural.startswith("struct") else value.cast("string")
+    return written(text, column.type)
+
+
+def _arrow_schema(file: InputFile, node: str) -> pa.Schema:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_schema(file.path)
+    except (pa.ArrowException, OSError) as error:
+        message = f"{file.name} is not a Parquet file; choose another, or the source for its format."
+        raise SourceError(message, node, "path") from error
+
+
+def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
+    return list(zip(schema.names, schema.types, strict=True))
+
+
+def _spark_type(type_: pa.DataType, name: str, file: InputFile, node: str) -> str:
+    """How Spark reads a Parquet column. Raises SourceError for what it does not."""
+    import pyarrow.types as t
+
+    plain = {
+        "bool": "boolean", "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint",
+        "uint8": "smallint", "uint16": "int", "uint32": "bigint", "uint64": "decimal(20,0)", "float": "float",
+        "double": "double", "string": "string", "large_string": "string", "date32[day]": "date", "null": "string",
+        "binary": "binary", "large_binary": "binary",
+    }  # fmt: skip
+    if str(type_) in plain:
+        return plain[str(type_)]
+    if t.is_dictionary(type_):
+        return _spark_type(type_.value_type, name, file, node)
+    if t.is_decimal(type_):
+        return f"decimal({type_.precision},{type_.scale})"
+    if t.is_timestamp(type_) and type_.unit != "ns":
+        return "timestamp" if type_.tz else "timestamp_ntz"
+    if t.is_fixed_size_binary(type_):
+        return "binary"
+    if t.is_map(type_):
+        key, value = (_spark_type(part, name, file, node) for part in (type_.key_type, type_.item_type))
+        return f"map<{key},{value}>"
+    if t.is_list(type_) or t.is_large_list(type_):
+        return f"array<{_spark_type(type_.value_type, name, file, node)}>"
+    if t.is_struct(type_):
+        return "string"
+    message = f"the column {name!r} of {file.name} is {type_}, which cannot be read; write it as microseconds or text."
+    raise SourceError(message, node, "path")
+
+
+SOURCE = Parquet
