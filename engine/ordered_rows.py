@@ -26,6 +26,7 @@ class OrderedRows:
     def __init__(self) -> None:
         self._entries: list[list[Entry]] = []
         self._rows: list[list[Row]] = []
+        self._lasts: list[Entry] = []
         self._arrivals: dict[Any, deque[Entry]] = {}
         self._next = 0
         self._size = 0
@@ -38,7 +39,8 @@ class OrderedRows:
             if not made._entries or len(made._entries[-1]) == BUCKET:
                 made._entries.append([])
                 made._rows.append([])
-            entry = (key, made._size)
+                made._lasts.append((key, made._size))
+            entry = made._lasts[-1] = (key, made._size)
             made._entries[-1].append(entry)
             made._rows[-1].append(row)
             made._arrivals.setdefault(identity(row), deque()).append(entry)
@@ -61,13 +63,16 @@ class OrderedRows:
         if not self._entries:
             self._entries.append([entry])
             self._rows.append([row])
+            self._lasts.append(entry)
             return 1
         at, before = self._bucket(entry)
         entries, rows = self._entries[at], self._rows[at]
         place = bisect_left(entries, entry)
         entries.insert(place, entry)
         rows.insert(place, row)
+        self._lasts[at] = entries[-1]
         if len(entries) > 2 * BUCKET:
+            self._lasts.insert(at, entries[BUCKET - 1])
             self._entries[at : at + 1] = [entries[:BUCKET], entries[BUCKET:]]
             self._rows[at : at + 1] = [rows[:BUCKET], rows[BUCKET:]]
         return before + place + 1
@@ -84,8 +89,10 @@ class OrderedRows:
         place = bisect_left(self._entries[at], entry)
         del self._entries[at][place]
         stored = self._rows[at].pop(place)
-        if not self._entries[at]:
-            del self._entries[at], self._rows[at]
+        if self._entries[at]:
+            self._lasts[at] = self._entries[at][-1]
+        else:
+            del self._entries[at], self._rows[at], self._lasts[at]
         self._size -= 1
         return before + place + 1, stored
 
@@ -108,14 +115,8 @@ class OrderedRows:
 
     def _bucket(self, entry: Entry) -> tuple[int, int]:
         """The bucket into which an entry belongs, and how many rows stand before it."""
-        before = 0
-        last = len(self._entries) - 1
-        for at in range(last):
-            entries = self._entries[at]
-            if entry <= entries[-1]:
-                return at, before
-            before += len(entries)
-        return last, before
+        at = min(bisect_left(self._lasts, entry), len(self._lasts) - 1)
+        return at, sum(map(len, self._entries[:at]))
 
 
 def identity(row: Row) -> Any:
