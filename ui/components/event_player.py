@@ -54,16 +54,12 @@ def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
         return 0
     st.session_state[_SLIDER] = st.session_state[_NUMBER] = event
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        start, back, forward, end = (
-            ("Before the first event", ":material/first_page:", None, event == 0),
-            ("To the previous event with a record on this edge", ":material/chevron_left:", "P", event == 0),
-            ("To the next event with a record on this edge", ":material/chevron_right:", "N", event == last_seq),
-            ("After the last event", ":material/last_page:", None, event == last_seq),
-        )
-        st.button("", key="event-first", icon=start[1], help=start[0], disabled=start[3], on_click=move_to, args=(0,))
         st.button(
-            "", key="event-previous", icon=back[1], help=back[0], disabled=back[3], shortcut=back[2],
-            on_click=_to_neighbour, args=(edge, event, kinds, False),
+            "Start", key="event-first", help="Before the first event", disabled=event == 0, on_click=move_to, args=(0,)
+        )
+        st.button(
+            "Previous", key="event-previous", help="To the previous event with a record on this edge", shortcut="P",
+            disabled=event == 0, on_click=_to_neighbour, args=(edge, event, kinds, False),
         )  # fmt: skip
         st.slider(
             f"Event {event:,} of {last_seq:,}", 0, last_seq, key=_SLIDER, on_change=_from_widget, args=(_SLIDER,),
@@ -71,10 +67,13 @@ def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
             "change, and in the list Up and Down do.",
         )  # fmt: skip
         st.button(
-            "", key="event-next", icon=forward[1], help=forward[0], disabled=forward[3], shortcut=forward[2],
-            on_click=_to_neighbour, args=(edge, event, kinds, True),
+            "Next", key="event-next", help="To the next event with a record on this edge", shortcut="N",
+            disabled=event == last_seq, on_click=_to_neighbour, args=(edge, event, kinds, True),
         )  # fmt: skip
-        st.button("", key="event-last", icon=end[1], help=end[0], disabled=end[3], on_click=move_to, args=(last_seq,))
+        st.button(
+            "End", key="event-last", help="After the last event", disabled=event == last_seq, on_click=move_to,
+            args=(last_seq,),
+        )  # fmt: skip
         st.number_input(
             "Event", 0, last_seq, key=_NUMBER, on_change=_from_widget, args=(_NUMBER,), width=130,
             label_visibility="collapsed",

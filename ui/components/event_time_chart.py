@@ -23,6 +23,7 @@ from storage.model import Timeline
 from ui import theme, words
 
 _HEIGHT: Final = 520
+_WINDOWS: Final = 120
 _STATES: Final = {
     "in time": ("circle", theme.IN_TIME),
     "out of order": ("diamond", theme.OUT_OF_ORDER),
@@ -66,6 +67,12 @@ class _Scale:
         return words.instant(shown).replace(" ", "T") if self.is_calendar else shown
 
 
+def shows_windows(timeline: Timeline) -> bool:
+    """Whether the windows are drawn: more of them would be one dark band that hides the records."""
+    fires = timeline.fires
+    return fires.num_rows <= _WINDOWS and all(windows == 1 for windows in fires.column("windows").to_pylist())
+
+
 def spans(timeline: Timeline) -> tuple[Span, ...]:
     """The windows that fired, each from the first drawn record that falls into it."""
     points = [(row["seq"], row["event_time_ms"]) for row in timeline.points.to_pylist()]
@@ -89,10 +96,11 @@ def event_time_chart(
     chart = theme.figure(_HEIGHT)
     fired = spans(timeline)
     scale = _scale(timeline, fired)
-    _draw_windows(chart, fired, scale)
+    if shows_windows(timeline):
+        _draw_windows(chart, fired, scale)
+        _draw_fires(chart, fired, scale)
     _draw_watermarks(chart, timeline, scale)
     _draw_points(chart, timeline, scale, fired, describe, missed or {})
-    _draw_fires(chart, fired, scale)
     for source, seq in timeline.ends.items():
         if timeline.from_seq <= seq <= timeline.to_seq:
             chart.add_vline(
@@ -149,7 +157,6 @@ def _draw_windows(chart: go.Figure, fired: Sequence[Span], scale: _Scale) -> Non
 def _draw_fires(chart: go.Figure, fired: Sequence[Span], scale: _Scale) -> None:
     if not fired:
         return
-    many = "{} windows of <b>{}</b>, up to {}"
     chart.add_scatter(
         x=[span.fired_seq for span in fired],
         y=[scale.at(span.end_ms) for span in fired],
@@ -157,8 +164,6 @@ def _draw_fires(chart: go.Figure, fired: Sequence[Span], scale: _Scale) -> None:
         marker={"symbol": "triangle-left", "size": 12, "color": _WINDOW_EDGE.replace("0.65", "1")},
         text=[
             f"<b>{span.node}</b> {words.window(span.start_ms, span.end_ms)}<br>fired at event {span.fired_seq:,}"
-            if span.windows == 1
-            else many.format(span.windows, span.node, words.instant(span.end_ms))
             for span in fired
         ],
         hovertemplate="%{text}<extra>window fired</extra>", name="window fires", legendrank=6,
@@ -226,11 +231,11 @@ def _draw_points(
         found = [row for row in rows if row["state"] == state]
         if not found:
             continue
-        size = 9 if len(rows) <= 400 else 5
+        size = 9 if len(rows) <= 400 else 4
         hovers = [_hover(row, timeline, fired, describe, missed) for row in found]
         chart.add_scatter(
             x=[row["seq"] for row in found], y=[scale.at(row["event_time_ms"]) for row in found], mode="markers",
-            marker={"symbol": symbol, "size": size + 2 * (state == "late"), "color": color, "line": {"width": 0}},
+            marker={"symbol": symbol, "size": size + 2 * (state == "late" and size > 4), "color": color, "line": {"width": 0}},
             name=state, text=hovers, hovertemplate="%{text}<extra>" + state + "</extra>", legendrank=rank,
             customdata=[row["seq"] for row in found],
         )  # fmt: skip

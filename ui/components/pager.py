@@ -15,14 +15,11 @@ def pager(key: str, offset: int, size: int, total: int, *, what: str = "rows") -
         return
     last = (total - 1) // size * size
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
-        for name, icon, target, off in (
-            ("first", "first_page", 0, offset <= 0),
-            ("previous", "chevron_left", max(0, offset - size), offset <= 0),
-            ("next", "chevron_right", offset + size, offset + size >= total),
-            ("last", "last_page", last, offset + size >= total),
+        for name, target, off in (
+            ("First", 0, offset <= 0),
+            ("Previous", max(0, offset - size), offset <= 0),
+            ("Next", offset + size, offset + size >= total),
+            ("Last", last, offset + size >= total),
         ):
-            st.button(
-                "", key=f"{key}-{name}", icon=f":material/{icon}:", help=f"{name.capitalize()} page", disabled=off,
-                on_click=_turn, args=(key, target), type="tertiary",
-            )  # fmt: skip
+            st.button(name, key=f"{key}-{name}", disabled=off, on_click=_turn, args=(key, target), type="tertiary")
         st.caption(f"{offset + 1:,} to {min(offset + size, total):,} of {total:,} {what}")

@@ -35,7 +35,9 @@ def _page_of(edge: Edge, wanted: Filter, event: int) -> tuple[str, int]:
             before = wanted
         counted = workspace.store().changelog.count(edge.run_id, edge.node, edge.port, filter=before)
         total = workspace.store().changelog.count(edge.run_id, edge.node, edge.port, filter=wanted)
-        st.session_state[key] = min(counted, max(total - 1, 0)) // _PAGE * _PAGE
+        # Half pages, so that the event stands well inside, with what came before and after it.
+        place_in_list = min(counted, max(total - 1, 0))
+        st.session_state[key] = max(0, (place_in_list - _PAGE // 4) // (_PAGE // 2) * (_PAGE // 2))
     return key, int(st.session_state.get(key, 0))
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from storage.model import Edge, Filter, LateRecord, Run, Timeline
 from ui import words, workspace
 from ui.components.event_player import move_to
-from ui.components.event_time_chart import event_time_chart
+from ui.components.event_time_chart import event_time_chart, shows_windows
 from ui.components.grid import grid
 from ui.components.late_table import late_table, operator_sentences, rejected_table, summary_sentence
 from ui.components.pager import pager
@@ -66,12 +66,17 @@ def _chart(run: Run, sources: list[Edge]) -> None:
         config={"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"]},
         alt="Event time over arrival order",
     )  # fmt: skip
+    notes = []
     if not timeline.is_exact:
-        shown = timeline.points.num_rows
-        st.caption(
-            f"{shown:,} points stand for {to_seq - from_seq + 1:,} events: of each stretch the earliest and the "
-            "latest are kept, and every kind of point. Drag over a part to see it in full."
+        notes.append(
+            f"{timeline.points.num_rows:,} points stand for {to_seq - from_seq + 1:,} events: of each stretch the "
+            "earliest and the latest are kept, and every kind of point."
         )
+    if not shows_windows(timeline):
+        fired = sum(timeline.fires.column("windows").to_pylist())
+        notes.append(f"{fired:,} windows fired in this range, too many to draw.")
+    if notes:
+        st.caption(" ".join([*notes, "Drag over a part of the chart to see it in full."]))
 
 
 def _late(run: Run, records: int) -> None:

@@ -19,8 +19,7 @@ export default ({ data, parentElement, setTriggerValue }) => {
       const head = root.querySelector("thead").offsetHeight;
       const top = current.offsetTop - head;
       const bottom = current.offsetTop + current.offsetHeight - root.clientHeight;
-      if (root.scrollTop > top) root.scrollTop = top;
-      else if (root.scrollTop < bottom) root.scrollTop = bottom;
+      if (root.scrollTop > top || root.scrollTop < bottom) root.scrollTop = (top + bottom) / 2;
     }
   }
   const pick = (element) => element && setTriggerValue("picked", element.dataset.pick);
