@@ -110,3 +110,9 @@ def test_a_running_run_shows_its_operators_and_can_be_cancelled(store: Store, op
         assert store.runs.get(run_id).status is RunStatus.FINISHED
     finally:
         runs._manager = original
+
+
+def test_a_run_that_nobody_here_started_is_not_waited_for(store: Store, open_view: OpenView) -> None:
+    run = store.runs.create("elsewhere", Pipeline().to_json())
+    app = open_view("run", run=run.run_id)
+    assert "not started by this app" in app.caption[0].value

@@ -6,6 +6,7 @@ from typing import Final
 
 import streamlit as st
 
+from storage.model import RunStatus
 from ui import words, workspace
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.run_status import look, seconds, when
@@ -30,7 +31,8 @@ def run_list(current: int | None) -> None:
     rows = []
     for run in found[:_PAGE]:
         job = runs().job(run.run_id)
-        shown, took = look(run, job), seconds(run, job)
+        is_live = run.status is RunStatus.RUNNING
+        shown, took = look(run, job), None if is_live else seconds(run, job)
         rows.append(
             Row(
                 (

@@ -45,8 +45,11 @@ def _live(run_id: int) -> None:
     """The part that changes while a run goes on. Once it has ended the whole page is drawn anew, and stays still."""
     store = workspace.store()
     run, job = store.runs.get(run_id), runs().job(run_id)
-    if run.status is not RunStatus.RUNNING or job is None:
+    if run.status is not RunStatus.RUNNING:
         st.rerun()
+    if job is None:
+        st.caption("This run was not started by this app, so its progress is not known here.")
+        return
     progress = job.progress
     lines = operator_lines(run, store.runs.counters(run_id), job)
     done = sum(line.state == "done" for line in lines)
