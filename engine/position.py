@@ -20,14 +20,16 @@ from typing import Final
 
 TIMER: Final = b"\xff"
 _ONE_BYTE: Final = 240
-_TABLE: Final = tuple(bytes([n]) for n in range(_ONE_BYTE))
+ORDINALS: Final = tuple(bytes([n]) for n in range(_ONE_BYTE))
+"""The codes of the numbers below 240."""
+
 _SIGN: Final = 1 << 63
 
 
 def ordinal(n: int) -> bytes:
     """The code of a number >= 0: one byte below 240, else its length (F0..F7) and its bytes."""
     if n < _ONE_BYTE:
-        return _TABLE[n]
+        return ORDINALS[n]
     size = (n.bit_length() + 7) // 8
     return bytes([_ONE_BYTE - 1 + size]) + n.to_bytes(size, "big")
 

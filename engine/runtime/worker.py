@@ -87,7 +87,7 @@ class Task:
         key: Key | None = None
         saved: Saved | None = None
         begun = had_state = False
-        record = loop.record
+        record, rows = loop.record, out.rows
         for batch in batches:
             for next_key, seq, step, port, kind, row, blob, watermark_ms in self._rows(batch, timeline):
                 if next_key != key:
@@ -103,7 +103,7 @@ class Task:
                     loop.key(next_key, saved)
                     begun = True
                 record(seq, step[:-1] if many_ports else step, port, kind, row, watermark_ms)
-                if writer.is_full:
+                if len(rows) >= _FLUSH:
                     yield from writer.flush()
         if key is not None:
             writer.close_key(loop, key, saved, begun=begun, had_state=had_state)
@@ -145,7 +145,7 @@ class _Writer:
     @property
     def is_full(self) -> bool:
         """True where a batch is worth sending."""
-        return len(self._out.emitted) >= _FLUSH or len(self._states) >= _FLUSH or len(self._out.lates) >= _FLUSH
+        return len(self._states) >= _FLUSH or len(self._out.lates) >= _FLUSH
 
     def close_key(
         self, loop: KeyLoop, key: tuple[Any, ...], saved: Saved | None, *, begun: bool, had_state: bool
@@ -169,9 +169,10 @@ class _Writer:
     def flush(self, *, all_of_it: bool = False) -> Iterator[pa.RecordBatch]:
         """The batches that are worth sending now."""
         out = self._out
-        if out.emitted and (all_of_it or len(out.emitted) >= _FLUSH):
+        if out.rows and (all_of_it or len(out.rows) >= _FLUSH):
             yield self._records()
-            out.emitted.clear()
+            for column in (out.seqs, out.steps, out.kinds, out.rows):
+                column.clear()
         if out.lates and (all_of_it or len(out.lates) >= _FLUSH):
             yield self._notes(LATE, [(item.seq, item.step, _late_json(item)) for item in out.lates])
             out.lates.clear()
@@ -184,12 +185,12 @@ class _Writer:
             self._states.clear()
 
     def _records(self) -> pa.RecordBatch:
-        seqs, steps, kinds, rows = zip(*self._out.emitted, strict=True)
-        if not self._task.allowed.issuperset(kinds):
-            message = f"the kernel emitted kinds {set(kinds)} where its changelog mode allows {self._task.allowed}"
+        out = self._out
+        if not self._task.allowed.issuperset(out.kinds):
+            message = f"the kernel emitted kinds {set(out.kinds)} where its changelog mode allows {self._task.allowed}"
             raise AssertionError(message)
-        columns = list(zip(*rows, strict=True)) if self._task.columns else []
-        return self._batch(RECORD, seqs, steps, kinds, columns)
+        columns = [[row[at] for row in out.rows] for at in range(self._task.columns)]
+        return self._batch(RECORD, out.seqs, out.steps, out.kinds, columns)
 
     def _notes(self, tag: int, notes: Sequence[tuple[int, bytes, str]]) -> pa.RecordBatch:
         seqs, steps, texts = zip(*notes, strict=True)
