@@ -231,11 +231,11 @@ def _draw_points(
         found = [row for row in rows if row["state"] == state]
         if not found:
             continue
-        size = 9 if len(rows) <= 400 else 4
+        size = (11 if state == "late" else 9) if len(rows) <= 400 else 4
         hovers = [_hover(row, timeline, fired, describe, missed) for row in found]
         chart.add_scatter(
             x=[row["seq"] for row in found], y=[scale.at(row["event_time_ms"]) for row in found], mode="markers",
-            marker={"symbol": symbol, "size": size + 2 * (state == "late" and size > 4), "color": color, "line": {"width": 0}},
+            marker={"symbol": symbol, "size": size, "color": color, "line": {"width": 0}},
             name=state, text=hovers, hovertemplate="%{text}<extra>" + state + "</extra>", legendrank=rank,
             customdata=[row["seq"] for row in found],
         )  # fmt: skip
