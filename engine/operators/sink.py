@@ -3,8 +3,9 @@
 Input: any changelog mode; insert-only for an append sink. Output: what the sink receives. A changelog sink
 receives -U and +U; an upsert sink +U alone, unless a -U below it can stand without its +U (below a
 filter, or where an update can change the sink's key): there it has to see -U, and deletes by it, as in Flink.
-State: none.
-Source: Flink FlinkChangelogModeInferenceProgram.inferSinkRequiredTraits.
+Where several rows of the input can share the sink's key, a materialising stage puts them in order first.
+State: none, or that of the stage (`engine.upsert_materialize`).
+Source: Flink FlinkChangelogModeInferenceProgram.inferSinkRequiredTraits, analyzeUpsertMaterializeStrategy.
 """
 
 from __future__ import annotations
@@ -12,16 +13,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from typing import ClassVar, assert_never
 
 from pydantic import Field
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.errors import PipelineError, PlanRejected
 from engine.operator import (
     Analyzer,
     Derived,
     InputPlan,
+    Keyed,
+    KeyedInput,
     Native,
     Offer,
     Operator,
@@ -32,6 +36,7 @@ from engine.operator import (
     require_insert_only,
 )
 from engine.schema import Schema, quote
+from engine.upsert_materialize import UpsertMaterializeKernel
 
 
 class SinkMode(Enum):
@@ -77,6 +82,8 @@ class Sink(Operator):
                 return given
             case SinkMode.UPSERT:
                 key = self._key(node, given)
+                if _materializes(key, given):
+                    return replace(given, modify=ALL_CHANGES, upsert_keys=frozenset({key}), lone_updates=False)
                 return replace(given, upsert_keys=frozenset({key}), lone_updates=self._needs_before(key, given))
             case _:
                 assert_never(self.mode)
@@ -87,6 +94,11 @@ class Sink(Operator):
         if wanted is UpdateKind.NONE:
             return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
         both = UpdateKind.BEFORE_AND_AFTER
+        if self.mode is SinkMode.UPSERT and _materializes(self._key(node, given), given):
+            if wanted is both:
+                return ()
+            reason = "an update may take its row to another key of the sink, where the old one has to go"
+            return (Offer((both,), (reason,)),)
         if self.mode is SinkMode.UPSERT and not self._needs_before(self._key(node, given), given):
             if wanted is both:
                 return ()
@@ -108,6 +120,12 @@ class Sink(Operator):
                 return Strategy("changelog", "every record is written with its kind")
             case SinkMode.APPEND:
                 return Strategy("append", "its input only ever adds rows")
+            case SinkMode.UPSERT if _materializes(self._key(given.node, given.derived), given.derived):
+                return Strategy(
+                    "upsert, materialised",
+                    f"several rows of {given.node} can share the sink's key, so the last one that is there stands",
+                    "per key of the sink: the rows that are there",
+                )
             case SinkMode.UPSERT if output.has_update_before:
                 return Strategy("upsert", "-U is kept, as a delete by key: it may come without a +U of the same key")
             case SinkMode.UPSERT if given.mode.has_update_before:
@@ -118,10 +136,18 @@ class Sink(Operator):
                 assert_never(self.mode)
 
     def step(self, context: StepContext) -> Step:
-        """All columns, at the positions of the input."""
-        drops = context.inputs[0].mode.has_update_before and not context.mode.has_update_before
+        """All columns, at the positions of the input; or the materialising stage per key of the sink."""
+        (given,) = context.inputs
+        columns = tuple(map(quote, context.schema.names))
+        if self.mode is SinkMode.UPSERT and _materializes(key := self._key(context.node, given.derived), given.derived):
+            names = context.schema.names
+            own = min(given.derived.upsert_keys, key=lambda key: (len(key), sorted(key)), default=frozenset[str]())
+            places = [names.index(name) for name in names if name in own]
+            keys = tuple(quote(name) for name in names if name in key)
+            return Keyed((KeyedInput(keys, columns),), partial(UpsertMaterializeKernel, places))
+        drops = given.mode.has_update_before and not context.mode.has_update_before
         kinds = frozenset({INSERT, UPDATE_AFTER, DELETE}) if drops else None
-        return Native((Projection(tuple(map(quote, context.schema.names))),), kinds=kinds, forward=True)
+        return Native((Projection(columns),), kinds=kinds, forward=True)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """What is inserted into the sink's table."""
@@ -136,7 +162,7 @@ class Sink(Operator):
             raise PipelineError(message, node, "keys")
 
     def _key(self, node: str, given: Derived) -> frozenset[str]:
-        """The sink's key: its own, or the input's shortest. Raises where the table cannot be kept by it."""
+        """The sink's key: its own, or the input's shortest. Raises where there is neither."""
         emitter = given.node or "its input"
         keys = sorted(map(sorted, given.upsert_keys), key=lambda key: (len(key), key))
         if not self.keys:
@@ -148,19 +174,16 @@ class Sink(Operator):
                 raise PlanRejected(message, node, "keys")
             return frozenset(keys[0])
         own = frozenset(given.schema.column(name, node, "keys").name for name in self.keys)
-        if not given.is_insert_only and not any(own >= set(key) for key in keys):
-            known = " or ".join(f"({', '.join(key)})" for key in keys)
-            advice = f"Use its own key, {known}, or the mode changelog." if known else "Use the mode changelog."
-            message = (
-                f"keys: several rows of {emitter} can share the key ({', '.join(self.keys)}), and an update of one "
-                f"would replace the others. {advice}"
-            )
-            raise PlanRejected(message, node, "keys")
         return own
 
     def _needs_before(self, key: frozenset[str], given: Derived) -> bool:
         """True where a -U may come without a +U of the same key, so that leaving it out would leave a row behind."""
         return given.has_updates and (given.lone_updates or key not in given.upsert_keys)
+
+
+def _materializes(key: frozenset[str], given: Derived) -> bool:
+    """True where several rows of an updating input can share the sink's key."""
+    return not given.is_insert_only and not any(key >= own for own in given.upsert_keys)
 
 
 OPERATOR = Sink
