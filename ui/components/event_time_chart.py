@@ -174,12 +174,13 @@ def _draw_watermarks(chart: go.Figure, timeline: Timeline, scale: _Scale) -> Non
     by_source: dict[str, list[tuple[int, int]]] = {}
     for row in timeline.watermarks.to_pylist():
         by_source.setdefault(row["source"], []).append((row["seq"], row["watermark_ms"]))
-    single = len(timeline.sources) <= 1
+    # A source without an event time has no watermark, and then nothing is combined.
+    single = len(by_source) <= 1
     if not single:
         _draw_combined(chart, timeline, scale)
     for at, source in enumerate(timeline.sources):
         if steps := by_source.get(source):
-            name = "watermark" if single else f"watermark of {source}"
+            name = "watermark" if len(timeline.sources) == 1 else f"watermark of {source}"
             style = {"color": theme.series_color(at), "width": 2.5 if single else 1.5}
             if not single:
                 style["dash"] = _DASHES[at % len(_DASHES)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from storage.model import LateRecord, LateSummary, RejectedRow
 from ui import words
@@ -34,6 +35,10 @@ def late_table(records: Sequence[LateRecord], event: int | None) -> Table:
         )
         for late in records
     ]
+    if all(late.window_end_ms is None for late in records):
+        at = columns.index("window it missed")
+        columns = columns[:at] + columns[at + 1 :]
+        rows = [replace(row, cells=[*row.cells[:at], *row.cells[at + 1 :]]) for row in rows]
     return Table(columns, rows, frozenset({"event"}))
 
 
