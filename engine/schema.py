@@ -196,7 +196,9 @@ def type_from(text: str) -> str:
     words = " ".join(text.lower().replace("`", "").split()).removesuffix(" not null").removesuffix(" null").strip()
     name, _, rest = words.partition("(")
     inner, _, tail = rest.partition(")")
-    if words.startswith(("array<", "map<")) and words.endswith(">"):
+    if words.count("(") != words.count(")"):
+        found = ""
+    elif words.startswith(("array<", "map<")) and words.endswith(">"):
         kind, _, parts = words[:-1].partition("<")
         split = (parts,) if kind == "array" else _split(parts)
         found = f"{kind}<{','.join(type_from(part) for part in split)}>"

@@ -3,8 +3,8 @@
 Spark packs the splits of several files into partitions by size, so the order of its rows is not the
 order of the lines. Within one split it is. Therefore a first, cheap pass counts the lines of each split;
 the sums of the counts before it say where each split starts.
-Measured on 4 cores, 4 M lines of 40 bytes: the pass takes 0.4 to 1 s, as long as zipWithIndex does, which
-is right for one file only.
+Measured with 2 to 4 busy cores, 4 M lines of 40 bytes: the pass takes 1.4 s; zipWithIndex, which is right for
+one file only, 1.3 s. Numbered, typed and checked the lines cost 1.7 times the CPU of Spark's own CSV reader.
 """
 
 from __future__ import annotations

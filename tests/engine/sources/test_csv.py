@@ -296,3 +296,12 @@ def test_a_changed_file_is_looked_at_again(tmp_path: Path) -> None:
     assert types(Csv(path="in.csv"), tmp_path) == {"k": "bigint"}
     write(tmp_path, "k\nabc\n")
     assert types(Csv(path="in.csv"), tmp_path) == {"k": "string"}
+
+
+def test_flink_sql_is_a_filesystem_table(tmp_path: Path) -> None:
+    write(tmp_path, "k,at\na,2024-05-01 10:00:00\n")
+    source = Csv(path="in.csv", event_time="at", watermark_delay_ms=5000)
+    sql = source.flink_sql("in", source.derive("in", tmp_path).schema)
+    assert "`at` TIMESTAMP(3)" in sql
+    assert "WATERMARK FOR `at` AS `at` - INTERVAL '5' SECOND" in sql
+    assert "'connector' = 'filesystem'" in sql
