@@ -1,0 +1,205 @@
+"""The gallery and the builder in the browser: open, compose, get it wrong, undo, reload, drop a file, run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.app_server import App, running_app
+from tests.browser.conftest import OpenPage, wait_until_settled
+
+RUN_TIMEOUT_MS = 180_000
+CSV = """order_id,customer,amount,created_at
+1,alice,10.5,2024-01-01 10:00:00
+2,bob,20,2024-01-01 10:00:05
+1,alice,11.5,2024-01-01 10:00:07
+"""
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
+        with running_app(tmp_path_factory.mktemp("app")) as running:
+            yield running
+
+
+def picture(page: Page) -> Locator:
+    return page.get_by_role("group", name=re.compile(r": \d+ nodes?"))
+
+
+def node(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-pick="{name}"]')
+
+
+def box(page: Page, label: str) -> Locator:
+    return page.get_by_role("textbox", name=label, exact=True)
+
+
+def press(page: Page, name: str) -> None:
+    """Press a button; what it says may go on with its shortcut."""
+    words = page.get_by_role("button", name=name, exact=True)
+    words.or_(page.get_by_test_id("stButton").get_by_role("button").filter(has_text=re.compile(f"{name}.*Ctrl"))).click()
+    wait_until_settled(page)
+
+
+def open_example(page: Page, name: str) -> None:
+    page.get_by_test_id("stColumn").filter(has_text=name).get_by_role("button", name="Open", exact=True).first.click()
+    page.wait_for_url("**/build?**")
+    expect(picture(page)).to_be_visible()
+    wait_until_settled(page)
+
+
+def add(page: Page, operator: str) -> None:
+    page.get_by_role("button", name=re.compile("^add (Add|Insert)|^(Add|Insert) (a|after|between)")).click()
+    page.get_by_test_id("stPopoverBody").get_by_role("button", name=operator, exact=True).click()
+    expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
+    wait_until_settled(page)
+
+
+def type_into(page: Page, label: str, text: str) -> None:
+    box(page, label).fill(text)
+    box(page, label).press("Tab")
+    wait_until_settled(page)
+
+
+def run_button(page: Page) -> Locator:
+    return page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run"))
+
+
+def test_an_example_is_opened_broken_and_mended(page: Page) -> None:
+    open_example(page, "Window join that loses pairs")
+    node(page, "joined").click()
+    expect(box(page, "Window size")).to_have_value("10 s")
+    # No Tab, no Enter: what is wrong is said while one types.
+    box(page, "Window size").fill("10 parsecs")
+    expect(page.get_by_text("is no length of time").first).to_be_visible()
+    expect(node(page, "joined")).to_have_attribute("aria-label", re.compile("joined, Window join, .*size"))
+    expect(run_button(page)).to_be_disabled()
+    box(page, "Window size").fill("10 s")
+    expect(page.get_by_text("is no length of time")).to_have_count(0)
+    expect(run_button(page)).to_be_enabled()
+
+
+def test_nodes_and_edges_are_selected_with_mouse_and_keyboard(page: Page) -> None:
+    open_example(page, "Word frequency")
+    node(page, "count_counts").click()
+    expect(box(page, "Name of the node")).to_have_value("count_counts")
+    expect(page).to_have_url(re.compile("selection=count_counts"))
+    node(page, "count_words>count_counts:in").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("count_words → count_counts")).to_be_visible()
+    expect(page.get_by_role("button", name="Insert between count_words and count_counts")).to_be_visible()
+    press(page, "Disconnect")
+    expect(page.get_by_text("its input is not connected").first).to_be_visible()
+
+
+def test_what_was_typed_survives_a_reload_wrong_or_right(page: Page) -> None:
+    open_example(page, "Window join that loses pairs")
+    node(page, "joined").click()
+    type_into(page, "Window size", "1 min")
+    type_into(page, "Window offset", "half a minute")
+    page.reload()
+    expect(box(page, "Window size")).to_have_value("1 min")
+    expect(box(page, "Window offset")).to_have_value("half a minute")
+    expect(page.get_by_text("is no length of time").first).to_be_visible()
+    # Undo steps are kept as well.
+    press(page, "Undo")
+    expect(box(page, "Window offset")).to_have_value("0 s")
+    press(page, "Undo")
+    expect(box(page, "Window size")).to_have_value("10 s")
+
+
+def test_undo_and_redo_by_keyboard(page: Page) -> None:
+    open_example(page, "Word frequency")
+    node(page, "count_words").click()
+    press(page, "Delete")
+    expect(node(page, "count_words")).to_have_count(0)
+    expect(node(page, "words>count_counts:in")).to_be_visible()
+    page.keyboard.press("Control+z")
+    expect(node(page, "count_words")).to_be_visible()
+    page.keyboard.press("Control+Shift+z")
+    expect(node(page, "count_words")).to_have_count(0)
+
+
+def test_the_word_frequency_is_composed_from_nothing_and_run(page: Page) -> None:
+    press(page, "New pipeline")
+    page.wait_for_url("**/build?**")
+    add(page, "Rows")
+    press(page, "Add")
+    type_into(page, "Name", "word")
+    page.get_by_role("radio", name="Text").click()
+    lines = page.get_by_role("textbox", name="Rows, one per line: word")
+    lines.fill("Hello\nWorld\nHello")
+    lines.press("Control+Enter")
+    wait_until_settled(page)
+    add(page, "Aggregate")
+    type_into(page, "Name", "cnt")
+    add(page, "Aggregate")
+    group = page.get_by_role("combobox", name=re.compile("Group by"))
+    page.get_by_role("button", name=re.compile("word")).first.or_(group).first.wait_for()
+    page.get_by_test_id("stMultiSelect").locator('[role="button"], button').first.click()
+    group.click()
+    group.fill("cnt")
+    page.get_by_role("option", name=re.compile("^cnt")).click()
+    group.press("Escape")
+    wait_until_settled(page)
+    type_into(page, "Name", "freq")
+    add(page, "Sink")
+    expect(node(page, "aggregate_2>sink:in")).to_have_attribute("aria-label", re.compile(re.escape("[I,UB,UA,D]")))
+    run_button(page).click()
+    page.wait_for_url("**/run?**")
+    expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    page.get_by_role("button", name=re.compile("Open the changelog")).click()
+    page.wait_for_url("**/changelog?**")
+    expect(page.get_by_text("-D").first).to_be_visible()
+
+
+def test_a_pipeline_is_saved_found_again_and_exported(page: Page, tmp_path: Path) -> None:
+    open_example(page, "Top 3 with rank")
+    type_into(page, "Name of the pipeline", "Best sellers")
+    press(page, "Save")
+    expect(page.get_by_role("button", name=re.compile("Saved"))).to_be_disabled()
+    press(page, "Pipeline")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export as JSON").click()
+    download.value.save_as(tmp_path / "export.json")
+    assert json.loads((tmp_path / "export.json").read_text())["name"] == "Best sellers"
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Pipelines").click()
+    expect(page.get_by_role("button", name="Open Best sellers")).to_be_visible()
+
+
+def test_an_export_is_imported_and_nonsense_refused_with_a_sentence(page: Page, tmp_path: Path) -> None:
+    nonsense = tmp_path / "nonsense.json"
+    nonsense.write_text('{"version": 1, "nodes": [], "colour": "red"}')
+    press(page, "Import")
+    page.get_by_test_id("stPopoverBody").locator("input[type=file]").set_input_files(nonsense)
+    expect(page.get_by_role("alert")).to_contain_text("there is no field 'colour'", ignore_case=True)
+
+
+def test_a_dropped_file_becomes_a_pipeline_that_runs(page: Page, tmp_path: Path) -> None:
+    orders = tmp_path / "orders.csv"
+    orders.write_text(CSV)
+    page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(orders)
+    page.wait_for_url("**/build?**")
+    expect(node(page, "orders>latest:in")).to_be_visible()
+    expect(page.get_by_text("order_id,customer,amount,created_at")).to_be_visible()
+    run_button(page).click()
+    page.wait_for_url("**/run?**")
+    expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_the_builder_fits_a_small_screen_in_both_themes(open_page: OpenPage, color_scheme: str) -> None:
+    page = open_page(color_scheme=color_scheme)
+    open_example(page, "Deduplication, every way")
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 1280
+    color = node(page, "clicks").locator("text").first.evaluate("each => getComputedStyle(each).fill")
+    brightness = sum(int(part) for part in re.findall(r"\d+", color)[:3])
+    assert (brightness < 3 * 128) == (color_scheme == "light")
