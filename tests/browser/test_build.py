@@ -172,7 +172,7 @@ def test_a_pipeline_is_saved_found_again_and_exported(page: Page, tmp_path: Path
     assert json.loads((tmp_path / "export.json").read_text())["name"] == "Best sellers"
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Pipelines").click()
-    expect(page.get_by_role("button", name="Open Best sellers")).to_be_visible()
+    expect(page.get_by_text("Best sellers", exact=True)).to_be_visible()
 
 
 def test_an_export_is_imported_and_nonsense_refused_with_a_sentence(page: Page, tmp_path: Path) -> None:

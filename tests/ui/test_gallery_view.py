@@ -60,8 +60,12 @@ def test_a_name_with_markdown_in_it_is_shown_as_it_is(store: Store, open_view: O
 
 
 def test_a_draft_that_was_never_saved_can_be_gone_on_with_or_discarded(store: Store, open_view: OpenView) -> None:
-    store.drafts.save("d1", History(examples()["08-top-3"]).to_json())
+    history = History(examples()["08-top-3"])
+    store.drafts.save("d0", history.to_json())
+    history.change(history.now.model_copy(update={"name": "Mine"}))
+    store.drafts.save("d1", history.to_json())
     app = open_view("gallery")
+    assert not any("Top 3 with rank" in text.value for text in app.markdown), "nothing of that example would be lost"
     assert any("draft, 3 nodes" in text.value for text in app.markdown)
     press(app, "dd1|discard")
     assert store.drafts.load("d1") is None

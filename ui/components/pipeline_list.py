@@ -7,6 +7,8 @@ from typing import Final
 import streamlit as st
 
 from engine.errors import PipelineError
+from engine.pipeline import Pipeline
+from storage.errors import StoreError
 from storage.model import Draft, PipelineSummary
 from ui.ages import age
 from ui.drafting import close, open_saved, resume
@@ -19,6 +21,7 @@ from ui.workspace import store
 
 _DELETED: Final = "pipeline-just-deleted"
 _SHOWN: Final = 8
+_LOOKED_AT: Final = 40
 
 
 def pipeline_list() -> None:
@@ -63,28 +66,44 @@ def _row(summary: PipelineSummary) -> None:
 
 
 def draft_list() -> None:
-    """Draw what was begun and never saved, where there is any."""
-    drafts = [draft for draft in store().drafts.list() if draft.pipeline_id is None and draft.key != state.draft]
-    for draft in drafts[:_SHOWN]:
-        _draft(draft)
+    """Draw the work that was never saved, where there is any."""
+    shown = 0
+    for draft in store().drafts.list()[:_LOOKED_AT]:
+        pipeline = _unsaved_work(draft)
+        if pipeline is not None and shown < _SHOWN:
+            shown += 1
+            _draft(draft, pipeline)
 
 
-def _draft(draft: Draft) -> None:
+def _unsaved_work(draft: Draft) -> Pipeline | None:
+    """What would be lost without the draft: edits of which no saved version knows."""
     try:
-        pipeline = History.from_json(draft.document).now
-    except PipelineError:
-        return
+        history = History.from_json(draft.document)
+        saved = store().pipelines.load(draft.pipeline_id).document if draft.pipeline_id is not None else ""
+    except (PipelineError, StoreError):
+        return None
+    return history.now if history.past and history.now.to_json() != saved else None
+
+
+def _draft(draft: Draft, pipeline: Pipeline) -> None:
+    what = f"draft, {len(pipeline.nodes)} nodes" if draft.pipeline_id is None else "changes that are not saved"
     name, when, actions = st.columns([5, 2, 4], vertical_alignment="center")
-    name.markdown(f"{_plain(pipeline.name)}  \n:small[:gray[draft, {len(pipeline.nodes)} nodes]]")
+    name.markdown(f"{_plain(pipeline.name)}  \n:small[:gray[{what}]]")
     when.caption(age(draft.saved_at))
     with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         if st.button("Go on", key=f"d{draft.key}|open", type="tertiary", help=f"Go on with {pipeline.name}"):
             resume(draft.key)
             go("build")
         st.button(
-            "Discard", key=f"d{draft.key}|discard", type="tertiary", on_click=guarded(store().drafts.delete),
-            args=(draft.key,), help=f"Forget this draft of {pipeline.name}",
+            "Discard", key=f"d{draft.key}|discard", type="tertiary", on_click=guarded(_discard), args=(draft.key,),
+            help=f"Forget this draft of {pipeline.name}",
         )  # fmt: skip
+
+
+def _discard(key: str) -> None:
+    store().drafts.delete(key)
+    if state.draft == key:
+        close()
 
 
 def _rename(summary: PipelineSummary, widget: str) -> None:
