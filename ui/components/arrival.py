@@ -17,8 +17,8 @@ _MODES: Final = {
     "listed": "in the order listed",
 }
 _ENDS: Final = {
-    "at_its_last_record": "its watermark becomes the end of time at its last record",
-    "together": "all sources end after the last event of all",
+    "at_its_last_record": "its time ends at once",
+    "together": "it waits for the others",
 }
 
 
@@ -54,6 +54,7 @@ def arrival_editor(drafting: Drafting) -> None:
             on_change=guarded(taken), placeholder=", ".join([*sources, sources[0]]), height=80,
         )  # fmt: skip
     st.selectbox(
-        "When a source has ended", ends, ends.index(arrival.ends), format_func=_ENDS.get, key=f"{key}|ends",
-        on_change=guarded(taken),
+        "After a source's last record", ends, ends.index(arrival.ends), format_func=_ENDS.get, key=f"{key}|ends",
+        on_change=guarded(taken), help="At once: its watermark becomes the end of time there and then. Else all "
+        "sources end together, after the last event of all.",
     )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
 from engine.operator import Source
@@ -28,6 +30,9 @@ from ui.forms.spec import fields_of
 from ui.guard import as_sentence, guarded
 from ui.state import state
 from ui.theme import mode_badges, muted
+
+_FOLD_ABOVE: Final = 8
+_SHOWN: Final = 5
 
 
 def select(name: str | None) -> None:
@@ -65,8 +70,15 @@ def node_inspector(drafting: Drafting, node: Node, found: Check) -> None:
         drafting, node, input_schemas(drafting.pipeline, node.id, found), complaints, output_schema(node, found)
     )
     own = [field for field in fields_of(cls) if not (issubclass(cls, Source) and field.name in Source.model_fields)]
-    for field in own:
+    # What most people never touch is folded away, unless somebody has touched it or it is wrong.
+    folded = own[_SHOWN:] if len(own) > _FOLD_ABOVE else []
+    for field in own[: len(own) - len(folded)]:
         draw_field(field, form)
+    if folded:
+        is_touched = any(field.name in node.parameters or complaints.has(field.name) for field in folded)
+        with st.expander("More settings", expanded=is_touched):
+            for field in folded:
+                draw_field(field, form)
     if issubclass(cls, Source):
         _time(form, cls)
     with above:

@@ -29,6 +29,10 @@ class Complaints:
         self._open = [each for each in self._open if each[0] != path]
         return taken
 
+    def has(self, name: str) -> bool:
+        """Whether anything is wrong at a field or below it."""
+        return any(at[:1] == (name,) for at, _ in self._open)
+
     def take_below(self, path: Path) -> tuple[str, ...]:
         """What is wrong here or anywhere below, and has not been taken yet."""
         taken = tuple(text for at, text in self._open if at[: len(path)] == path)

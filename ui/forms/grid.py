@@ -84,7 +84,7 @@ def _table(field: Field, form: FormContext, items: Sequence[Any], columns: dict[
     frame = pd.DataFrame({name: pd.Series([row[at] for row in base], dtype=object) for at, name in enumerate(names)})
     st.data_editor(
         frame, num_rows="dynamic", hide_index=True, column_config=config, key=key, on_change=guarded(edited),
-        height=min(36 * (len(base) + 2) + 3, 330), alt=f"{field.title}: {', '.join(names)}",
+        alt=f"{field.title}: {', '.join(names)}",
     )  # fmt: skip
 
 

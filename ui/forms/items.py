@@ -53,11 +53,11 @@ def _item(field: Field, form: FormContext, at: int, span: tuple[int, int], draw_
     specs = fields_of(field.model)
     shown, hidden = (specs[:_PER_ROW], specs[_PER_ROW:]) if len(specs) > _PER_ROW + 1 else (specs, ())
     weights = [_WEIGHTS.get(spec.kind, 3) for spec in shown]
-    columns = st.columns([*weights, 1.6 if hidden else 0.8], vertical_alignment="bottom", gap="xsmall")
+    columns = st.columns([*weights, 1.9 if hidden else 0.9], vertical_alignment="bottom", gap="xsmall")
     for spec, column in zip(shown, columns[:-1], strict=True):
         with column:
             draw_field(spec, form, label=at == span[0])
-    with columns[-1], st.container(horizontal=True, gap=None, wrap=False):
+    with columns[-1], st.container(horizontal=True, gap="xsmall", wrap=False):
         if hidden:
             with st.popover("", icon=":material/tune:", type="tertiary", help=f"{field.title}, row {at + 1}: more"):
                 for spec in hidden:

@@ -12,6 +12,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from engine.operator import Source
+
 
 class FieldKind(Enum):
     """Which widget draws a field."""
@@ -58,8 +60,8 @@ class Field:
 @cache
 def fields_of(model: type[BaseModel]) -> tuple[Field, ...]:
     """The fields of a model: its own first, in order; then what it shares with all sources."""
-    own = [name for name in model.model_fields if name in model.__annotations__]
-    shared = [name for name in model.model_fields if name not in own]
+    shared = [name for name in model.model_fields if issubclass(model, Source) and name in Source.model_fields]
+    own = [name for name in model.model_fields if name not in shared]
     return tuple(_field(name, model.model_fields[name]) for name in (*own, *shared))
 
 
