@@ -131,8 +131,6 @@ def test_the_word_frequency_is_composed_from_nothing_and_run(page: Page) -> None
     press(page, "New pipeline")
     page.wait_for_url("**/build?**")
     add(page, "Rows")
-    press(page, "Add")
-    type_into(page, "Name", "word")
     page.get_by_role("radio", name="Text").click()
     lines = page.get_by_role("textbox", name="Rows, one per line: word")
     lines.fill("Hello\nWorld\nHello")

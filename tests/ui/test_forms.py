@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from engine.errors import PipelineError
@@ -36,6 +38,12 @@ def test_a_node_that_was_just_added_has_nothing_missing(name: str) -> None:
     cls = EVERYTHING[name]
     parameters = suggested(cls, {port: SCHEMA for port in cls.ports})
     assert complaints_of(cls, parameters, ()).rest() == ()
+
+
+def test_rows_that_were_just_added_can_be_run() -> None:
+    rows = EVERYTHING["rows"].model_validate(suggested(EVERYTHING["rows"], {}))
+    assert isinstance(rows, Source)
+    assert rows.derive("rows", Path()).schema.names == ("word",)
 
 
 @pytest.mark.parametrize("name", examples())

@@ -28,7 +28,20 @@ def suggested(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> di
         guess = _guess(field, _columns(field, inputs))
         if guess is not None:
             found[field.name] = guess
+    if any(field.kind is FieldKind.GRID for field in fields_of(model)):
+        return found | _first_rows(model)
     return found if _is_whole(model, found) else _filled(model, found, inputs)
+
+
+def _first_rows(model: type[BaseModel]) -> dict[str, Any]:
+    """A column and three rows for a source of rows that are typed in, to be typed over."""
+    found: dict[str, Any] = {}
+    for field in fields_of(model):
+        if field.kind is FieldKind.GRID:
+            found[field.name] = [["Hello"], ["World"], ["Hello"]]
+        elif field.kind is FieldKind.ITEMS and field.model is not None and "type" in field.model.model_fields:
+            found[field.name] = [{"name": "word", "type": "string"}]
+    return found
 
 
 def _is_whole(model: type[BaseModel], parameters: Mapping[str, Any]) -> bool:

@@ -1,0 +1,69 @@
+"""What the studio makes of a file that somebody dropped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from engine.errors import PipelineError, StudioError
+from engine.pipeline import Pipeline
+from engine.planner import check
+from engine.schema import Schema
+from ui.starter import starter
+
+
+class NoSpark:
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        message = "a starter pipeline needs no expressions"
+        raise AssertionError(message)
+
+
+def wrong(pipeline: Pipeline, folder: Path) -> tuple[StudioError, ...]:
+    return check(pipeline, NoSpark(), folder).problems
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "orders.csv").write_text("order_id,amount,created_at\n1,5,2024-01-01 10:00:00\n")
+    (tmp_path / "words.jsonl").write_text('{"word": "Hello", "n": 1}\n{"word": "World", "n": 2}\n')
+    (tmp_path / "tabs.tsv").write_text("city\tinhabitants\nPotsdam\t180000\n")
+    pq.write_table(pa.table({"key": ["a"], "ts": [1000]}), tmp_path / "events.parquet")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("file", "operators", "time"),
+    [
+        ("orders.csv", ["csv", "deduplicate", "sink"], "created_at"),
+        ("words.jsonl", ["jsonl", "aggregate", "sink"], None),
+        ("tabs.tsv", ["csv", "aggregate", "sink"], None),
+        ("events.parquet", ["parquet", "deduplicate", "sink"], "ts"),
+    ],
+)
+def test_a_file_becomes_a_pipeline_with_nothing_wrong(
+    folder: Path, file: str, operators: list[str], time: str | None
+) -> None:
+    pipeline = starter(file, folder)
+    assert [node.operator for node in pipeline.nodes] == operators
+    assert pipeline.nodes[0].parameters.get("event_time") == time
+    assert wrong(pipeline, folder) == ()
+
+
+def test_a_file_that_cannot_be_read_opens_all_the_same_with_the_reason_at_its_node(tmp_path: Path) -> None:
+    (tmp_path / "broken.parquet").write_bytes(b"this is no parquet")
+    pipeline = starter("broken.parquet", tmp_path)
+    assert [node.operator for node in pipeline.nodes] == ["parquet", "sink"]
+    assert [problem.node for problem in wrong(pipeline, tmp_path)] == ["broken"]
+
+
+def test_an_empty_file_opens_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "nothing.csv").write_text("")
+    assert [node.operator for node in starter("nothing.csv", tmp_path).nodes] == ["csv", "sink"]
+
+
+def test_a_kind_of_file_that_is_not_read_is_refused_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(PipelineError, match=r"photo\.png is no kind of file .* \.csv, .*\.parquet"):
+        starter("photo.png", tmp_path)
