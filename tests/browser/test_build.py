@@ -201,3 +201,22 @@ def test_the_builder_fits_a_small_screen_in_both_themes(open_page: OpenPage, col
     color = node(page, "clicks").locator("text").first.evaluate("each => getComputedStyle(each).fill")
     brightness = sum(int(part) for part in re.findall(r"\d+", color)[:3])
     assert (brightness < 3 * 128) == (color_scheme == "light")
+
+
+def test_rows_of_a_list_are_added_moved_and_removed(page: Page) -> None:
+    press(page, "New pipeline")
+    page.wait_for_url("**/build?**")
+    add(page, "Rows")
+    press(page, "Add")
+    names = page.get_by_role("textbox", name="Name", exact=True)
+    expect(names).to_have_count(2)
+    names.nth(1).fill("n")
+    names.nth(1).press("Tab")
+    wait_until_settled(page)
+    page.get_by_test_id("stMenuButton").nth(1).get_by_role("button").click()
+    page.get_by_role("option", name="Move up").or_(page.get_by_role("menuitem", name="Move up")).click()
+    expect(names.nth(0)).to_have_value("n")
+    page.get_by_test_id("stMenuButton").nth(0).get_by_role("button").click()
+    page.get_by_role("option", name="Remove").or_(page.get_by_role("menuitem", name="Remove")).click()
+    expect(names).to_have_count(1)
+    expect(names.nth(0)).to_have_value("word")
