@@ -6,7 +6,6 @@ until Spark is there instead of blocking. A run calls `gate().spark()` in its ow
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from enum import Enum
@@ -17,8 +16,8 @@ from engine.analyzer import SparkAnalyzer
 from engine.errors import EngineUnavailable, StudioError
 from engine.schema import Schema
 from engine.session import DEFAULT_MASTER, get_spark
+from ui.log import LOG
 
-LOG: Final = logging.getLogger("changelog_studio")
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, ParamSpec
@@ -12,9 +11,9 @@ import streamlit as st
 
 from engine.errors import StudioError
 from storage.errors import StoreError
+from ui.log import LOG
 
 P = ParamSpec("P")
-LOG: Final = logging.getLogger("changelog_studio")
 _PENDING: Final = "errors-of-callbacks"
 _UNEXPECTED: Final = (
     "something unexpected went wrong, and what you see may be incomplete. Your work is saved. "
