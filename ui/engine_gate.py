@@ -16,8 +16,9 @@ from engine.analyzer import SparkAnalyzer
 from engine.errors import EngineUnavailable, StudioError
 from engine.schema import Schema
 from engine.session import DEFAULT_MASTER, get_spark
-from ui.log import LOG
+from ui.log import app_log
 
+LOG: Final = app_log()
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE"
 
 

@@ -11,9 +11,10 @@ import streamlit as st
 
 from engine.errors import StudioError
 from storage.errors import StoreError
-from ui.log import LOG
+from ui.log import app_log
 
 P = ParamSpec("P")
+LOG: Final = app_log()
 _PENDING: Final = "errors-of-callbacks"
 _UNEXPECTED: Final = (
     "something unexpected went wrong, and what you see may be incomplete. Your work is saved. "

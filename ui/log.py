@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Final
 
-
-def _made() -> logging.Logger:
+def app_log() -> logging.Logger:
+    """The log of the whole app."""
     logger = logging.getLogger("changelog_studio")
     if not logger.handlers:
         handler = logging.StreamHandler(os.fdopen(os.dup(2), "w", encoding="utf-8", errors="replace"))
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         logger.addHandler(handler)
     return logger
-
-
-LOG: Final = _made()
