@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 
+
 def app_log() -> logging.Logger:
     """The log of the whole app."""
     logger = logging.getLogger("changelog_studio")
