@@ -12,27 +12,22 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
 from engine.pipeline import Pipeline
-from engine.planner import NodePlan, Plan, plan
+from engine.planner import Plan, plan
 from engine.planner.explain import to_text
-from engine.printing import Printed, json_lines, table
 from engine.recorder import EpochOutput, Recorder, RunPlan
-from engine.schema import quote
 from engine.session import DEFAULT_MASTER, get_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-FORMATS = {"table": table, "jsonl": json_lines}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     running = commands.add_parser("run", help="run a pipeline and print a changelog")
     running.add_argument("--epochs", type=_count, default=1, help="split the run into so many epochs")
     running.add_argument("--edge", metavar="NODE", help="print the output of this node instead of the sink's")
-    running.add_argument("--format", choices=sorted(FORMATS), default="table")
+    running.add_argument("--format", choices=["table", "jsonl"], default="table")
     running.add_argument("--store", type=Path, metavar="FILE", help="also keep the run in this DuckDB file")
     explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies and why")
     for command in (running, explaining):
@@ -65,12 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _explain(given: argparse.Namespace) -> int:
     planned, _ = _plan(given)
-    _print(to_text(planned).splitlines())
+    sys.stdout.write(to_text(planned))
     return 0
 
 
 def _run(given: argparse.Namespace) -> int:
     from engine.runtime import run
+    from engine.runtime.lines import lines
 
     planned, folder = _plan(given)
     edge = _edge(planned, given.edge)
@@ -78,8 +74,9 @@ def _run(given: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work, _keeping(given) as kept:
         output = _Collected(kept)
         run(planned, spark=spark, recorder=output, folder=folder, work=Path(work) / "run", epochs=given.epochs)
-        names = planned.node(edge).schema.names
-        _print(FORMATS[given.format](names, _records(spark, planned.node(edge), output.folders(edge))))
+        for text in lines(spark, planned.node(edge), output.folders(edge), given.format):
+            sys.stdout.write(text)
+        sys.stdout.flush()
         for what, count in output.count(spark).items():
             if count:
                 _complain(f"{count} {what}.", 0)
@@ -146,21 +143,6 @@ def _keeping(given: argparse.Namespace) -> Iterator[Recorder | None]:
         raise StudioError(str(error)) from error
 
 
-def _records(spark: SparkSession, node: NodePlan, folders: Sequence[Path]) -> Iterator[Printed]:
-    """A node's output in order of position, a partition at a time."""
-    from pyspark.sql import functions as f
-
-    schema = f"__seq bigint, __step binary, __kind tinyint, {node.schema.ddl()}"
-    # Python would turn timestamps into local times of this machine.
-    columns = [
-        f.col(quote(column.name)).cast(re.sub(r"\btimestamp\b", "timestamp_ntz", column.type)) for column in node.schema
-    ]
-    for folder in folders:
-        frame = spark.read.schema(schema).parquet(str(folder)).orderBy("__seq", "__step")
-        for seq, step, kind, *row in frame.select("__seq", "__step", "__kind", *columns).toLocalIterator():
-            yield Printed(seq, bytes(step), kind, row)
-
-
 def _plan(given: argparse.Namespace) -> tuple[Plan, Path]:
     from engine.analyzer import SparkAnalyzer
 
@@ -195,12 +177,6 @@ def _count(text: str) -> int:
 def _complain(sentence: str, status: int) -> int:
     sys.stderr.write(f"{sentence}\n")
     return status
-
-
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -6,13 +6,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from itertools import chain, islice
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from engine.changelog import SYMBOLS
 from engine.position import hexadecimal
-
-_WIDTHS_FROM: Final = 1000
 
 
 class Printed(NamedTuple):
@@ -24,33 +21,43 @@ class Printed(NamedTuple):
     row: Sequence[Any]
 
 
-def json_lines(names: Sequence[str], records: Iterable[Printed]) -> Iterator[str]:
-    """One JSON object per record: `{"seq":5,"step":"00","kind":"-U","row":{...}}`. Times are UTC."""
-    for record in records:
-        line = {
-            "seq": record.seq,
-            "step": hexadecimal(record.step),
-            "kind": SYMBOLS[record.kind],
-            "row": {name: _json(value) for name, value in zip(names, record.row, strict=True)},
-        }
-        yield json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+def json_line(names: Sequence[str], record: Printed) -> str:
+    """A record as a JSON object: `{"seq":5,"step":"00","kind":"-U","row":{...}}`. Times are UTC."""
+    line = {
+        "seq": record.seq,
+        "step": hexadecimal(record.step),
+        "kind": SYMBOLS[record.kind],
+        "row": {name: _json(value) for name, value in zip(names, record.row, strict=True)},
+    }
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
 
 
-def table(names: Sequence[str], records: Iterable[Printed]) -> Iterator[str]:
-    """An aligned table of changelog records."""
-    cells = (
-        (str(record.seq), hexadecimal(record.step), SYMBOLS[record.kind], *map(_text, record.row)) for record in records
-    )
-    return aligned(("seq", "step", "kind", *names), cells)
+def cells(record: Printed) -> tuple[str, ...]:
+    """A record as the cells of a table."""
+    return (str(record.seq), hexadecimal(record.step), SYMBOLS[record.kind], *map(_text, record.row))
 
 
-def aligned(head: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Cells in columns. The widths are those of the first thousand lines: nothing piles up in memory."""
-    rest = iter(lines)
-    first = list(islice(rest, _WIDTHS_FROM))
-    widths = [max(map(len, cells)) for cells in zip(head, *first, strict=True)]
-    for cells in chain([head, ["-" * width for width in widths]], first, rest):
-        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+def head(names: Sequence[str]) -> tuple[str, ...]:
+    """The first line of a table of records."""
+    return ("seq", "step", "kind", *names)
+
+
+def widths(lines: Iterable[Sequence[str]]) -> list[int]:
+    """How wide the columns of these lines are."""
+    return [max(map(len, column)) for column in zip(*lines, strict=True)]
+
+
+def aligned(line: Sequence[str], wide: Sequence[int]) -> str:
+    """A line of a table."""
+    return "  ".join(cell.ljust(width) for cell, width in zip(line, wide, strict=True)).rstrip()
+
+
+def table(first: Sequence[str], lines: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A small table: the head, a rule, the lines."""
+    rows = list(lines)
+    wide = widths([first, *rows])
+    for line in [first, ["-" * width for width in wide], *rows]:
+        yield aligned(line, wide)
 
 
 def _json(value: Any) -> Any:

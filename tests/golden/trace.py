@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from engine.changelog import INSERT, UPDATE_AFTER
 from engine.pipeline import Pipeline
 from engine.planner import Plan
-from engine.printing import Printed, aligned, table
+from engine.printing import Printed, cells, head, table
 from engine.recorder import EpochOutput, RunPlan
 from engine.timeline import MAX_WATERMARK
 
@@ -91,7 +91,7 @@ class TraceRecorder:
         assert self.plan is not None
         parts = []
         for edge in self.plan.edges:
-            lines = table(edge.schema.names, self.records[edge.node])
+            lines = table(head(edge.schema.names), map(cells, self.records[edge.node]))
             parts.append("\n".join([f"== {edge.node}: {edge.operator} {edge.mode}", *lines]))
         for title, names, rows in (
             ("watermarks", _EVENTS, self.watermarks),
@@ -100,8 +100,8 @@ class TraceRecorder:
             ("rejected rows", _REJECTED, self.rejected),
         ):
             if rows:
-                cells = ([_plain(row[name]) for name in names] for row in rows)
-                parts.append("\n".join([f"== {title}", *aligned(names, cells)]))
+                plain = ([_plain(row[name]) for name in names] for row in rows)
+                parts.append("\n".join([f"== {title}", *table(names, plain)]))
         return "\n\n".join(parts) + "\n"
 
 

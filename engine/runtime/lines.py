@@ -1,0 +1,78 @@
+"""A changelog as lines of text, in order of position, formatted where the records are.
+
+A terminal wants one long stream; a driver that turned every record into Python objects would take a
+minute for a few million of them. Workers sort and format, the driver only passes the text on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from engine.planner import NodePlan
+from engine.printing import Printed, aligned, cells, head, json_line, widths
+from engine.schema import Schema, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_WIDTHS_FROM: Final = 1000
+_CHUNK: Final = 5_000
+
+
+def lines(spark: SparkSession, node: NodePlan, folders: Sequence[Path], form: str) -> Iterator[str]:
+    """A node's output as text, in chunks of whole lines. form: "jsonl", or "table", aligned.
+
+    folders: where the node's records are, in the order of the epochs. A table's widths are those of its
+    first thousand records.
+    """
+    names = node.schema.names
+    frames = [_ordered(spark, node.schema, folder) for folder in folders]
+    if form == "jsonl":
+        for frame in frames:
+            yield from _formatted(frame, lambda record: json_line(names, record))
+        return
+    first: list[Printed] = []
+    for frame in frames:
+        if len(first) < _WIDTHS_FROM:
+            first += [_printed(row) for row in frame.limit(_WIDTHS_FROM - len(first)).collect()]
+    wide = widths([head(names), *map(cells, first)])
+    yield f"{aligned(head(names), wide)}\n{aligned(['-' * width for width in wide], wide)}\n"
+    for frame in frames:
+        yield from _formatted(frame, lambda record: aligned(cells(record), wide))
+
+
+def _ordered(spark: SparkSession, schema: Schema, folder: Path) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    ddl = f"__seq bigint, __step binary, __kind tinyint, {schema.ddl()}"
+    # Python would turn timestamps into local times of this machine.
+    columns = [
+        f.col(quote(column.name)).cast(re.sub(r"\btimestamp\b", "timestamp_ntz", column.type)) for column in schema
+    ]
+    frame = spark.read.schema(ddl).parquet(str(folder)).orderBy("__seq", "__step")
+    return frame.select("__seq", "__step", "__kind", *columns)
+
+
+def _formatted(frame: DataFrame, form: Callable[[Printed], str]) -> Iterator[str]:
+    def text(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            done = [form(_printed(row)) for row in rows]
+            chunks = ["\n".join(done[at : at + _CHUNK]) + "\n" for at in range(0, len(done), _CHUNK)]
+            if chunks:
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array(chunks, pa.large_string()).cast(pa.string())], names=["text"]
+                )
+
+    for row in frame.mapInArrow(text, "text string").toLocalIterator(prefetchPartitions=True):
+        yield row[0]
+
+
+def _printed(row: Sequence[Any]) -> Printed:
+    seq, step, kind, *values = row
+    return Printed(seq, bytes(step), kind, values)
