@@ -36,6 +36,10 @@ class Kernel(ABC):
         """A timer is due: the watermark has reached time_ms. Called in the order of time."""
         raise AssertionError(self)
 
+    def on_bundle(self, out: Output) -> None:
+        """A bundle ends that holds records of this key: what they come to goes out now, in mini-batch."""
+        raise AssertionError(self)
+
     @abstractmethod
     def finish(self) -> Any | None:
         """End with the key: its state (plain picklable Python), or None where there is nothing to keep."""
@@ -65,6 +69,14 @@ class Late(NamedTuple):
     watermark_ms: int
     lateness_ms: int
     reason: str
+
+
+class End(NamedTuple):
+    """Where a bundle ends, and a record's place in it, from 0: keys follow each other by their first record's."""
+
+    seq: int
+    step: bytes
+    place: int
 
 
 @dataclass
@@ -194,6 +206,7 @@ class KeyLoop:
     def __init__(self, kernel: Kernel, out: Output) -> None:
         self.kernel = kernel
         self.out = out
+        self._bundle: End | None = None
 
     def key(self, key: Key, saved: Saved | None) -> None:
         """Begin with a key and what was kept of it."""
@@ -213,8 +226,31 @@ class KeyLoop:
         out._ordinal = 0
         self.kernel.on_record(kind, row, out)
 
+    def record_of_bundle(self, seq: int, step: bytes, port: int, kind: int, row: Row, end: End) -> None:
+        """Hand in a record of a bundle, after the bundle before has ended."""
+        bundle = self._bundle
+        if bundle is None or bundle.seq != end.seq or bundle.step != end.step:
+            self._end_bundle()
+            self._bundle = end
+        out = self.out
+        out.seq = seq
+        out.step = step
+        out.port = port
+        self.kernel.on_record(kind, row, out)
+
+    def _end_bundle(self) -> None:
+        end, out = self._bundle, self.out
+        if end is None:
+            return
+        self._bundle = None
+        out.seq, out.step = end.seq, end.step
+        out._path = end.step + ordinal(end.place)
+        out._ordinal = 0
+        self.kernel.on_bundle(out)
+
     def end(self) -> Saved | None:
         """Fire all that is due in this epoch and give back what to keep of the key."""
+        self._end_bundle()
         self.out._fire_before(self.kernel, None)
         state = self.kernel.finish()
         timers = self.out._left()
@@ -222,13 +258,14 @@ class KeyLoop:
 
 
 class Input(NamedTuple):
-    """One input record, as tests write it."""
+    """One input record, as tests write it. end: of its bundle, in mini-batch."""
 
     seq: int
     kind: int
     row: Row
     port: int = 0
     step: bytes = b""
+    end: End | None = None
 
 
 def run(
@@ -247,5 +284,8 @@ def run(
     loop = KeyLoop(kernel, out)
     loop.key(key, saved)
     for item in inputs:
-        loop.record(item.seq, item.step, item.port, item.kind, item.row, line.at(item.seq - 1))
+        if item.end is not None:
+            loop.record_of_bundle(item.seq, item.step, item.port, item.kind, item.row, item.end)
+        else:
+            loop.record(item.seq, item.step, item.port, item.kind, item.row, line.at(item.seq - 1))
     return out, loop.end()

@@ -27,6 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from engine.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
 from engine.errors import PlanRejected
 from engine.kernel import Kernel
+from engine.mini_batch import Bundling
 from engine.schema import Schema, TimeUnit
 
 if TYPE_CHECKING:
@@ -170,12 +171,15 @@ class Keyed:
     """A stateful step: repartition by key, sort by position, run a kernel per key.
 
     kernel: called once per partition, without arguments (functools.partial of the kernel's class).
-    uses_time: whether the kernel looks at watermarks or sets timers.
+    uses_time: whether the kernel looks at watermarks or sets timers. by_event_time: whether it needs event
+    time at all. bundling: in mini-batch; the kernel is told of every bundle's end.
     """
 
     inputs: tuple[KeyedInput, ...]
     kernel: Callable[[], Kernel]
     uses_time: bool = False
+    by_event_time: bool = False
+    bundling: Bundling | None = None
 
 
 Step = Native | Keyed

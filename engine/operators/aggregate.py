@@ -2,9 +2,10 @@
 
 Input: any changelog with -U. Output: [I,UB,UA] over an insert-only input, or [I,UA] when nobody needs
 UPDATE_BEFORE; [I,UB,UA,D] over one that takes rows back. A result that did not change is not emitted,
-unless a state TTL is set; a group without rows is deleted, even between a -U and its +U.
+unless a state TTL is set; a group without rows is deleted, even between a -U and its +U. In mini-batch
+there is one update per group and bundle.
 State: one accumulator per group, until its last row is retracted.
-Source: Flink GroupAggFunction.
+Source: Flink GroupAggFunction, MiniBatchGroupAggFunction, MiniBatchGlobalGroupAggFunction.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, ClassVar, Final
 from pydantic import Field, model_validator
 
 from engine.accumulators import AggregateCall, compile_calls
+from engine.aggregate_functions import Function
 from engine.aggregation import (
     Aggregate,
     GroupBy,
@@ -38,11 +40,14 @@ from engine.changelog import (
     UpdateKind,
 )
 from engine.kernel import Kernel, Key, Output, Row
+from engine.mini_batch import bundling
 from engine.operator import Analyzer, Derived, InputPlan, Keyed, KeyedInput, Offer, Operator, StepContext, Strategy
 from engine.schema import Schema, quote
 from engine.state_ttl import has_state_ttl
 
 _RETRACTIONS: Final = (UPDATE_BEFORE, DELETE)
+# Flink cannot merge two of these, so they are not folded before the bundle.
+_ONE_PHASE: Final = (Function.FIRST_VALUE, Function.LAST_VALUE)
 
 
 class AggregateKernel(Kernel):
@@ -111,6 +116,46 @@ class AggregateKernel(Kernel):
         return self._key + (result if self._present is None else self._present(result))
 
 
+class MiniBatchAggregateKernel(AggregateKernel):
+    """One group, one update per bundle. A group that comes and goes within a bundle is not heard of."""
+
+    _before: Row | None = None
+    _in_bundle = False
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        if self._clock is not None:
+            self._clock[0] = (out.seq, out.step)
+        acc = self._acc
+        if not self._in_bundle:
+            self._in_bundle = True
+            self._before = None if acc is None else self._result
+        if kind in _RETRACTIONS:
+            if acc is not None:
+                self._retract(acc, row)
+            return
+        if acc is None:
+            self._acc = acc = self._create()
+        self._accumulate(acc, row)
+
+    def on_bundle(self, out: Output) -> None:
+        self._in_bundle = False
+        acc, before = self._acc, self._before
+        if acc is None:
+            return
+        if self._rows is not None and acc[self._rows] == 0:
+            self._acc = None
+            if before is not None:
+                out.emit(DELETE, self._row(before))
+            return
+        self._result = result = self._value(acc)
+        if before is None:
+            out.emit(INSERT, self._row(result))
+        elif self._emit_unchanged or result != before:
+            if self._update_before:
+                out.emit(UPDATE_BEFORE, self._row(before))
+            out.emit(UPDATE_AFTER, self._row(result))
+
+
 class GroupAggregate(Operator):
     """GROUP BY without windows."""
 
@@ -173,14 +218,15 @@ class GroupAggregate(Operator):
         """By group."""
         (given,) = context.inputs
         values, calls = plan_calls(self.aggregates, given.schema, context.schema)
+        bundles = bundling(context.options, two_phases=not any(call.function in _ONE_PHASE for call in self.aggregates))
         kernel = partial(
-            AggregateKernel,
+            AggregateKernel if bundles is None else MiniBatchAggregateKernel,
             calls,
             retracting=given.mode.retracts,
             generate_update_before=context.generate_update_before,
             emit_unchanged=has_state_ttl(context.options),
         )
-        return Keyed((KeyedInput(key_expressions(self.group_by), values),), kernel)
+        return Keyed((KeyedInput(key_expressions(self.group_by), values),), kernel, bundling=bundles)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT ... GROUP BY ..."""

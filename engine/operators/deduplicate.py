@@ -6,6 +6,7 @@ or [I,UA] when nobody needs UPDATE_BEFORE; over a changelog also D.
 State: one row per key (its time alone, a mark, or nothing, where that is enough); over a changelog until the
 row is taken back.
 Time: epoch ms. Equal times: the later arrival is the last row, the earlier one the first.
+Mini-batch: by arrival one change per key and bundle; by event time every change, unless they are compacted.
 Source: Flink RowTimeDeduplicateFunction, RowTimeDeduplicateKeepFirstRowFunction,
 ProcTimeDeduplicateKeepFirstRowFunction, ProcTimeDeduplicateKeepLastRowFunction, DeduplicateFunctionHelper.
 """
@@ -19,6 +20,7 @@ from typing import ClassVar, Final, assert_never
 
 from pydantic import Field
 
+from engine.bundles import BundledKernel, ByTime, every, first, last
 from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.deduplication import (
     KeepFirstKernel,
@@ -30,6 +32,7 @@ from engine.deduplication import (
 from engine.errors import PipelineError
 from engine.joins import free_name
 from engine.kernel import Kernel
+from engine.mini_batch import COMPACT, bundling, is_on
 from engine.operator import (
     Analyzer,
     Derived,
@@ -194,6 +197,9 @@ class Deduplicate(Operator):
             inputs=(KeyedInput(tuple(map(quote, self.keys)), values),),
             kernel=self._kernel(function, context, time_at, len(schema)),
             uses_time=function is Function.ROWTIME_FIRST_COMPLETE,
+            by_event_time=self.order is Order.EVENT_TIME,
+            # What goes out when it is complete waits for the watermark anyway.
+            bundling=None if function is Function.ROWTIME_FIRST_COMPLETE else bundling(context.options),
         )
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
@@ -232,6 +238,24 @@ class Deduplicate(Operator):
                 return Function.PROCTIME_LAST if given.is_insert_only else Function.CHANGELOG_LAST
 
     def _kernel(self, function: Function, context: StepContext, time_at: int, width: int) -> Callable[[], Kernel]:
+        kernel = self._plain_kernel(function, context, time_at, width)
+        if bundling(context.options) is None:
+            return kernel
+        match function:
+            case Function.ROWTIME_FIRST_COMPLETE:
+                return kernel
+            case Function.PROCTIME_FIRST:
+                return partial(BundledKernel, kernel, first)
+            case Function.PROCTIME_LAST | Function.CHANGELOG_LAST:
+                return partial(BundledKernel, kernel, last)
+            case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
+                compacts = is_on(context.options, COMPACT)
+                fold = ByTime(time_at, keep_last=self.keep is Keep.LAST) if compacts else every
+                return partial(BundledKernel, kernel, fold)
+            case _:
+                assert_never(function)
+
+    def _plain_kernel(self, function: Function, context: StepContext, time_at: int, width: int) -> Callable[[], Kernel]:
         before = context.generate_update_before
         # Flink: where -U goes out, or somebody cares, the first row of a key is told from an update.
         tell_insert = before or context.options.get(SENSITIVE, "true").strip().lower() != "false"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import PipelineError, StudioError
+from engine.mini_batch import mini_batch
 from engine.operator import Analyzer, InputPlan, Operator, Strategy
 from engine.pipeline import Pipeline
 from engine.planner.derive import DerivedNode, derive
@@ -37,6 +38,7 @@ def check(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Check:
     """Everything that is known of a pipeline, right or wrong, for people who are still typing."""
     try:
         pipeline.check()
+        mini_batch(pipeline.options)
         nodes, problems = derive(pipeline, analyzer, folder)
     except StudioError as error:
         return Check(None, {}, (error,))

@@ -2,6 +2,7 @@
 
 edges/<node>/__epoch=<k>/           a source's or a native node's output
 steps/<node>/epoch=<k>/__tag=<t>/   a keyed node's: 0 records, 1 states, 2 late records, 3 fired windows
+bundles/<node>/epoch=<k>/           in mini-batch its input: the records of bundles that end, and of those still open
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
-from engine.operator import Keyed, Native, Operator, StepContext
+from engine.operator import Keyed, Native, Operator
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
+from engine.runtime.bundles import Flushes, bundle
 from engine.runtime.ingest import Ingested
-from engine.runtime.keyed import run_keyed
+from engine.runtime.keyed import gather, run_keyed
 from engine.runtime.native import run_native
+from engine.runtime.steps import sources_by_event_time, step_of
 from engine.runtime.watermarks import Watermarks
 from engine.runtime.worker import FIRED, LATE, RECORD, STATE, TimelineFiles
 
@@ -53,6 +56,7 @@ class EpochRunner:
     partitions: int
     _states: dict[str, list[Path]] = field(default_factory=dict)
     _records: dict[str, Path] = field(default_factory=dict)
+    _open_bundles: dict[str, Path] = field(default_factory=dict)
 
     def run_node(self, node: NodePlan, epoch: int) -> NodeOutput:
         """Run one node in one epoch; its inputs have run."""
@@ -63,11 +67,7 @@ class EpochRunner:
     def _run(self, node: NodePlan, epoch: int) -> NodeOutput:
         if not isinstance(node.operator, Operator):
             return self._run_source(node, epoch)
-        step = node.operator.step(
-            StepContext(
-                node.id, node.rank, node.inputs, node.schema, node.mode, node.derived, self.plan.pipeline.options
-            )
-        )
+        step = step_of(self.plan, node)
         inputs = [self.records(given.node) for given in node.inputs]
         if isinstance(step, Native):
             folder = self._folder(node.id, epoch)
@@ -97,7 +97,7 @@ class EpochRunner:
         frame = run_keyed(
             node,
             step,
-            inputs,
+            self._bundles(node, step, inputs, epoch),
             self._read_states(node.id),
             timeline,
             partitions=self.partitions,
@@ -125,6 +125,27 @@ class EpochRunner:
             output.fires = self.work / "fires" / node.id / f"epoch={epoch}"
             self._fires(node, root).write.parquet(str(output.fires))
         return output
+
+    def _bundles(self, node: NodePlan, step: Keyed, inputs: list[DataFrame], epoch: int) -> DataFrame:
+        """The step's input; in mini-batch that of the bundles that end, and the rest is kept for the next epoch."""
+        whole = gather(step, inputs)
+        if step.bundling is None:
+            return whole
+        starts, marks = self.watermarks.starts[epoch], str(self.watermarks.of(epoch))
+        ends_only = frozenset(starts) - sources_by_event_time(self.plan)
+        bundled = bundle(
+            self.spark,
+            whole,
+            self._open_bundles.get(node.id),
+            step.bundling,
+            Flushes(
+                tuple(TimelineFiles(marks, starts, dict(given.derived.holdbacks), ends_only) for given in node.inputs)
+            ),
+            rank=node.rank,
+            folder=self.work / "bundles" / node.id / f"epoch={epoch}",
+        )
+        self._open_bundles[node.id] = bundled.open
+        return self.spark.read.schema(bundled.schema).parquet(str(bundled.closed))
 
     def _notes(self, root: Path, tag: int) -> DataFrame:
         """The late records or fired windows of a step: a position and a JSON array."""

@@ -16,10 +16,19 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
+def gather(step: Keyed, inputs: Sequence[DataFrame]) -> DataFrame:
+    """One frame of all inputs: `__port`, position, `__kind`, the key as `__k*`, the values by port as `__v*_*`."""
+    frames = [_input(frame, port, step.inputs[port], len(inputs)) for port, frame in enumerate(inputs)]
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.unionByName(frame, allowMissingColumns=True)
+    return whole
+
+
 def run_keyed(
     node: NodePlan,
     step: Keyed,
-    inputs: Sequence[DataFrame],
+    whole: DataFrame,
     states: DataFrame | None,
     timeline: TimelineFiles | None,
     *,
@@ -27,17 +36,13 @@ def run_keyed(
     keep_state: bool,
     compact: bool = False,
 ) -> DataFrame:
-    """Apply a keyed step to an epoch's input.
+    """Apply a keyed step to an epoch's gathered input, in mini-batch with the ends of its bundles.
 
     states: the rows kept so far, of several epochs, or None. Gives the step's output frame: `__tag` (see
     `engine.runtime.worker`), positions and columns; `__k*` and `__state` with keep_state; `__note` with time.
     """
     from pyspark.sql import functions as f
 
-    frames = [_input(frame, port, step.inputs[port], len(inputs)) for port, frame in enumerate(inputs)]
-    whole = frames[0]
-    for frame in frames[1:]:
-        whole = whole.unionByName(frame, allowMissingColumns=True)
     key_names = [f"__k{at}" for at in range(len(step.inputs[0].keys))]
     key_types = {field.name: field.dataType for field in whole.schema.fields if field.name in key_names}
     if states is not None:
@@ -65,6 +70,7 @@ def run_keyed(
         timeline=timeline,
         keep_state=keep_state,
         compact=compact,
+        bundled=step.bundling is not None,
     )
     ddl = ", ".join(f"{quote(name)} {spark}" for name, _, spark in output)
     return whole.mapInArrow(lambda batches: task(batches), ddl)

@@ -21,6 +21,7 @@ import pyarrow as pa
 from engine.operator import Source
 from engine.planner import NodePlan, Plan
 from engine.runtime.ingest import Ingested
+from engine.runtime.steps import watermark_steps_ms
 from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
 
 if TYPE_CHECKING:
@@ -51,9 +52,13 @@ def watermarks(plan: Plan, spark: SparkSession, ingested: Ingested, work: Path) 
     whole = spark.createDataFrame(
         [(seq, name, None, MAX_WATERMARK, True) for name, seq in ingested.ends.items()], _SCHEMA
     )
+    steps_ms = watermark_steps_ms(plan)
     for node in plan.sources:
         if node.schema.event_time is not None:
-            whole = whole.unionAll(_of_source(node, spark, ingested))
+            marks = _of_source(node, spark, ingested)
+            if node.id in steps_ms:
+                marks = _in_steps(marks, steps_ms[node.id])
+            whole = whole.unionAll(marks)
     epoch = f.expr(f"cast((seq * {epochs} - 1) div {last_seq} as int)")
     whole = whole.withColumn("__epoch", epoch)
     for k in range(epochs):
@@ -74,6 +79,19 @@ def _starts(spark: SparkSession, folder: Path, sources: tuple[str, ...], epochs:
         for epoch in range(epochs - 1):
             starts.append({name: max(mark, tops.get((epoch, name), mark)) for name, mark in starts[-1].items()})
     return tuple(starts)
+
+
+def _in_steps(marks: DataFrame, step_ms: int) -> DataFrame:
+    """Mini-batch: the watermark moves once per step, when it first reaches the last ms of one (from 0 on).
+
+    Source: Flink RowTimeMiniBatchAssginerOperator.
+    """
+    from pyspark.sql import functions as f
+
+    numbered = marks.withColumn("__number", f.expr(f"(watermark_ms + 1) div {step_ms}"))
+    reached = numbered.groupBy("__number").agg(f.min("watermark_ms").alias("__reached")).where("__number > 0")
+    sent = numbered.join(reached, "__number", "left").withColumn("watermark_ms", f.col("__reached"))
+    return sent.select(*marks.columns)
 
 
 def _of_source(node: NodePlan, spark: SparkSession, ingested: Ingested) -> DataFrame:

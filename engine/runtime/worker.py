@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Final
@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from engine.kernel import Kernel, Key, KeyLoop, Output, Saved
+from engine.kernel import End, Kernel, Key, KeyLoop, Output, Saved
 from engine.position import ordinal
-from engine.timeline import MIN_WATERMARK, Timeline, combine
+from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
 
 RECORD: Final = 0
 STATE: Final = 1
@@ -35,12 +35,14 @@ _WATERMARKS: Final = pa.schema([("seq", pa.int64()), ("source", pa.string()), ("
 class TimelineFiles:
     """Where the watermarks of an epoch are, and what every source's was before it.
 
-    folder: Parquet files with `seq`, `source`, `watermark_ms`. holdbacks: the operator's sources.
+    folder: Parquet files with `seq`, `source`, `watermark_ms`. holdbacks: the operator's sources. ends_only:
+    those of them of which nothing but the end counts.
     """
 
     folder: str
     starts: Mapping[str, int]
     holdbacks: Mapping[str, int]
+    ends_only: frozenset[str] = frozenset()
 
     def load(self) -> Timeline:
         """Read the files and combine the sources."""
@@ -51,6 +53,9 @@ class TimelineFiles:
             seqs = mine["seq"].to_numpy().astype(np.int64)
             marks = mine["watermark_ms"].to_numpy().astype(np.int64)
             start = self.starts.get(source, MIN_WATERMARK)
+            if source in self.ends_only:
+                seqs, marks = seqs[marks == MAX_WATERMARK], marks[marks == MAX_WATERMARK]
+                start = start if start == MAX_WATERMARK else MIN_WATERMARK
             before = np.maximum.accumulate(np.concatenate(([np.int64(start)], marks)))
             rises = before[1:] > before[:-1]
             lines[source] = Timeline(start, seqs[rises], marks[rises])
@@ -63,7 +68,8 @@ class Task:
 
     keys: the number of key columns. values: by port, the number of value columns. types: of the output
     columns. allowed: the kinds of the node's changelog mode. keep_state: False in a run's last epoch.
-    compact: write the states of all keys, not only of those that changed.
+    compact: write the states of all keys, not only of those that changed. bundled: whether records come with
+    the end of their bundle.
     """
 
     kernel: Callable[[], Kernel]
@@ -76,6 +82,7 @@ class Task:
     timeline: TimelineFiles | None
     keep_state: bool
     compact: bool = False
+    bundled: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the kernel over a partition."""
@@ -87,7 +94,7 @@ class Task:
         key: Key | None = None
         saved: Saved | None = None
         begun = had_state = False
-        record, rows = loop.record, out.rows
+        record, rows, bundled = loop.record, out.rows, self.bundled
         for batch in batches:
             for next_key, seq, step, port, kind, row, blob, watermark_ms in self._rows(batch, timeline):
                 if next_key != key:
@@ -102,7 +109,11 @@ class Task:
                 if not begun:
                     loop.key(next_key, saved)
                     begun = True
-                record(seq, step[:-1] if many_ports else step, port, kind, row, watermark_ms)
+                step = step[:-1] if many_ports else step
+                if bundled:
+                    loop.record_of_bundle(seq, step, port, kind, row, blob)
+                else:
+                    record(seq, step, port, kind, row, watermark_ms)
                 if len(rows) >= _FLUSH:
                     yield from writer.flush()
         if key is not None:
@@ -110,7 +121,7 @@ class Task:
         yield from writer.flush(all_of_it=True)
 
     def _rows(self, batch: pa.RecordBatch, timeline: Timeline) -> Iterator[tuple[Any, ...]]:
-        """A batch as tuples: key, seq, step, port, kind, row, state, watermark."""
+        """A batch as tuples: key, seq, step, port, kind, row, state or end of the bundle, watermark."""
         if not batch.num_rows:
             return
         names = batch.schema.names
@@ -128,7 +139,10 @@ class Task:
             rows: Sequence[Any] = by_port[0]
         else:
             rows = [by_port[port][at] if port >= 0 else () for at, port in enumerate(ports)]
-        blobs = column["__state"].to_pylist() if "__state" in column else repeat(None, size)
+        blobs: Iterable[Any] = column["__state"].to_pylist() if "__state" in column else repeat(None, size)
+        if self.bundled:
+            ends = map(End, *(column[name].to_pylist() for name in ("__end_seq", "__end_step", "__place")))
+            blobs = [end if blob is None else blob for blob, end in zip(blobs, ends, strict=True)]
         steps = column["__step"].to_pylist()
         kinds = column["__kind"].to_pylist()
         yield from zip(keys, seqs.tolist(), steps, ports, kinds, rows, blobs, watermarks, strict=True)

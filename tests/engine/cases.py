@@ -25,6 +25,9 @@ kind is `wm` is an event without a record: only its watermark is read. With `wat
 watermark after a record is max(rt) - 500 instead. `key` names the columns by which records are grouped;
 one kernel serves all keys in turn, as in a partition.
 
+With `bundle=3`, mini-batch: a bundle ends with every third record, whatever its key, and with every watermark
+that rises. What is still open at the end is not seen by the kernel.
+
 Cells: `NULL`, `true`, `false`, integers, floats, decimals as `1.50d`, `MAX` and `MIN` (watermarks), lists
 `[a,b]`, `'text with blanks'`, else text. `late` and `fires`, where given, are tables too:
 `seq time start end wm lateness` and `seq start end`. Without `late` nothing may be late.
@@ -45,8 +48,8 @@ from typing import Any
 import pytest
 
 from engine.changelog import SYMBOLS, ChangelogMode, RowKind
-from engine.kernel import Emitted, Input, Kernel, Key, Late, Row, Saved, run
-from engine.position import ordinal
+from engine.kernel import Emitted, End, Input, Kernel, Key, Late, Row, Saved, run
+from engine.position import TIMER, ordinal
 from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 
 _CELL = re.compile(r"'[^']*'|\[[^\]]*\]|\S+")
@@ -69,6 +72,7 @@ class Case:
     late: str = ""
     fires: str | None = None
     ports: int = 1
+    bundle: int | None = None
     mode: ChangelogMode | None = None
     """The declared changelog mode: no other kind may come out."""
     leaves_state: bool | None = None
@@ -141,7 +145,9 @@ def run_epochs(case: Case, given: Given, cuts: Sequence[int]) -> Result:
         timeline = _between(given.timeline, first, last)
         records: dict[Key, list[Input]] = {key: [] for key in result.saved}
         for key, item in given.records:
-            if first < item.seq <= last:
+            # A bundle belongs to the epoch in which it ends.
+            at = item.seq if item.end is None else item.end.seq
+            if first < at <= last:
                 records.setdefault(key, []).append(item)
         kernel = case.kernel()
         before: dict[Key, Saved] = pickle.loads(pickle.dumps(result.saved))
@@ -186,7 +192,29 @@ def parse_given(case: Case) -> Given:
             steps.append((named["seq"], top))
         elif named.get("wm", ".") != ".":
             steps.append((named["seq"], named["wm"]))
-    return Given(tuple(records), Timeline.of(steps))
+    timeline = Timeline.of(steps)
+    return Given(tuple(records if case.bundle is None else _bundled(records, case.bundle, timeline)), timeline)
+
+
+def _bundled(records: Sequence[tuple[Key, Input]], size: int, timeline: Timeline) -> list[tuple[Key, Input]]:
+    """The records of bundles that end, each with its bundle's end."""
+    found: list[tuple[Key, Input]] = []
+    bundle: list[tuple[Key, Input]] = []
+
+    def end(seq: int, step: bytes) -> None:
+        found.extend((key, item._replace(end=End(seq, step, at))) for at, (key, item) in enumerate(bundle))
+        bundle.clear()
+
+    flushes = [int(seq) for seq in timeline.seqs]
+    for key, item in records:
+        if bundle and (passed := [seq for seq in flushes if bundle[-1][1].seq <= seq < item.seq]):
+            end(passed[0], TIMER)
+        bundle.append((key, item))
+        if len(bundle) == size:
+            end(item.seq, item.step + ordinal(item.port))
+    if bundle and (passed := [seq for seq in flushes if bundle[-1][1].seq <= seq]):
+        end(passed[0], TIMER)
+    return found
 
 
 def parse(table: str) -> tuple[list[str], list[list[Any]]]:

@@ -191,7 +191,9 @@ def test_the_join_of_all_rows_is_the_batch_answer(
     inputs = [Input(seq, INSERT, (ms, seq), port) for seq, (port, ms) in enumerate(records, 1)]
     end = Timeline.of([(len(records) + 1, MAX_WATERMARK)])
     out, saved = run(kernel(kind, 1, offset_ms)(), inputs, end, key=("k",), ports=2)
-    sides = [[(row[1], (row[0] - offset_ms) // 10_000) for _, _, row, p, _ in inputs if p == port] for port in (0, 1)]
+    sides = [
+        [(item.row[1], (item.row[0] - offset_ms) // 10_000) for item in inputs if item.port == port] for port in (0, 1)
+    ]
     pairs = [(a, b) for a, at in sides[0] for b, other in sides[1] if at == other]
     alone = [{a for a, _ in side} - {pair[port] for pair in pairs} for port, side in enumerate(sides)]
     answer: list[tuple[int | None, ...]]

@@ -1,0 +1,71 @@
+"""Kernels that hold the records of a bundle back, fold them, and give what is left to a kernel without bundles.
+
+Source: Flink's MapBundleFunctions of deduplication and normalisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from engine.kernel import Kernel, Key, Output, Row
+
+Records = Sequence[tuple[int, Row]]
+Fold = Callable[[Records], Records]
+
+
+class BundledKernel(Kernel):
+    """Any kernel that needs no timers, bundle by bundle. State: that of the kernel; a bundle leaves nothing."""
+
+    def __init__(self, kernel: Callable[[], Kernel], fold: Fold) -> None:
+        self.kernel = kernel()
+        self.fold = fold
+        self.held: list[tuple[int, Row]] = []
+
+    def start(self, key: Key, state: Any | None) -> None:
+        """Begin with a key."""
+        self.kernel.start(key, state)
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Hold it back."""
+        self.held.append((kind, row))
+
+    def on_bundle(self, out: Output) -> None:
+        """Hand on what is left of the bundle."""
+        for kind, row in self.fold(self.held):
+            self.kernel.on_record(kind, row, out)
+        self.held.clear()
+
+    def finish(self) -> Any | None:
+        """What the kernel keeps."""
+        return self.kernel.finish()
+
+
+def every(records: Records) -> Records:
+    """All of them, one after the other: a versioned table needs every change."""
+    return records
+
+
+def first(records: Records) -> Records:
+    """The first one."""
+    return records[:1]
+
+
+def last(records: Records) -> Records:
+    """The last one, whatever kinds there were before."""
+    return records[-1:]
+
+
+class ByTime:
+    """The one that is kept by time (in ms at time_at): the latest, of equal ones the last; or the first earliest."""
+
+    def __init__(self, time_at: int, *, keep_last: bool) -> None:
+        self.time_at = time_at
+        self.keep_last = keep_last
+
+    def __call__(self, records: Records) -> Records:
+        """One record."""
+        at = self.time_at
+        if self.keep_last:
+            return [max(reversed(records), key=lambda record: record[1][at])]
+        return [min(records, key=lambda record: record[1][at])]

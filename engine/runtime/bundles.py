@@ -1,0 +1,161 @@
+"""Mini-batch on Spark: which bundle each record of a keyed step belongs to, and where that bundle ends.
+
+Records are numbered in order of position; watermarks divide them into segments, and every `size` records of a
+segment are a bundle. What is still open when an epoch ends is not run but carried into the next one, so
+that a kernel sees whole bundles only and any split into epochs makes the same ones.
+
+With two phases the bundles of the first are folded per key, and these folds, numbered in the same way, make
+the bundles by which the operator emits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from engine.mini_batch import Bundling
+from engine.position import timer
+from engine.runtime.worker import TimelineFiles
+from engine.timeline import MIN_WATERMARK
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+ENDS: Final = ("__end_seq", "__end_step", "__place")
+_FOLDS: Final = ("__fold_seq", "__fold_step", "__fold_place")
+
+
+@dataclass(frozen=True)
+class Flushes:
+    """Which events end a bundle whatever its size: each input's watermark."""
+
+    inputs: tuple[TimelineFiles, ...]
+
+    def load(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Their numbers in this epoch, rising."""
+        return np.unique(np.concatenate([files.load().seqs for files in self.inputs]))
+
+
+@dataclass(frozen=True)
+class Bundled:
+    """An epoch's records by what becomes of them: those of bundles that end, and those of bundles still open."""
+
+    closed: Path
+    open: Path
+    schema: StructType
+
+
+def bundle(
+    spark: SparkSession,
+    given: DataFrame,
+    carried: Path | None,
+    bundling: Bundling,
+    flushes: Flushes,
+    *,
+    rank: int,
+    folder: Path,
+) -> Bundled:
+    """Find the bundle of every record and write the records to the folder.
+
+    given: a step's gathered input. carried: the open records of the epoch before.
+    """
+    from pyspark.sql import functions as f
+
+    ends = f"{_FOLDS[0]} bigint, {_FOLDS[1]} binary, {_FOLDS[2]} int"
+    whole = given.select("*", *(f.lit(None).cast(part.split()[1]).alias(part.split()[0]) for part in ends.split(", ")))
+    if carried is not None:
+        whole = whole.unionByName(spark.read.schema(whole.schema).parquet(str(carried)))
+    if bundling.two_phases:
+        folded = whole.where(f.col(_FOLDS[0]).isNotNull())
+        unfolded = whole.where(f.col(_FOLDS[0]).isNull()).drop(*_FOLDS)
+        first = _numbered(unfolded, bundling.size, flushes, _path(rank, 0), ("__seq", "__step"))
+        whole = folded.unionByName(first.withColumnsRenamed(dict(zip(ENDS, _FOLDS, strict=True))))
+        ended = _in_folds(whole, bundling.size, flushes, _path(rank, 1))
+    else:
+        ended = _numbered(whole, bundling.size, flushes, _path(rank, 0), ("__seq", "__step"))
+    result = Bundled(folder / "__is_open=false", folder / "__is_open=true", ended.schema)
+    ended.withColumn("__is_open", f.col(ENDS[0]).isNull()).write.partitionBy("__is_open").parquet(str(folder))
+    for part in (result.closed, result.open):
+        part.mkdir(exist_ok=True)
+    return result
+
+
+def _path(rank: int, phase: int) -> bytes:
+    """The path of what a watermark flushes: before all timers of the operator."""
+    return timer(rank, MIN_WATERMARK + phase, 0, b"")
+
+
+def _in_folds(whole: DataFrame, size: int, flushes: Flushes, path: bytes) -> DataFrame:
+    """Bundles of what the first phase folded per key; a record goes with the fold that it is in."""
+    from pyspark.sql import functions as f
+
+    keys = [name for name in whole.columns if name.startswith("__k") and name != "__kind"]
+    folds = (
+        whole.where(f.col(_FOLDS[0]).isNotNull())
+        .groupBy(*_FOLDS[:2], *keys)
+        .agg(f.min(_FOLDS[2]).alias("__first"))
+        .withColumnRenamed(_FOLDS[0], "__seq")
+    )
+    numbered = _numbered(folds, size, flushes, path, ("__seq", _FOLDS[1], "__first")).drop("__first")
+    mine, theirs = whole.alias("mine"), numbered.withColumnRenamed("__seq", _FOLDS[0]).alias("theirs")
+    same = [f.col(f"mine.{name}").eqNullSafe(f.col(f"theirs.{name}")) for name in (*_FOLDS[:2], *keys)]
+    condition = same[0]
+    for part in same[1:]:
+        condition = condition & part
+    return mine.join(theirs, condition, "left").select("mine.*", *(f"theirs.{name}" for name in ENDS))
+
+
+def _numbered(frame: DataFrame, size: int, flushes: Flushes, path: bytes, order: Sequence[str]) -> DataFrame:
+    """The records with the end of their bundle (null while it is open) and their place in it.
+
+    order: columns by which they follow each other; the first is an event's number, the second a path.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    columns = frame.columns
+    indexed = _with_flush(frame, flushes).orderBy(*order).zipWithIndex("__at")
+    starts = indexed.groupBy("__flush").agg(f.min("__at").alias("__start")).withColumnRenamed("__flush", "__of")
+    placed = indexed.join(starts, f.col("__flush").eqNullSafe(f.col("__of"))).withColumn(
+        "__number", f.col("__at") - f.col("__start")
+    )
+    placed = placed.withColumn("__bundle", f.expr(f"__number div {size}"))
+    of_bundle = Window.partitionBy("__flush", "__bundle")
+    placed = placed.withColumn("__is_full", f.count("*").over(of_bundle) == size).withColumn(
+        "__last", f.max(f.struct(*order)).over(of_bundle)
+    )
+    is_flushed = f.col("__flush").isNotNull()
+    end_seq = f.when(f.col("__is_full"), f.col("__last")[order[0]]).otherwise(f.col("__flush"))
+    end_step = f.when(f.col("__is_full"), f.col("__last")[order[1]]).when(is_flushed, f.lit(path))
+    return placed.select(
+        *columns,
+        end_seq.alias(ENDS[0]),
+        end_step.alias(ENDS[1]),
+        f.expr(f"cast(__number % {size} as int)").alias(ENDS[2]),
+    )
+
+
+def _with_flush(frame: DataFrame, flushes: Flushes) -> DataFrame:
+    """The records with `__flush`, the first event from theirs on that ends bundles; null if not in this epoch."""
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    at = frame.columns.index("__seq")
+
+    def find(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        events = flushes.load()
+        for batch in batches:
+            places = np.searchsorted(events, batch.column(at).to_numpy(zero_copy_only=False), side="left")
+            missing = places == len(events)
+            found: Any = np.append(events, 0)[places]
+            column = pa.array(found, pa.int64(), mask=missing)
+            yield pa.RecordBatch.from_arrays([*batch.columns, column], names=[*batch.schema.names, "__flush"])
+
+    # What comes out of Arrow may be null, as far as Spark can tell.
+    fields = [StructField(field.name, field.dataType) for field in frame.schema.fields]
+    return frame.mapInArrow(find, StructType([*fields, StructField("__flush", LongType())]))

@@ -1,0 +1,32 @@
+"""What the operators of a plan do on Spark, as values, before any of it runs."""
+
+from __future__ import annotations
+
+from engine.mini_batch import mini_batch
+from engine.operator import Keyed, Operator, Step, StepContext
+from engine.planner import NodePlan, Plan
+
+
+def step_of(plan: Plan, node: NodePlan) -> Step:
+    """The step of an operator."""
+    assert isinstance(node.operator, Operator)
+    return node.operator.step(
+        StepContext(node.id, node.rank, node.inputs, node.schema, node.mode, node.derived, plan.pipeline.options)
+    )
+
+
+def sources_by_event_time(plan: Plan) -> frozenset[str]:
+    """The sources above operators that need event time."""
+    found: set[str] = set()
+    for node in plan.nodes:
+        if isinstance(node.operator, Operator):
+            step = step_of(plan, node)
+            if isinstance(step, Keyed) and (step.uses_time or step.by_event_time):
+                found.update(name for given in node.inputs for name in given.derived.holdbacks)
+    return frozenset(found)
+
+
+def watermark_steps_ms(plan: Plan) -> dict[str, int]:
+    """In mini-batch, by source of event time, the steps in which its watermark moves."""
+    batch = mini_batch(plan.pipeline.options)
+    return {} if batch is None else dict.fromkeys(sources_by_event_time(plan), batch.latency_ms)

@@ -1,0 +1,395 @@
+"""Mini-batch of deduplication, aggregation and joins: Flink's changelogs, bundle by bundle.
+
+Across the keys of a bundle Flink's order is that of a hash map; here it is that of the keys' first records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from engine.accumulators import AggregateCall
+from engine.aggregate_functions import Function
+from engine.bundles import BundledKernel, ByTime, every, first, last
+from engine.deduplication import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel
+from engine.errors import PipelineError
+from engine.join_bundles import BundledJoin
+from engine.joins import JoinKind, JoinSide
+from engine.kernel import Kernel
+from engine.mini_batch import MiniBatch, mini_batch
+from engine.operators.aggregate import MiniBatchAggregateKernel
+from engine.operators.join import PairingJoin
+from tests.engine.cases import Case, check_cases
+
+COUNT = AggregateCall(Function.COUNT)
+CONTENT = JoinSide("NoUniqueKey", 2, None, "")
+SINGLE = JoinSide("JoinKeyContainsUniqueKey", 2, (), "")
+UNIQUE = JoinSide("HasUniqueKey", 2, (1,), "")
+ON = {"table.exec.mini-batch.enabled": "true"}
+
+
+def counting(*, retracting: bool = False, **settings: Any) -> Callable[[], Kernel]:
+    return partial(MiniBatchAggregateKernel, [COUNT], retracting=retracting, **settings)
+
+
+def by_time(fold: Any, *, keep_last: bool = True) -> Callable[[], Kernel]:
+    kernel = partial(RowTimeKernel, 2, 3, keep_last=keep_last, update_before=True, tell_insert=True)
+    return partial(BundledKernel, kernel, fold)
+
+
+def by_arrival(kernel: Callable[..., Kernel]) -> Callable[[], Kernel]:
+    return partial(BundledKernel, partial(kernel, update_before=True, tell_insert=True, repeat=False), last)
+
+
+def joining(kind: JoinKind, left: JoinSide = CONTENT, right: JoinSide = CONTENT) -> Callable[[], Kernel]:
+    return partial(BundledJoin, partial(PairingJoin, kind, left, right), kind, left, right)
+
+
+EVENTS = """
+    seq  kind  k   v  rt    wm
+    1    +I    k1  1  1000  .
+    2    +I    k1  2  900   .
+    3    +I    k2  3  1500  .
+    4    +I    k1  4  1000  .
+    5    +I    k2  5  1400  .
+    6    +I    k1  6  2000  .
+    7    +I    k1  7  1999  .
+    8    +I    k2  8  1500  .
+    9    wm                 MAX
+"""
+
+BUNDLES = [
+    Case(
+        "a group says once per bundle what it has come to",
+        kernel=counting(),
+        key=("word",),
+        bundle=3,
+        given="""
+            seq  kind  word  wm
+            1    +I    a     .
+            2    +I    b     .
+            3    +I    a     .
+            4    +I    c     .
+            5    +I    b     .
+            6    +I    a     .
+            7    +I    a     .
+            8    +I    a     .
+            9    +I    d     .
+            10   wm          MAX
+        """,
+        expect="""
+            seq  kind  word  cnt
+            3    +I    a     2
+            3    +I    b     1
+            6    +I    c     1
+            6    -U    b     1
+            6    +U    b     2
+            6    -U    a     2
+            6    +U    a     3
+            9    -U    a     3
+            9    +U    a     5
+            9    +I    d     1
+        """,
+    ),
+    Case(
+        "a bundle that is not full ends with the watermark, and the next one counts anew",
+        kernel=counting(),
+        key=("word",),
+        bundle=3,
+        given="""
+            seq  kind  word  wm
+            1    +I    a     .
+            2    +I    a     1000
+            3    +I    a     .
+            4    +I    b     .
+            5    +I    a     .
+            6    +I    a     .
+            7    wm          MAX
+        """,
+        expect="""
+            seq  kind  word  cnt
+            2    +I    a     2
+            5    -U    a     2
+            5    +U    a     4
+            5    +I    b     1
+            7    -U    a     4
+            7    +U    a     5
+        """,
+    ),
+    Case(
+        "a group that comes and goes within a bundle is not heard of, one that goes is deleted once",
+        kernel=counting(retracting=True),
+        key=("k",),
+        bundle=4,
+        given="""
+            seq  kind  k  wm
+            1    +I    a  .
+            2    -D    a  .
+            3    -D    x  .
+            4    +I    b  .
+            5    -U    b  .
+            6    +U    b  .
+            7    -D    b  .
+            8    +I    c  .
+        """,
+        expect="""
+            seq  kind  k  cnt
+            4    +I    b  1
+            8    -D    b  1
+            8    +I    c  1
+        """,
+    ),
+    Case(
+        "a group that is empty for a moment within a bundle has not changed",
+        kernel=counting(retracting=True),
+        key=("k",),
+        bundle=1000,
+        given="""
+            seq  kind  k  wm
+            1    +I    b  10
+            2    -U    b  .
+            3    +U    b  20
+        """,
+        expect="""
+            seq  kind  k  cnt
+            1    +I    b  1
+        """,
+    ),
+    Case(
+        "with a state ttl a group in a bundle is emitted even if it has not changed",
+        kernel=counting(retracting=True, emit_unchanged=True),
+        key=("k",),
+        bundle=1000,
+        given="""
+            seq  kind  k  wm
+            1    +I    b  10
+            2    -U    b  .
+            3    +U    b  20
+        """,
+        expect="""
+            seq  kind  k  cnt
+            1    +I    b  1
+            3    -U    b  1
+            3    +U    b  1
+        """,
+    ),
+    Case(
+        "the first row by arrival goes out at the end of its bundle",
+        kernel=partial(BundledKernel, KeepFirstKernel, first),
+        key=("k",),
+        bundle=3,
+        given=EVENTS,
+        expect="""
+            seq  kind  k   v  rt
+            3    +I    k1  1  1000
+            3    +I    k2  3  1500
+        """,
+    ),
+    Case(
+        "the last row by arrival is that of the bundle",
+        kernel=by_arrival(KeepLastKernel),
+        key=("k",),
+        bundle=3,
+        given=EVENTS,
+        expect="""
+            seq  kind  k   v  rt
+            3    +I    k1  2  900
+            3    +I    k2  3  1500
+            6    -U    k1  2  900
+            6    +U    k1  6  2000
+            6    -U    k2  3  1500
+            6    +U    k2  5  1400
+            9    -U    k1  6  2000
+            9    +U    k1  7  1999
+            9    -U    k2  5  1400
+            9    +U    k2  8  1500
+        """,
+    ),
+    Case(
+        "over a changelog only the last change of a bundle counts, be it a delete",
+        kernel=by_arrival(KeepLastOnChangelogKernel),
+        key=("k",),
+        bundle=3,
+        given="""
+            seq  kind  k  v  wm
+            1    +I    a  1  .
+            2    +I    b  1  .
+            3    -D    b  1  .
+            4    +U    a  2  .
+            5    -D    a  2  .
+            6    +I    b  3  .
+        """,
+        expect="""
+            seq  kind  k  v
+            3    +I    a  1
+            6    -D    a  1
+            6    +I    b  3
+        """,
+    ),
+    Case(
+        "by event time every change of a bundle goes out",
+        kernel=by_time(every),
+        key=("k",),
+        bundle=3,
+        given=EVENTS,
+        expect="""
+            seq  kind  k   v  rt
+            3    +I    k1  1  1000
+            3    +I    k2  3  1500
+            6    -U    k1  1  1000
+            6    +U    k1  4  1000
+            6    -U    k1  4  1000
+            6    +U    k1  6  2000
+            9    -U    k2  3  1500
+            9    +U    k2  8  1500
+        """,
+    ),
+    Case(
+        "by event time, compacted, only the latest row of a bundle goes out",
+        kernel=by_time(ByTime(2, keep_last=True)),
+        key=("k",),
+        bundle=3,
+        given=EVENTS,
+        expect="""
+            seq  kind  k   v  rt
+            3    +I    k1  1  1000
+            3    +I    k2  3  1500
+            6    -U    k1  1  1000
+            6    +U    k1  6  2000
+            9    -U    k2  3  1500
+            9    +U    k2  8  1500
+        """,
+    ),
+    Case(
+        "the latest of equal times is the last, the earliest the first",
+        kernel=by_time(ByTime(2, keep_last=False), keep_last=False),
+        key=("k",),
+        bundle=4,
+        given="""
+            seq  kind  k  v  rt    wm
+            1    +I    a  1  1000  .
+            2    +I    a  2  900   .
+            3    +I    a  3  900   .
+            4    +I    a  4  950   .
+        """,
+        expect="""
+            seq  kind  k  v  rt
+            4    +I    a  2  900
+        """,
+    ),
+    Case(
+        "an inner join joins what is left of a bundle",
+        kernel=joining(JoinKind.INNER),
+        key=("k",),
+        ports=2,
+        bundle=100,
+        given="""
+            seq  kind  port  k  v   wm
+            1    +I    0     a  1   .
+            2    -D    0     a  1   .
+            3    +I    0     a  2   .
+            4    +I    0     b  3   .
+            5    +I    1     a  10  .
+            6    +I    1     b  20  .
+            7    -D    1     b  20  .
+            8    +I    1     b  21  .
+            9    wm                 MAX
+        """,
+        expect="""
+            seq  kind  k  x  k0  y
+            9    +I    a  2  a   10
+            9    +I    b  3  b   21
+        """,
+    ),
+    Case(
+        "a left join takes the right side of a bundle first, and does not pad in vain",
+        kernel=joining(JoinKind.LEFT),
+        key=("k",),
+        ports=2,
+        bundle=2,
+        given="""
+            seq  kind  port  k  v   wm
+            1    +I    0     a  1   .
+            2    +I    1     a  10  .
+            3    +I    0     b  2   .
+            4    +I    0     b  2   .
+        """,
+        expect="""
+            seq  kind  k  x  k0    y
+            2    +I    a  1  a     10
+            4    +I    b  2  NULL  NULL
+            4    +I    b  2  NULL  NULL
+        """,
+    ),
+    Case(
+        "where a row of the inner side is replaced, its partners are not padded in between",
+        kernel=joining(JoinKind.LEFT, SINGLE, SINGLE),
+        key=("k",),
+        ports=2,
+        bundle=2,
+        given="""
+            seq  kind  port  k  v   wm
+            1    +I    0     a  1   .
+            2    +I    1     a  10  .
+            3    -U    1     a  10  .
+            4    +U    1     a  11  .
+            5    -D    1     a  11  .
+            6    +I    0     c  1   .
+        """,
+        expect="""
+            seq  kind  k  x  k0    y
+            2    +I    a  1  a     10
+            4    -U    a  1  a     10
+            4    +I    a  1  a     11
+            6    -D    a  1  a     11
+            6    +I    a  1  NULL  NULL
+            6    +I    c  1  NULL  NULL
+        """,
+    ),
+    Case(
+        "by unique key a bundle keeps the first row that goes and the last that comes",
+        kernel=joining(JoinKind.INNER, UNIQUE, CONTENT),
+        key=("k",),
+        ports=2,
+        bundle=6,
+        given="""
+            seq  kind  port  k  v   wm
+            1    +I    0     a  1   .
+            2    -U    0     a  1   .
+            3    +U    0     a  1   .
+            4    +I    1     a  9   .
+            5    +I    0     a  2   .
+            6    -D    0     a  2   .
+        """,
+        expect="""
+            seq  kind  k  x  k0  y
+            6    +I    a  1  a   9
+        """,
+    ),
+]
+
+test_bundles = check_cases(BUNDLES)
+
+
+def test_mini_batch_is_off_unless_it_is_switched_on() -> None:
+    assert mini_batch({}) is None
+    assert mini_batch({"table.exec.mini-batch.enabled": "false", "table.exec.mini-batch.size": "x"}) is None
+    given = ON | {"table.exec.mini-batch.size": "3", "table.exec.mini-batch.allow-latency": "1 h"}
+    assert mini_batch(given) == MiniBatch(3, 3_600_000)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({}, "table.exec.mini-batch.size is not set"),
+        ({"table.exec.mini-batch.size": "0"}, "size is 0. Set a number of records above zero"),
+        ({"table.exec.mini-batch.size": "5"}, "allow-latency is not set. Set a time such as 5 s"),
+        ({"table.exec.mini-batch.size": "5", "table.exec.mini-batch.allow-latency": "soon"}, "allow-latency is soon"),
+    ],
+)
+def test_what_is_missing_is_said(options: dict[str, str], sentence: str) -> None:
+    with pytest.raises(PipelineError, match=sentence):
+        mini_batch(ON | options)
