@@ -1,6 +1,7 @@
 """The planner: before anything runs, every edge gets its schema, keys and changelog mode, every node its strategy.
 
 derive         from the sources down: what each node can produce
+normalise      between them: upsert sources whose readers need -U get a normaliser
 update_kinds   from the sinks up: what each consumer needs, and so where -U is produced
 plan           what was decided, as values
 explain        the same in words
@@ -17,6 +18,7 @@ from engine.mini_batch import mini_batch
 from engine.operator import Analyzer, InputPlan, Operator, Strategy
 from engine.pipeline import Pipeline
 from engine.planner.derive import DerivedNode, derive
+from engine.planner.normalise import normalised, without_idle
 from engine.planner.plan import Check, InputNeed, NodePlan, Plan
 from engine.planner.update_kinds import Chosen, choose_update_kinds
 
@@ -49,9 +51,29 @@ def check(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Check:
     if problems:
         return Check(None, derived, problems)
     try:
-        return Check(_assemble(pipeline, nodes, choose_update_kinds(nodes)), derived)
+        return Check(_decide(pipeline, nodes, analyzer, folder), derived)
     except StudioError as error:
         return Check(None, derived, (error,))
+
+
+def _decide(pipeline: Pipeline, nodes: Mapping[str, DerivedNode], analyzer: Analyzer, folder: Path) -> Plan:
+    complete = normalised(pipeline, nodes)
+    if complete is pipeline:
+        return _assemble(pipeline, nodes, choose_update_kinds(nodes))
+    nodes = _derived(complete, analyzer, folder)
+    chosen = choose_update_kinds(nodes)
+    needed = without_idle(complete, pipeline, chosen)
+    if needed is not complete:
+        nodes = _derived(needed, analyzer, folder)
+        chosen = choose_update_kinds(nodes)
+    return _assemble(needed, nodes, chosen)
+
+
+def _derived(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Mapping[str, DerivedNode]:
+    nodes, problems = derive(pipeline, analyzer, folder)
+    if problems:
+        raise problems[0]
+    return nodes
 
 
 def _assemble(pipeline: Pipeline, nodes: Mapping[str, DerivedNode], chosen: Mapping[str, Chosen]) -> Plan:

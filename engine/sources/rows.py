@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pydantic import Field
 
-from engine.changelog import INSERT, SYMBOLS
+from engine.changelog import INSERT, SYMBOLS, UpdateKind
 from engine.errors import PipelineError
 from engine.operator import Derived, Parameters, Source, SourceFrames
 from engine.reading.columns import (
@@ -63,12 +63,22 @@ class Rows(Source):
     changelog: bool = Field(
         False, title="Rows carry their kind", description="Each row starts with +I, -U, +U or -D. Else all are +I."
     )
+    updates_by_key: bool = Field(
+        False,
+        title="Updates come without -U",
+        description="Where rows carry their kind: a +I or +U replaces the row of its primary key (an upsert source).",
+    )
     primary_key: tuple[str, ...] = Field(
         (),
         title="Primary key",
         description="Columns of which the values identify a row. Empty: only the whole row does.",
         json_schema_extra={"column": True},
     )
+
+    @property
+    def update_kind(self) -> UpdateKind:
+        """+U alone, where updates go by the key."""
+        return UpdateKind.ONLY_UPDATE_AFTER if self.updates_by_key else UpdateKind.BEFORE_AND_AFTER
 
     def derive(self, node: str, folder: Path) -> Derived:
         """The declared columns."""
@@ -99,7 +109,8 @@ class Rows(Source):
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The connector of Flink's own tests, which takes rows as they are."""
-        kinds = {"changelog-mode": "I,UB,UA,D"} if self.changelog else {}
+        modes = "I,UA,D" if self.updates_by_key else "I,UB,UA,D"
+        kinds = {"changelog-mode": modes} if self.changelog else {}
         options = {"connector": "values", "bounded": "true", **kinds}
         return create_table(node, schema, self, options, self.primary_key)
 

@@ -1,0 +1,134 @@
+"""Turn upserts into a changelog with -U, and a changelog with repetitions into one without.
+
+Input: +I and +U as upserts, -D by key; -U is ignored, since the row before is known here. Output: [I,UB,UA,D],
+or [I,UA,D] when nobody needs UPDATE_BEFORE: the first row of a key as +I, an unchanged one not at all
+(unless a state TTL is set), a delete with the whole row that it takes away, or nothing where there is none.
+With a condition a row that begins or ceases to meet it comes or goes as +I or -D.
+State: per key its last row, until it is deleted.
+Source: Flink ProcTimeDeduplicateKeepLastRowFunction for StreamExecChangelogNormalize.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar
+
+from pydantic import Field
+
+from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
+from engine.errors import ExpressionError
+from engine.kernel import Kernel, Key, Output, Row
+from engine.operator import Analyzer, Derived, InputPlan, Keyed, KeyedInput, Offer, Operator, StepContext, Strategy
+from engine.schema import Schema, quote
+from engine.state_ttl import has_state_ttl
+
+
+class ChangelogNormalizeKernel(Kernel):
+    """One key. A row is the output's columns, then whether it meets the condition. State: the last row."""
+
+    def __init__(self, *, update_before: bool, repeat: bool) -> None:
+        self.update_before = update_before
+        self.repeat = repeat
+        self.kept: Row | None = None
+
+    def start(self, key: Key, state: Row | None) -> None:
+        """Begin with the last row."""
+        self.kept = state
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Replace the row of the key, or take it away."""
+        if kind == UPDATE_BEFORE:
+            return
+        *values, is_wanted = row
+        kept = self.kept
+        if kind == DELETE or not is_wanted:
+            if kept is not None:
+                out.emit(DELETE, kept)
+                self.kept = None
+            return
+        self.kept = found = tuple(values)
+        if kept is None:
+            out.emit(INSERT, found)
+        elif kept != found or self.repeat:
+            if self.update_before:
+                out.emit(UPDATE_BEFORE, kept)
+            out.emit(UPDATE_AFTER, found)
+
+    def finish(self) -> Row | None:
+        """The last row."""
+        return self.kept
+
+
+class ChangelogNormalize(Operator):
+    """The stage that turns upserts into a changelog. The planner puts it above sources that need it."""
+
+    operator: ClassVar[str] = "changelog_normalize"
+    title: ClassVar[str] = "Normalise changelog"
+    summary: ClassVar[str] = "Completes upserts with the rows that they replace, and drops repetitions."
+    group: ClassVar[str] = "keyed"
+
+    keys: tuple[str, ...] = Field(
+        min_length=1,
+        title="Key columns",
+        description="The primary key: what identifies a row.",
+        json_schema_extra={"columns": True},
+    )
+    condition: str | None = Field(
+        None,
+        min_length=1,
+        title="Only where",
+        description="A condition on the rows that go out; one that ceases to meet it is deleted.",
+        json_schema_extra={"expression": True},
+    )
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The input's columns, with the key as upsert key."""
+        (given,) = inputs
+        keys = frozenset(given.schema.column(name, node, "keys").name for name in self.keys)
+        if self.condition is not None:
+            found = analyzer.type_of(self.condition, given.schema, node, "condition")
+            if found != "boolean":
+                reason = f"it is of type {found}, and a condition is true or false."
+                raise ExpressionError(node, "condition", self.condition, reason)
+        return replace(given, modify=ALL_CHANGES, upsert_keys=frozenset({keys}), lone_updates=False)
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """It keeps the rows, so it can write any; of its input it needs no -U."""
+        (given,) = inputs
+        if not given.has_updates:
+            return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
+        return (
+            Offer((UpdateKind.ONLY_UPDATE_AFTER,), ("it knows the row before, by its key",)),
+            Offer((UpdateKind.BEFORE_AND_AFTER,), ("it knows the row before, and ignores the -U of its input",)),
+        )
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """There is one way."""
+        (given,) = inputs
+        what = "somebody needs the rows that upserts replace" if output.has_update_before else "deletes need whole rows"
+        if given.mode.has_update_before:
+            what = "its input may repeat records"
+        only = f", of those where {self.condition}" if self.condition is not None else ""
+        return Strategy("normalise", f"{what}, so the last row of each key is kept", f"per key: its last row{only}")
+
+    def step(self, context: StepContext) -> Keyed:
+        """All columns by key, and whether the row is wanted."""
+        wanted = "TRUE" if self.condition is None else f"coalesce({self.condition}, FALSE)"
+        columns = (*map(quote, context.schema.names), wanted)
+        kernel = partial(
+            ChangelogNormalizeKernel,
+            update_before=context.generate_update_before,
+            repeat=has_state_ttl(context.options),
+        )
+        return Keyed((KeyedInput(tuple(map(quote, self.keys)), columns),), kernel)
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """Flink puts this stage above an upsert source by itself; the query only reads the source."""
+        ((table, schema),) = inputs
+        where = "" if self.condition is None else f" WHERE {self.condition}"
+        return f"SELECT {', '.join(map(quote, schema.names))} FROM {quote(table)}{where}"
+
+
+OPERATOR = ChangelogNormalize
