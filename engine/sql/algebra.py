@@ -1,0 +1,274 @@
+"""A query as relational algebra: what the clauses of SQL are read into, and what nodes are made from.
+
+Every relation knows its columns. An expression is sqlglot's, and its columns are bound: they name columns
+of the relation below and no table. Names are unique within a relation; a join numbers those of the right
+side that are taken (k, k0), as Flink does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from sqlglot import exp
+
+from engine.joins import JoinKind
+from engine.pipeline import Node
+from engine.windows import Windowing
+
+Expr = exp.Expr
+Named = tuple[str, Expr]
+
+
+class Relation(Protocol):
+    """Something with columns."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns in order."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that a query can name: a source node, its columns, and which of them stand for arrival order."""
+
+    node: Node
+    columns: tuple[str, ...]
+    proctime: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What queries call it."""
+        return self.node.id
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A table."""
+
+    table: Table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.table.columns + self.table.proctime
+
+
+@dataclass(frozen=True)
+class Select:
+    """Computed columns."""
+
+    input: Relation
+    items: tuple[Named, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.items)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The rows that meet a condition."""
+
+    input: Relation
+    condition: Expr
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """A window table function: each row with the bounds of its windows."""
+
+    input: Relation
+    windowing: Windowing
+    time: str
+    at: Expr
+    partition_by: tuple[str, ...] = ()
+
+    @cached_property
+    def bounds(self) -> tuple[str, str, str]:
+        """The names of window_start, window_end and window_time."""
+        start = free_name("window_start", self.input.columns)
+        end = free_name("window_end", (*self.input.columns, start))
+        return start, end, free_name("window_time", (*self.input.columns, start, end))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns + self.bounds
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Groups, then the results of calls: `Anonymous` functions, maybe under a `Filter` (WHERE)."""
+
+    input: Relation
+    groups: tuple[Named, ...]
+    calls: tuple[Named, ...]
+    at: Expr
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in (*self.groups, *self.calls))
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """One column of an order. nulls_first is None where NULL is lowest, as in Flink."""
+
+    expression: Expr
+    descending: bool = False
+    nulls_first: bool | None = None
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """ROW_NUMBER, RANK or DENSE_RANK before a condition has said which ranks are wanted."""
+
+    input: Relation
+    function: str
+    partition: tuple[str, ...]
+    order: tuple[SortKey, ...]
+    name: str
+    at: Expr
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.input.columns, self.name)
+
+
+@dataclass(frozen=True)
+class Rank:
+    """The rows from one rank to another, with their rank as the last column. end: a number or a column."""
+
+    input: Relation
+    function: str
+    partition: tuple[str, ...]
+    order: tuple[SortKey, ...]
+    start: int
+    end: int | str
+    name: str
+    at: Expr
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.input.columns, self.name)
+
+
+@dataclass(frozen=True)
+class Over:
+    """Aggregates over the rows around each row, of one partition, order and frame."""
+
+    input: Relation
+    calls: tuple[Named, ...]
+    partition: tuple[str, ...]
+    order: tuple[SortKey, ...]
+    frame: exp.WindowSpec | None
+    at: Expr
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns + tuple(name for name, _ in self.calls)
+
+
+@dataclass(frozen=True)
+class Join:
+    """A join on any condition. as_of: the left time column of FOR SYSTEM_TIME AS OF."""
+
+    left: Relation
+    right: Relation
+    kind: JoinKind
+    condition: tuple[Expr, ...]
+    at: Expr
+    as_of: Expr | None = None
+
+    @cached_property
+    def right_names(self) -> Mapping[str, str]:
+        """What the right side's columns are called in the condition and in the output."""
+        return renamed(self.left.columns, self.right.columns)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        right = () if self.kind.is_left_only else tuple(self.right_names.values())
+        return self.left.columns + right
+
+
+@dataclass(frozen=True)
+class Union:
+    """UNION ALL, by place."""
+
+    inputs: tuple[Relation, ...]
+    at: Expr
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.inputs[0].columns
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """The name, or where it is taken the name with the first number that is free."""
+    used = {other.lower() for other in taken}
+    found, number = name, 0
+    while found.lower() in used:
+        found, number = f"{name}{number}", number + 1
+    return found
+
+
+def renamed(left: Sequence[str], right: Sequence[str]) -> Mapping[str, str]:
+    """By right column, its name beside the left ones."""
+    names: dict[str, str] = {}
+    for column in right:
+        names[column] = free_name(column, (*left, *names.values()))
+    return names
+
+
+def ref(name: str, at: Expr | None = None) -> exp.Column:
+    """A bound column. at: what it stands for, so that errors know the place."""
+    identifier = exp.to_identifier(name, quoted=True)
+    if at is not None:
+        identifier.meta.update(next((node.meta for node in at.walk() if "line" in node.meta), {}))
+    return exp.Column(this=identifier)
+
+
+def plain(expression: Expr) -> str | None:
+    """The column that an expression is, or None where it computes something."""
+    found = expression.unnest()
+    return found.name if isinstance(found, exp.Column) else None
+
+
+def mentioned(expression: Expr) -> frozenset[str]:
+    """The columns in a bound expression."""
+    return frozenset(column.name for column in expression.find_all(exp.Column))
+
+
+def conjuncts(condition: Expr) -> Iterator[Expr]:
+    """The parts of a condition that AND joins."""
+    found = condition.unnest()
+    if isinstance(found, exp.And):
+        yield from conjuncts(found.this)
+        yield from conjuncts(found.expression)
+    else:
+        yield found
+
+
+def together(conditions: Sequence[Expr]) -> Expr:
+    """The conditions joined by AND."""
+    whole = conditions[0]
+    for condition in conditions[1:]:
+        whole = exp.And(this=whole, expression=condition)
+    return whole
+
+
+def substituted(expression: Expr, values: Mapping[str, Expr]) -> Expr:
+    """The expression with other expressions in the place of columns."""
+
+    def swap(node: Expr) -> Expr:
+        if isinstance(node, exp.Column) and node.name in values:
+            value = values[node.name].copy()
+            return value if isinstance(value, exp.Column | exp.Literal) else exp.Paren(this=value)
+        return node
+
+    return expression.copy().transform(swap, copy=False)

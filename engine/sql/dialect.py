@@ -1,0 +1,79 @@
+"""Flink SQL for sqlglot: the few places where its grammar is Flink's own.
+
+Names are quoted with backticks and texts with single quotes. Functions stay as they are written, since
+what they mean is decided in `engine.sql.functions` and nowhere else. TUMBLE, HOP, CUMULATE and SESSION
+take `TABLE t`, `TABLE t PARTITION BY k`, a sub-query, DESCRIPTOR(column), by position or by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import Dialect, TokenType, exp, parser, tokens
+
+WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
+TABLE_ARGUMENT = "TABLE"
+"""The name of the function-like node that stands for `TABLE t PARTITION BY k`: the table, then the columns."""
+
+_OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "FLOOR", "CEIL", "OVERLAY")
+
+
+def _window_function(self: Any) -> exp.Expression:
+    """The arguments of a window function, up to the closing parenthesis."""
+    name = self._tokens[self._index - 2]
+    arguments = self._parse_csv(lambda: _argument(self))
+    return exp.Anonymous(this=name.text.upper(), expressions=arguments).update_positions(name)
+
+
+def _function_of_unit(self: Any) -> exp.Expression:
+    """The arguments of a function of which the first is a unit of time."""
+    name = self._tokens[self._index - 2]
+    unit = self._parse_var(any_token=True, upper=True)
+    self._match(TokenType.COMMA)
+    rest = self._parse_csv(self._parse_disjunction)
+    return exp.Anonymous(this=name.text.upper(), expressions=[unit, *rest]).update_positions(name)
+
+
+def _argument(self: Any) -> exp.Expression | None:
+    if self._next and self._next.token_type == TokenType.FARROW:
+        name = exp.var(self._curr.text.upper())
+        self._advance(2)
+        return exp.Kwarg(this=name, expression=_argument(self))
+    if self._match(TokenType.TABLE):
+        parts = [self._parse_table_parts()]
+        if self._match(TokenType.PARTITION_BY):
+            if self._match(TokenType.L_PAREN):
+                parts += self._parse_csv(self._parse_column)
+                self._match_r_paren()
+            else:
+                parts.append(self._parse_column())
+        return exp.Anonymous(this=TABLE_ARGUMENT, expressions=parts)
+    found: exp.Expression | None = self._parse_select_or_expression()
+    return found
+
+
+class Flink(Dialect):
+    """Flink SQL, as far as queries go."""
+
+    NULL_ORDERING = "nulls_are_small"
+    TYPED_DIVISION = True
+
+    class Tokenizer(tokens.Tokenizer):
+        """Backticks for names, single quotes for texts."""
+
+        IDENTIFIERS: ClassVar = ["`"]
+        QUOTES: ClassVar = ["'"]
+        COMMENTS: ClassVar = ["--", ("/*", "*/")]
+        # In other dialects a statement's word; here the name of a function.
+        KEYWORDS: ClassVar = {word: kind for word, kind in tokens.Tokenizer.KEYWORDS.items() if word != "SESSION"}
+
+    class Parser(parser.Parser):
+        """Functions are not interpreted, but for those with a syntax of their own."""
+
+        FUNCTIONS: ClassVar = {}
+        NO_PAREN_FUNCTIONS: ClassVar = {}
+        FUNCTION_PARSERS: ClassVar = {
+            **{name: parse for name, parse in parser.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
+            **dict.fromkeys(WINDOW_FUNCTIONS, _window_function),
+            **dict.fromkeys(("TIMESTAMPDIFF", "TIMESTAMPADD"), _function_of_unit),
+        }

@@ -1,0 +1,177 @@
+"""GROUP BY, aggregates, HAVING and DISTINCT.
+
+The select list may name what is grouped by and the results of aggregates; each of them becomes a column of
+the aggregation, called as the select list calls it where it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from engine.aggregate_functions import Function
+from engine.sql.algebra import Aggregate, Expr, Named, Relation, Windowed, free_name, plain, ref
+from engine.sql.pushdown import selected
+from engine.sql.rejected import SqlRejected
+from engine.sql.scope import Scope
+from engine.sql.window_functions import group_window
+
+AGGREGATES = frozenset(function.value for function in Function)
+_ELSEWHERE = {"APPROX_COUNT_DISTINCT": "COUNT(DISTINCT x)", "GROUP_CONCAT": "LISTAGG(x)", "STRING_AGG": "LISTAGG(x)"}
+_BOUNDS = {"START": 0, "END": 1, "ROWTIME": 2}
+
+Item = tuple[str | None, Expr]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """The relation below the select list, and what is left to compute above it."""
+
+    relation: Relation
+    items: list[Item]
+    having: Expr | None
+
+
+def grouped(query: exp.Select, items: list[Item], scope: Scope) -> Grouped:
+    """Put an aggregation between FROM and SELECT where the query has one."""
+    group = query.args.get("group")
+    having = query.args.get("having")
+    condition = scope.bind(having.this) if having is not None else None
+    if group is None and condition is None and not any(_calls(item) for _, item in items):
+        return Grouped(scope.relation, items, None)
+    keys = [scope.bind(key) for key in _keys(group)]
+    relation, keys, items, condition = _with_group_window(scope.relation, keys, items, condition)
+    groups = _group_names(keys, items)
+    taken = [name for name, _ in groups]
+    calls: list[Named] = []
+    for name, item in items:
+        for call in _calls(item):
+            if all(call != known for _, known in calls):
+                wanted = name if name is not None and call == item.unnest() else f"EXPR${len(groups) + len(calls)}"
+                calls.append((free_name(wanted, [*taken, *(one for one, _ in calls)]), call))
+    for call in _calls(condition) if condition is not None else ():
+        if all(call != known for _, known in calls):
+            calls.append((free_name(f"EXPR${len(groups) + len(calls)}", [*taken, *(one for one, _ in calls)]), call))
+    known = [*groups, *calls]
+    aggregate = Aggregate(relation, tuple(groups), tuple(calls), query)
+    above = [(name or plain(item), _over(item, known)) for name, item in items]
+    return Grouped(aggregate, above, _over(condition, known) if condition is not None else None)
+
+
+def distinct(relation: Relation, at: Expr) -> Relation:
+    """SELECT DISTINCT: the groups of all columns, without aggregates."""
+    return Aggregate(relation, tuple((name, ref(name, at)) for name in relation.columns), (), at)
+
+
+def is_aggregate(node: Expr) -> bool:
+    """True for a call of an aggregate function that is not an OVER aggregate."""
+    if isinstance(node, exp.Filter):
+        return True
+    return isinstance(node, exp.Anonymous) and node.name.upper() in AGGREGATES
+
+
+def _keys(group: exp.Group | None) -> Sequence[Expr]:
+    if group is None:
+        return ()
+    several = group.find(exp.GroupingSets, exp.Rollup, exp.Cube)
+    if several is not None:
+        name = {exp.GroupingSets: "GROUPING SETS", exp.Rollup: "ROLLUP"}.get(type(several), "CUBE")
+        message = f"{name} is not supported. Write one query per grouping, and UNION ALL."
+        raise SqlRejected(message, several)
+    found: Sequence[Expr] = group.expressions
+    return found
+
+
+def _calls(item: Expr) -> list[Expr]:
+    """The aggregate calls in an expression, the outermost of each."""
+    found: list[Expr] = []
+
+    def visit(node: Expr, *, within_over: bool) -> None:
+        if isinstance(node, exp.Window):
+            for part in (*node.this.iter_expressions(), *(p for p in node.iter_expressions() if p is not node.this)):
+                visit(part, within_over=False)
+        elif is_aggregate(node):
+            call = node.this if isinstance(node, exp.Filter) else node
+            for inner in (*call.iter_expressions(), *([node.expression] if call is not node else [])):
+                if _calls(inner):
+                    message = "an aggregate cannot stand inside another. Compute the inner one in a sub-query."
+                    raise SqlRejected(message, node)
+            found.append(node)
+        else:
+            if isinstance(node, exp.Anonymous) and node.name.upper() in _ELSEWHERE:
+                message = f"{node.name.upper()} is not supported. Use {_ELSEWHERE[node.name.upper()]}."
+                raise SqlRejected(message, node)
+            for part in node.iter_expressions():
+                visit(part, within_over=within_over)
+
+    visit(item.unnest(), within_over=False)
+    return found
+
+
+def _group_names(keys: Sequence[Expr], items: Sequence[Item]) -> list[Named]:
+    """Every key with a name: its column's, what the select list calls it, or EXPR$0."""
+    names: list[Named] = []
+    for at, key in enumerate(keys):
+        if any(key == known for _, known in names):
+            continue
+        called = next((name for name, item in items if name is not None and item.unnest() == key.unnest()), None)
+        wanted = plain(key) or called or f"EXPR${at}"
+        names.append((free_name(wanted, [name for name, _ in names]), key))
+    return names
+
+
+def _over(item: Expr, known: Sequence[Named]) -> Expr:
+    """The item with keys and calls replaced by columns of the aggregation. Raises SqlRejected for what is neither."""
+
+    def swap(node: Expr) -> Expr:
+        for name, expression in known:
+            if node == expression:
+                return ref(name, node)
+        if isinstance(node, exp.Column):
+            message = (
+                f"the column {node.name!r} is neither grouped by nor aggregated. Add it to GROUP BY, or take one "
+                f"value of the group: MAX({node.name})."
+            )
+            raise SqlRejected(message, node)
+        return node
+
+    return item.copy().transform(swap, copy=False)
+
+
+def _with_group_window(
+    relation: Relation, keys: list[Expr], items: list[Item], having: Expr | None
+) -> tuple[Relation, list[Expr], list[Item], Expr | None]:
+    """GROUP BY TUMBLE(rt, ...) as GROUP BY window_start, window_end over the window function."""
+    windows = [
+        key for key in keys if isinstance(key, exp.Anonymous) and key.name.upper() in ("TUMBLE", "HOP", "SESSION")
+    ]
+    if not windows:
+        return relation, keys, items, having
+    if len(windows) > 1:
+        message = "a query can group by one window only. Join two queries, or nest them."
+        raise SqlRejected(message, windows[1])
+    window = windows[0]
+    time, windowing = group_window(window)
+    if plain(time) is None:
+        message = "a group window takes a column as its time."
+        raise SqlRejected(message, time)
+    partition = tuple(name for key in keys if key is not window and (name := plain(key)) is not None)
+    windowed = Windowed(relation, windowing, plain(time) or "", window, partition)
+    start, end, _ = windowed.bounds
+    kept = [key for key in keys if key is not window]
+    kept += [ref(start, window), ref(end, window)]
+
+    def swap(node: Expr) -> Expr:
+        if isinstance(node, exp.Anonymous):
+            name, _, bound = node.name.upper().partition("_")
+            if name == window.name.upper() and bound in _BOUNDS and node.expressions == window.expressions:
+                return ref(windowed.bounds[_BOUNDS[bound]], node)
+        return node
+
+    changed = [(name, item.copy().transform(swap, copy=False)) for name, item in items]
+    condition = None if having is None else having.copy().transform(swap, copy=False)
+    if any(column.name == windowed.bounds[2] for _, item in changed for column in item.find_all(exp.Column)):
+        kept.append(ref(windowed.bounds[2], window))
+    return selected(windowed, tuple((name, ref(name)) for name in windowed.columns)), kept, changed, condition

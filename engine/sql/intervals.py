@@ -1,0 +1,55 @@
+"""INTERVAL literals as lengths of time."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from sqlglot import exp
+
+from engine.sql.algebra import Expr
+from engine.sql.rejected import SqlRejected
+
+_MS: Final = {"DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1_000, "WEEK": 604_800_000}
+_ORDER: Final = ("DAY", "HOUR", "MINUTE", "SECOND")
+
+
+def interval_ms(expression: Expr) -> int:
+    """How many ms an INTERVAL literal of days, hours, minutes or seconds is. Raises SqlRejected."""
+    found = expression.unnest()
+    if isinstance(found, exp.Neg):
+        return -interval_ms(found.this)
+    if not isinstance(found, exp.Interval) or found.this is None:
+        message = f"an interval is needed, such as INTERVAL '10' SECOND, not {expression.sql()}."
+        raise SqlRejected(message, expression)
+    text = found.this.name
+    unit = found.args.get("unit")
+    sign, text = (-1, text.lstrip("-")) if text.startswith("-") else (1, text)
+    names = _units(unit)
+    parts = re.split(r"[ :]", text.strip())
+    if names is None or len(parts) != len(names):
+        message = (
+            f"the interval {expression.sql()} has no fixed length. Use DAY, HOUR, MINUTE or SECOND, as in "
+            "INTERVAL '1' HOUR or INTERVAL '1:30' MINUTE TO SECOND."
+        )
+        raise SqlRejected(message, expression)
+    try:
+        return sign * sum(round(float(part) * _MS[name]) for part, name in zip(parts, names, strict=True))
+    except ValueError as error:
+        message = f"{text!r} is not a number of {' and '.join(names).lower()}s."
+        raise SqlRejected(message, expression) from error
+
+
+def _units(unit: Expr | None) -> tuple[str, ...] | None:
+    """DAY, or DAY TO SECOND as all units from one to the other; None where a unit has no fixed length."""
+    if isinstance(unit, exp.IntervalSpan):
+        first, last = _name(unit.this), _name(unit.expression)
+        if first in _ORDER and last in _ORDER:
+            return _ORDER[_ORDER.index(first) : _ORDER.index(last) + 1]
+        return None
+    name = _name(unit)
+    return (name,) if name in _MS else None
+
+
+def _name(unit: Expr | None) -> str:
+    return "" if unit is None else unit.name.upper().removesuffix("S")

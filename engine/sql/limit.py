@@ -1,0 +1,61 @@
+"""ORDER BY ... LIMIT ... OFFSET: a Top N of the whole table."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from engine.sql.algebra import Expr, Rank, Relation, SortKey, free_name, ref
+from engine.sql.pushdown import selected
+from engine.sql.rejected import SqlRejected
+from engine.sql.row_number import sort_keys, with_columns
+from engine.sql.scope import Scope
+
+
+def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
+    """The first rows of a relation, where the query asks for them. Raises SqlRejected for an order without an end."""
+    order, limit, offset = (query.args.get(clause) for clause in ("order", "limit", "offset"))
+    if order is None and limit is None and offset is None:
+        return relation
+    if limit is None:
+        what = "ORDER BY" if order is not None else "OFFSET"
+        message = f"{what} needs LIMIT: a stream has no end after which it could be sorted. Add LIMIT 10, say."
+        raise SqlRejected(message, order or offset)
+    if order is None:
+        message = (
+            "LIMIT needs ORDER BY, which says what the first rows are. To keep the first that arrive, order by a time."
+        )
+        raise SqlRejected(message, limit)
+    count = _count(limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression, limit)
+    skipped = _count(offset.expression, offset) if offset is not None else 0
+    if count < 1:
+        message = "LIMIT 0 lets nothing through. Give a number from 1."
+        raise SqlRejected(message, limit)
+    columns = relation.columns
+    keys = [
+        SortKey(scope.bind(_by_place(key.expression, columns)), key.descending, key.nulls_first)
+        for key in sort_keys(order, query)
+    ]
+    relation, names = with_columns(relation, [key.expression for key in keys])
+    sorted_by = tuple(
+        SortKey(ref(name, key.expression), key.descending, key.nulls_first)
+        for name, key in zip(names, keys, strict=True)
+    )
+    rank = Rank(
+        relation, "ROW_NUMBER", (), sorted_by, skipped + 1, skipped + count, free_name("rank", relation.columns), order
+    )
+    return selected(rank, tuple((name, ref(name)) for name in columns))
+
+
+def _by_place(expression: Expr, columns: tuple[str, ...]) -> Expr:
+    """ORDER BY 2 means the second column."""
+    if isinstance(expression, exp.Literal) and expression.is_int and 1 <= int(expression.name) <= len(columns):
+        return ref(columns[int(expression.name) - 1], expression)
+    return expression
+
+
+def _count(expression: Expr | None, at: Expr) -> int:
+    found = expression.unnest() if expression is not None else None
+    if isinstance(found, exp.Literal) and found.is_int:
+        return int(found.name)
+    message = "LIMIT and OFFSET take a number."
+    raise SqlRejected(message, at)

@@ -1,0 +1,26 @@
+"""Relations as nodes of a pipeline, made from the sources up, with no column that nobody uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from engine.sql.algebra import Aggregate, Filter, Join, Numbered, Over, Rank, Scan, Select, Union, Windowed
+from engine.sql.nodes.groups import aggregate
+from engine.sql.nodes.joins import join
+from engine.sql.nodes.ranks import rank
+from engine.sql.nodes.rows import filter_, numbered, scan, select, union
+from engine.sql.nodes.windows import over, windowed
+
+MAKERS: Final[Mapping[type, Any]] = {
+    Scan: scan,
+    Select: select,
+    Filter: filter_,
+    Union: union,
+    Aggregate: aggregate,
+    Windowed: windowed,
+    Numbered: numbered,
+    Rank: rank,
+    Over: over,
+    Join: join,
+}

@@ -1,0 +1,153 @@
+"""The pipeline in the making: nodes and edges, with what is known of every output so far.
+
+Each node's operator derives its output at once, so that what comes next knows the columns, their types,
+the event time and whether rows are ever taken back: ROW_NUMBER over an event time is a deduplication where
+they are not, and a Top N where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from engine.errors import StudioError
+from engine.operator import Analyzer, Derived, Operator, Source
+from engine.pipeline import Edge, Node
+from engine.planner.derive import merge_holdbacks
+from engine.registry import configured, operators
+from engine.schema import Schema, quote
+from engine.sql.algebra import Expr, Relation, free_name
+from engine.sql.expressions import Writer
+from engine.sql.rejected import SqlRejected
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """A relation as a node. names: by column of the relation, what it is called in the node's output.
+
+    arrival: the columns that stand for the order of arrival; they are in no schema.
+    """
+
+    node: str
+    names: Mapping[str, str]
+    arrival: frozenset[str] = frozenset()
+
+    def renamed(self, names: Mapping[str, str]) -> Emitted:
+        """The same node, its columns called otherwise. names: by new name, the name so far."""
+        return Emitted(
+            self.node,
+            {new: self.names[old] for new, old in names.items() if old in self.names},
+            frozenset(new for new, old in names.items() if old in self.arrival),
+        )
+
+
+Make = Callable[["Emitter", Any, frozenset[str]], Emitted]
+
+
+@dataclass
+class Emitter:
+    """Makes nodes. makers: by kind of relation, the function that makes its nodes."""
+
+    analyzer: Analyzer
+    folder: Path
+    makers: Mapping[type, Make]
+    options: Mapping[str, str] = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    derived: dict[str, Derived] = field(default_factory=dict)
+
+    def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
+        """The nodes of a relation, of which these columns are used."""
+        return self.makers[type(relation)](self, relation, frozenset(needed))
+
+    def schema(self, emitted: Emitted) -> Schema:
+        """The columns of a node's output."""
+        return self.derived[emitted.node].schema
+
+    def writer(self, emitted: Emitted) -> Writer:
+        """Writes expressions over a node's output."""
+        schema = self.schema(emitted)
+        return Writer(emitted.names, lambda text: self.analyzer.type_of(text, schema, emitted.node, ""))
+
+    def source(self, node: Node) -> None:
+        """Add a source, once."""
+        if node.id not in self.derived:
+            operator = configured(node)
+            assert isinstance(operator, Source)
+            found = operator.derive(node.id, self.folder)
+            self.nodes.append(node)
+            self.derived[node.id] = replace(found, holdbacks={node.id: 0}, node=node.id)
+
+    def add(self, operator: str, parameters: Mapping[str, Any], inputs: Sequence[str], at: Expr | None) -> str:
+        """Add an operator over its inputs, in the order of its ports. Raises SqlRejected where it does not fit."""
+        node = Node(id=self._free_id(operator), operator=operator, parameters=dict(parameters))
+        if operator not in operators():
+            message = f"{operator.replace('_', ' ')} is not among the operators: {', '.join(operators())}."
+            raise SqlRejected(message, at)
+        try:
+            made = configured(node)
+            assert isinstance(made, Operator)
+            given = tuple(self.derived[name] for name in inputs)
+            found = made.derive(node.id, given, self.analyzer)
+        except SqlRejected:
+            raise
+        except StudioError as error:
+            raise SqlRejected(error.sentence, at) from error
+        if not found.holdbacks:
+            found = replace(found, holdbacks=merge_holdbacks(given))
+        self.nodes.append(node)
+        self.derived[node.id] = replace(found, node=node.id)
+        ports = made.ports * len(inputs) if made.many_edges else made.ports
+        self.edges += [
+            Edge(source=name, target=node.id, target_port=port) for name, port in zip(inputs, ports, strict=False)
+        ]
+        return node.id
+
+    def narrowed(self, emitted: Emitted, columns: Sequence[str], at: Expr | None = None) -> Emitted:
+        """The same rows with no more than these columns, as Flink carries no more into its state than is used."""
+        names = [emitted.names[column] for column in columns if column in emitted.names]
+        names = list(dict.fromkeys(names))
+        schema = self.schema(emitted)
+        wanted = [column.name for column in schema if column.name in names]
+        if len(wanted) == len(schema):
+            return emitted
+        node = self.project(emitted.node, [(name, quote(name)) for name in wanted], at)
+        return replace(emitted, node=node, names={a: b for a, b in emitted.names.items() if b in names})
+
+    def project(self, node: str, columns: Sequence[tuple[str, str]], at: Expr | None = None) -> str:
+        """A projection: names and Spark SQL expressions. One right above another that nobody else reads replaces it."""
+        below = next(one for one in self.nodes if one.id == node)
+        is_shared = any(edge.source == node for edge in self.edges)
+        if below.operator == "project" and not is_shared:
+            merged = _merged(below, columns)
+            if merged is not None:
+                (into,) = (edge for edge in self.edges if edge.target == node)
+                self.nodes.remove(below)
+                self.edges.remove(into)
+                del self.derived[node]
+                node, columns = into.source, merged
+        items = [{"name": name, "expression": expression} for name, expression in columns]
+        return self.add("project", {"columns": items}, [node], at)
+
+    def free_name(self, wanted: str, emitted: Emitted) -> str:
+        """A name that no column of a node has."""
+        return free_name(wanted, self.schema(emitted).names)
+
+    def _free_id(self, operator: str) -> str:
+        taken = {node.id.lower() for node in self.nodes}
+        found, number = operator, 2
+        while found.lower() in taken:
+            found, number = f"{operator}_{number}", number + 1
+        return found
+
+
+def _merged(below: Node, columns: Sequence[tuple[str, str]]) -> list[tuple[str, str]] | None:
+    """The columns as expressions over what is below a projection; None where text alone does not tell."""
+    known = {quote(item["name"]): item["expression"] for item in below.parameters["columns"]}
+    if all(name == expression for name, expression in known.items()):
+        return list(columns)
+    if all(expression in known for _, expression in columns):
+        return [(name, known[expression]) for name, expression in columns]
+    return None

@@ -1,0 +1,212 @@
+"""Aggregates as nodes: per group, or per group and window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from engine.sql.algebra import (
+    Aggregate,
+    Expr,
+    Filter,
+    Named,
+    Relation,
+    Select,
+    Windowed,
+    free_name,
+    mentioned,
+    plain,
+    substituted,
+)
+from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.nodes.time_bounds import only_event_time
+from engine.sql.rejected import SqlRejected
+from engine.windows import Windowing, WindowKind
+
+
+def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
+    """A window aggregate where the groups are a window's bounds; else a group aggregate."""
+    found = _over_windows(relation)
+    if found is not None:
+        windowed, groups, results, condition = found
+        return _per_window(emitter, relation, windowed, groups, results, condition)
+    used = frozenset().union(*(mentioned(item) for _, item in (*relation.groups, *relation.calls)))
+    given = emitter.emit(relation.input, used)
+    group_by, taken = _group_by(emitter, given, relation.groups)
+    calls = _calls(emitter, given, relation.calls, taken)
+    parameters = {"group_by": group_by, "aggregates": [parameters for _, parameters in calls]}
+    node = emitter.add("aggregate", parameters, [given.node], relation.at)
+    names = dict(zip(relation.columns, (column.name for column in emitter.derived[node].schema), strict=True))
+    return Emitted(node, names)
+
+
+def _per_window(  # noqa: PLR0913
+    emitter: Emitter,
+    relation: Aggregate,
+    windowed: Windowed,
+    groups: Sequence[Named],
+    calls: Sequence[Named],
+    condition: Expr | None,
+) -> Emitted:
+    bounds = dict(zip(windowed.bounds, ("window_start", "window_end", "window_time"), strict=True))
+    by_bound = {bounds[plain(item) or ""]: name for name, item in groups if plain(item) in bounds}
+    keys = [(name, item) for name, item in groups if plain(item) not in bounds]
+    _check_bounds(relation, by_bound)
+    used = {windowed.time}.union(*(mentioned(item) for _, item in (*keys, *calls)))
+    given = with_event_time(emitter, emitter.emit(windowed.input, used), windowed)
+    if windowed.windowing.kind is WindowKind.SESSION and set(windowed.partition_by) != {
+        plain(item) for _, item in keys
+    }:
+        message = (
+            "the sessions are not those of the groups. Group by window_start, window_end and just the columns of "
+            "SESSION's PARTITION BY."
+        )
+        raise SqlRejected(message, relation.at)
+    group_by, taken = _group_by(emitter, given, keys)
+    made = _calls(emitter, given, calls, [*taken, "window_start", "window_end", "window_time"])
+    parameters = {
+        **window_parameters(windowed.windowing),
+        "group_by": group_by,
+        "aggregates": [one for _, one in made],
+        "window_time": "window_time" in by_bound,
+    }
+    node = emitter.add("window_aggregate", parameters, [given.node], windowed.at)
+    columns = [column.name for column in emitter.derived[node].schema]
+    names = dict(zip([name for name, _ in keys], columns, strict=False))
+    for bound, column in zip(("window_start", "window_end", "window_time"), columns[len(keys) :], strict=False):
+        if bound in by_bound:
+            names[by_bound[bound]] = column
+    names |= dict(zip([name for name, _ in calls], columns[len(columns) - len(calls) :], strict=True))
+    found = Emitted(node, names)
+    if condition is None:
+        return found
+    over = {
+        bound: exp.column(name, quoted=True) for bound, name in zip(windowed.bounds, by_bound.values(), strict=False)
+    }
+    text = emitter.writer(found).write(substituted(condition, over))
+    return Emitted(emitter.add("filter", {"condition": text}, [node], condition), names)
+
+
+def window_parameters(windowing: Windowing) -> dict[str, Any]:
+    """The windows as parameters of an operator."""
+    match windowing.kind:
+        case WindowKind.SESSION:
+            return {"kind": "session", "gap_ms": windowing.size_ms}
+        case WindowKind.HOP:
+            lengths = {"slide_ms": windowing.slide_ms}
+        case WindowKind.CUMULATE:
+            lengths = {"step_ms": windowing.slide_ms}
+        case _:
+            lengths = {}
+    return {"kind": windowing.kind.value, "size_ms": windowing.size_ms, **lengths, "offset_ms": windowing.offset_ms}
+
+
+def with_event_time(emitter: Emitter, given: Emitted, windowed: Windowed) -> Emitted:
+    """The input with the window's time as its only event time. Raises SqlRejected where that is none."""
+    if windowed.time not in given.names:
+        message = f"{windowed.time!r} is a processing time; windows need an event time. Name one in DESCRIPTOR."
+        raise SqlRejected(message, windowed.at)
+    schema = emitter.schema(given)
+    name = given.names[windowed.time]
+    if schema.column(name).time is None:
+        times = ", ".join(column.name for column in schema if column.time is not None)
+        message = f"{windowed.time!r} is not an event time" + (
+            f"; {times} is one." if times else ", and its input has none."
+        )
+        raise SqlRejected(message, windowed.at)
+    return only_event_time(emitter, given, windowed.time, windowed.at)
+
+
+def _check_bounds(relation: Aggregate, by_bound: dict[str, str]) -> None:
+    missing = [bound for bound in ("window_start", "window_end") if bound not in by_bound]
+    if missing:
+        message = f"an aggregation over windows groups by both of their bounds. Add {missing[0]} to GROUP BY."
+        raise SqlRejected(message, relation.at)
+
+
+def _over_windows(relation: Aggregate) -> tuple[Windowed, Sequence[Named], Sequence[Named], Expr | None] | None:
+    """The window function below, with groups and calls over its columns; None where the groups name no bounds.
+
+    A condition on the bounds alone can be tested once per window.
+    """
+    below: Relation = relation.input
+    groups, calls = relation.groups, relation.calls
+    condition: Expr | None = None
+    if isinstance(below, Select):
+        values = dict(below.items)
+        groups = tuple((name, substituted(item, values)) for name, item in groups)
+        calls = tuple((name, substituted(item, values)) for name, item in calls)
+        below = below.input
+    match below:
+        case Filter(Windowed() as windowed, test) if mentioned(test) <= set(windowed.bounds[:2]):
+            condition, below = test, windowed
+    if not isinstance(below, Windowed) or not any(plain(item) in below.bounds for _, item in groups):
+        return None
+    return below, groups, calls, condition
+
+
+def _mentioned(item: Expr) -> frozenset[str]:
+    return mentioned(item)
+
+
+def _group_by(emitter: Emitter, given: Emitted, groups: Sequence[Named]) -> tuple[list[Any], list[str]]:
+    """The group columns: by name, or with an expression; and what they will be called."""
+    writer = emitter.writer(given)
+    made: list[Any] = []
+    taken: list[str] = []
+    for name, item in groups:
+        column = plain(item)
+        if column is not None and column in given.names and given.names[column] not in taken:
+            made.append(given.names[column])
+            taken.append(given.names[column])
+        else:
+            found = free_name(name, taken)
+            made.append({"name": found, "expression": writer.write(item)})
+            taken.append(found)
+    return made, taken
+
+
+def _calls(
+    emitter: Emitter, given: Emitted, calls: Sequence[Named], taken: Sequence[str]
+) -> list[tuple[str, dict[str, Any]]]:
+    made: list[tuple[str, dict[str, Any]]] = []
+    for name, item in calls:
+        found = free_name(name, [*taken, *(one for one, _ in made)])
+        made.append((found, {**call_parameters(emitter, given, item), "name": found}))
+    return made
+
+
+def call_parameters(emitter: Emitter, given: Emitted, item: Expr) -> dict[str, Any]:
+    """A call as the parameters of an aggregate: function, argument, DISTINCT, FILTER, separator."""
+    writer = emitter.writer(given)
+    parameters: dict[str, Any] = {}
+    call = item.unnest()
+    if isinstance(call, exp.Filter):
+        parameters["filter"] = writer.write(call.expression.this)
+        call = call.this
+    assert isinstance(call, exp.Anonymous)
+    parameters["function"] = function = call.name.upper()
+    arguments = list(call.expressions)
+    if arguments and isinstance(arguments[0], exp.Distinct):
+        parameters["distinct"] = True
+        arguments = list(arguments[0].expressions) + arguments[1:]
+    if function == "LISTAGG" and len(arguments) == 2:
+        separator = arguments.pop()
+        if not isinstance(separator, exp.Literal) or not separator.is_string:
+            message = "the separator of LISTAGG is a text, such as ', '."
+            raise SqlRejected(message, call)
+        parameters["separator"] = separator.name
+    if function == "COUNT" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+        arguments = []
+    if len(arguments) > 1:
+        message = f"{function} takes one argument here. Put the values together in a sub-query: CONCAT_WS('|', a, b)."
+        raise SqlRejected(message, call)
+    if arguments and not isinstance(arguments[0], exp.Literal):
+        column = plain(arguments[0])
+        is_column = column is not None and column in given.names
+        parameters["argument"] = given.names[column or ""] if is_column else writer.write(arguments[0])
+    elif arguments and function != "COUNT":
+        parameters["argument"] = writer.write(arguments[0])
+    return parameters

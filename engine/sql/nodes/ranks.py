@@ -1,0 +1,113 @@
+"""ROW_NUMBER with a range of ranks as a node: a deduplication where Flink makes one of it, else a Top N.
+
+Source: Flink RankUtil.canConvertToDeduplicate, RankNumberColumnRemoveRule, CalcRankTransposeRule.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from engine.schema import quote
+from engine.sql.algebra import Rank, SortKey, plain
+from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.rejected import SqlRejected
+
+MINI_BATCH = "table.exec.mini-batch.enabled"
+
+
+def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
+    """The rows of the ranks. A single rank is a constant, so that nobody has to number rows for it."""
+    is_constant = relation.start == relation.end
+    wants_number = relation.name in needed and not is_constant
+    order = [key.expression.name for key in relation.order]
+    end = [relation.end] if isinstance(relation.end, str) else []
+    used = [
+        name
+        for name in relation.input.columns
+        if name in needed or name in relation.partition or name in order or name in end
+    ]
+    given = emitter.emit(relation.input, used)
+    found = _deduplicated(emitter, relation, given, used) if not wants_number else None
+    if found is None:
+        found = _top_n(emitter, relation, given, used, wants_number=wants_number)
+    if relation.name in needed and is_constant:
+        return _with_constant(emitter, found, relation)
+    return found
+
+
+def _deduplicated(emitter: Emitter, relation: Rank, given: Emitted, used: list[str]) -> Emitted | None:
+    """Rank 1 by a time attribute alone is a deduplication; None where it is not."""
+    if (relation.start, relation.end) != (1, 1) or len(relation.order) != 1 or not relation.partition:
+        return None
+    (key,) = relation.order
+    column = key.expression.name
+    derived = emitter.derived[given.node]
+    parameters: dict[str, Any] = {"keep": "last" if key.descending else "first"}
+    if column in given.arrival:
+        parameters["order"] = "arrival"
+    else:
+        is_time = derived.schema.column(given.names[column]).time is not None
+        if not is_time or not derived.is_insert_only:
+            return None
+        parameters["order"] = "event_time"
+        if not key.descending and emitter.options.get(MINI_BATCH, "false").lower() == "true":
+            parameters["first_row"] = "at_once"
+    narrow = emitter.narrowed(given, used, relation.at)
+    parameters["keys"] = [narrow.names[name] for name in relation.partition]
+    node = emitter.add("deduplicate", parameters, [narrow.node], relation.at)
+    return Emitted(node, narrow.names, narrow.arrival)
+
+
+def _top_n(emitter: Emitter, relation: Rank, given: Emitted, used: list[str], *, wants_number: bool) -> Emitted:
+    for key in relation.order:
+        if key.expression.name in given.arrival:
+            message = (
+                "a processing time can order a ROW_NUMBER only to find the first or the last row of a key (rank 1, "
+                "without the number in the output). Order by another column, or by an event time."
+            )
+            raise SqlRejected(message, key.expression)
+    narrow = emitter.narrowed(given, [*used, *_key(emitter, given)], relation.at)
+    parameters: dict[str, Any] = {
+        "partition_by": [narrow.names[name] for name in relation.partition],
+        "order_by": [_order(key, narrow) for key in relation.order],
+        "rank_start": relation.start,
+        "with_rank": wants_number,
+    }
+    if relation.function != "ROW_NUMBER":
+        message = f"{relation.function} is refused in streaming, by Flink too. Use ROW_NUMBER."
+        raise SqlRejected(message, relation.at)
+    if isinstance(relation.end, int):
+        parameters["rank_end"] = relation.end
+    else:
+        parameters["rank_end_column"] = narrow.names[relation.end]
+    names = dict(narrow.names)
+    if wants_number:
+        names[relation.name] = parameters["rank_column"] = emitter.free_name(relation.name, narrow)
+    return Emitted(emitter.add("topn", parameters, [narrow.node], relation.at), names, narrow.arrival)
+
+
+def _key(emitter: Emitter, given: Emitted) -> list[str]:
+    """The relation's columns that identify a row of an updating input: with them it need not be kept whole."""
+    derived = emitter.derived[given.node]
+    if derived.is_insert_only or not derived.upsert_keys:
+        return []
+    key = min(derived.upsert_keys, key=lambda names: (len(names), sorted(names)))
+    return [column for column, name in given.names.items() if name in key]
+
+
+def _order(key: SortKey, given: Emitted) -> dict[str, Any]:
+    name = plain(key.expression)
+    assert name is not None, "orders are columns by now"
+    nulls = "lowest" if key.nulls_first is None else "first" if key.nulls_first else "last"
+    return {"column": given.names[name], "descending": key.descending, "nulls": nulls}
+
+
+def _with_constant(emitter: Emitter, found: Emitted, relation: Rank) -> Emitted:
+    """The rank as a literal beside the columns."""
+    name = emitter.free_name(relation.name, found)
+    columns = [(column.name, quote(column.name)) for column in emitter.schema(found)]
+    literal = exp.Literal.number(relation.start).name
+    node = emitter.project(found.node, [*columns, (name, f"CAST({literal} AS BIGINT)")], relation.at)
+    return Emitted(node, {**found.names, relation.name: name}, found.arrival)

@@ -1,0 +1,96 @@
+"""Tables, projections, filters and unions as nodes."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from engine.schema import quote
+from engine.sql.algebra import Filter, Numbered, Scan, Select, Union, mentioned, plain
+from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.rejected import SqlRejected
+
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+
+
+def scan(emitter: Emitter, relation: Scan, needed: frozenset[str]) -> Emitted:
+    """The source itself."""
+    emitter.source(relation.table.node)
+    names = {name: name for name in relation.table.columns}
+    return Emitted(relation.table.name, names, frozenset(relation.table.proctime))
+
+
+def select(emitter: Emitter, relation: Select, needed: frozenset[str]) -> Emitted:
+    """Nothing but other names where every item is a column; else a projection of the items that are used."""
+    items = [(name, item) for name, item in relation.items if name in needed]
+    proctimes = {name for name, item in items if _is_proctime(item)}
+    used = frozenset().union(*(mentioned(item) for _, item in items)) if items else frozenset()
+    given = emitter.emit(relation.input, used)
+    columns = {name: column for name, item in items if (column := plain(item)) is not None}
+    if len(columns) + len(proctimes) == len(items):
+        found = given.renamed(columns)
+        return Emitted(found.node, found.names, found.arrival | proctimes)
+    arrival = proctimes | {name for name, column in columns.items() if column in given.arrival}
+    writer = emitter.writer(given)
+    computed = [(name, writer.write(item)) for name, item in items if name not in arrival]
+    node = emitter.project(given.node, computed, relation.items[0][1])
+    return Emitted(node, {name: name for name, _ in computed}, frozenset(arrival))
+
+
+def filter_(emitter: Emitter, relation: Filter, needed: frozenset[str]) -> Emitted:
+    """A filter."""
+    given = emitter.emit(relation.input, needed | mentioned(relation.condition))
+    condition = emitter.writer(given).write(relation.condition)
+    node = emitter.add("filter", {"condition": condition}, [given.node], relation.condition)
+    return Emitted(node, given.names, given.arrival)
+
+
+def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
+    """A union of projections with the same names and types."""
+    columns = [name for name in relation.columns if name in needed] or list(relation.columns[:1])
+    parts = [emitter.emit(part, columns) for part in relation.inputs]
+    types = [[emitter.schema(part).column(part.names[name]).type for name in columns] for part in parts]
+    common = [_common(found, name, relation) for name, found in zip(columns, zip(*types, strict=True), strict=True)]
+    nodes: list[str] = []
+    for part, found in zip(parts, types, strict=True):
+        items = [
+            (
+                name,
+                quote(part.names[name]) if type_ == target else f"CAST({quote(part.names[name])} AS {target.upper()})",
+            )
+            for name, type_, target in zip(columns, found, common, strict=True)
+        ]
+        is_same = emitter.schema(part).names == tuple(columns) and found == common
+        nodes.append(
+            part.node if is_same and part.node not in nodes else emitter.project(part.node, items, relation.at)
+        )
+    return Emitted(emitter.add("union", {}, nodes, relation.at), {name: name for name in columns})
+
+
+def numbered(emitter: Emitter, relation: Numbered, needed: frozenset[str]) -> Emitted:
+    """A row number without a last one is refused, unless nobody looks at it."""
+    if relation.name not in needed:
+        return emitter.emit(relation.input, needed)
+    message = (
+        f"{relation.function} needs a last rank: rows have to be kept up to there. Add WHERE {relation.name} <= 10, "
+        "say, in a query around this one."
+    )
+    raise SqlRejected(message, relation.at)
+
+
+def _is_proctime(item: exp.Expr) -> bool:
+    found = item.unnest()
+    return isinstance(found, exp.Anonymous) and found.name.upper() == "PROCTIME"
+
+
+def _common(types: tuple[str, ...], name: str, relation: Union) -> str:
+    """The type that holds the values of all inputs. Raises SqlRejected where there is none."""
+    distinct = set(types)
+    if len(distinct) == 1:
+        return types[0]
+    if distinct <= set(_INTEGERS):
+        return max(distinct, key=_INTEGERS.index)
+    if distinct <= {*_INTEGERS, "float", "double"}:
+        return "double"
+    listed = " and ".join(sorted(distinct))
+    message = f"the column {name!r} is {listed} on different sides of the set operation. Cast them to one type."
+    raise SqlRejected(message, relation.at)

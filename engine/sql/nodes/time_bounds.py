@@ -1,0 +1,118 @@
+"""Conditions that hold the event times of two sides within an interval of each other.
+
+l.ts BETWEEN r.ts - INTERVAL '2' SECOND AND r.ts + INTERVAL '3' SECOND      left - right in [-2000, 3000]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from engine.schema import quote
+from engine.sql.algebra import Expr, Join
+from engine.sql.intervals import interval_ms
+from engine.sql.nodes.emitter import Emitted, Emitter
+
+
+@dataclass(frozen=True)
+class TimeBounds:
+    """left time - right time lies in [lower_ms, upper_ms]. rest: the conditions on something else."""
+
+    left_time: str
+    right_time: str
+    lower_ms: int
+    upper_ms: int
+    rest: tuple[Expr, ...]
+
+
+def time_bounds(
+    emitter: Emitter, relation: Join, conditions: Sequence[Expr], left: Emitted, right: Emitted
+) -> TimeBounds | None:
+    """The interval that the conditions give from both ends; None where they do not, or a side is updated."""
+    if not all(emitter.derived[given.node].is_insert_only for given in (left, right)):
+        return None
+    left_times = _times(emitter, left)
+    right_times = {relation.right_names[name] for name in _times(emitter, right)}
+    lowers: list[int] = []
+    uppers: list[int] = []
+    rest: list[Expr] = []
+    times: set[tuple[str, str]] = set()
+    for condition in conditions:
+        found = [_bound(one, left_times, right_times) for one in _comparisons(condition)]
+        if not all(found):
+            rest.append(condition)
+            continue
+        for bound in found:
+            assert bound is not None
+            pair, is_lower, at_ms = bound
+            times.add(pair)
+            (lowers if is_lower else uppers).append(at_ms)
+    if not lowers or not uppers or len(times) != 1:
+        return None
+    ((left_time, right_time),) = times
+    own_name = next(old for old, new in relation.right_names.items() if new == right_time)
+    return TimeBounds(left_time, own_name, max(lowers), min(uppers), tuple(rest))
+
+
+def only_event_time(emitter: Emitter, given: Emitted, time: str, at: Expr) -> Emitted:
+    """The same rows, with this column as the only event time."""
+    schema = emitter.schema(given)
+    name = given.names[time]
+    if schema.event_time is not None and schema.event_time.name == name:
+        return given
+    # What is computed is no event time, even if it computes nothing.
+    items = [
+        (
+            column.name,
+            quote(column.name) if column.time is None or column.name == name else f"coalesce({quote(column.name)})",
+        )
+        for column in schema
+    ]
+    return Emitted(emitter.project(given.node, items, at), given.names, given.arrival)
+
+
+def _times(emitter: Emitter, given: Emitted) -> set[str]:
+    schema = emitter.schema(given)
+    return {column for column, name in given.names.items() if schema.column(name).time is not None}
+
+
+def _comparisons(condition: Expr) -> list[Expr]:
+    """A condition as comparisons: BETWEEN is two."""
+    found = condition.unnest()
+    if isinstance(found, exp.Between):
+        return [
+            exp.GTE(this=found.this, expression=found.args["low"]),
+            exp.LTE(this=found.this, expression=found.args["high"]),
+        ]
+    return [found]
+
+
+def _bound(comparison: Expr, left: set[str], right: set[str]) -> tuple[tuple[str, str], bool, int] | None:
+    """The two times, whether it is the lower bound of left - right, and the bound in ms; None for anything else."""
+    if not isinstance(comparison, exp.GTE | exp.GT | exp.LTE | exp.LT):
+        return None
+    one, other = _shifted(comparison.this), _shifted(comparison.expression)
+    if one is None or other is None:
+        return None
+    is_lower = isinstance(comparison, exp.GTE | exp.GT)
+    strict_ms = int(isinstance(comparison, exp.GT | exp.LT))
+    if one[0] in right and other[0] in left:
+        one, other, is_lower = other, one, not is_lower
+    if one[0] not in left or other[0] not in right:
+        return None
+    at_ms = other[1] - one[1]
+    return (one[0], other[0]), is_lower, at_ms + strict_ms if is_lower else at_ms - strict_ms
+
+
+def _shifted(expression: Expr) -> tuple[str, int] | None:
+    """A column, and by how many ms it is moved."""
+    found = expression.unnest()
+    if isinstance(found, exp.Column):
+        return found.name, 0
+    if isinstance(found, exp.Add | exp.Sub) and isinstance(found.expression.unnest(), exp.Interval):
+        base = _shifted(found.this)
+        by_ms = interval_ms(found.expression)
+        return None if base is None else (base[0], base[1] + (by_ms if isinstance(found, exp.Add) else -by_ms))
+    return None

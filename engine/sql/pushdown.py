@@ -1,0 +1,154 @@
+"""Filters and projections, put as far down as Flink puts them.
+
+A projection of a projection is one. A filter goes below projections, to the side of a join that it is on,
+into the condition of an inner join, and makes an outer join an inner one where it never lets padded rows
+through; on a row number it says which ranks are wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from engine.joins import JoinKind
+from engine.sql.algebra import (
+    Expr,
+    Filter,
+    Join,
+    Named,
+    Numbered,
+    Relation,
+    Select,
+    Windowed,
+    conjuncts,
+    mentioned,
+    plain,
+    ref,
+    substituted,
+    together,
+)
+from engine.sql.rank_range import ranked
+from engine.windows import WindowKind
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Like, exp.In)
+
+
+def selected(relation: Relation, items: tuple[Named, ...]) -> Relation:
+    """The items over a relation."""
+    if isinstance(relation, Select):
+        values = dict(relation.items)
+        items = tuple((name, substituted(item, values)) for name, item in items)
+        relation = relation.input
+    if relation.columns == tuple(name for name, _ in items) and all(plain(item) == name for name, item in items):
+        return relation
+    return Select(relation, items)
+
+
+def filtered(relation: Relation, condition: Expr) -> Relation:
+    """The rows that meet a condition."""
+    match relation:
+        case Select():
+            values = dict(relation.items)
+            return replace(relation, input=filtered(relation.input, substituted(condition, values)))
+        case Filter():
+            return filtered(relation.input, exp.And(this=relation.condition, expression=condition))
+        case Numbered():
+            rank, rest = ranked(relation, list(conjuncts(condition)))
+            return Filter(rank, together(rest)) if rest else rank
+        case Join():
+            return _filtered_join(relation, list(conjuncts(condition)))
+        case Windowed() if relation.windowing.kind is not WindowKind.SESSION:
+            below = [one for one in conjuncts(condition) if mentioned(one) <= set(relation.input.columns)]
+            above = [one for one in conjuncts(condition) if one not in below]
+            if below:
+                relation = replace(relation, input=filtered(relation.input, together(below)))
+            return Filter(relation, together(above)) if above else relation
+        case _:
+            return Filter(relation, condition)
+
+
+def joined(  # noqa: PLR0913
+    left: Relation, right: Relation, kind: JoinKind, conditions: Sequence[Expr], at: Expr, as_of: Expr | None
+) -> Join:
+    """A join, with conditions on one side alone put there where that changes nothing."""
+    shape = Join(left, right, kind, (), at, as_of)
+    names = {new: old for old, new in shape.right_names.items()}
+    kept: list[Expr] = []
+    for one in conditions:
+        columns = mentioned(one)
+        if columns and columns <= names.keys() and not kind.keeps_right and as_of is None:
+            right = filtered(right, _renamed(one, names))
+        elif columns and columns <= set(left.columns) and kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI):
+            left = filtered(left, one)
+        else:
+            kept.append(one)
+    return Join(left, right, kind, tuple(kept), at, as_of)
+
+
+def _filtered_join(join: Join, conditions: list[Expr]) -> Relation:
+    names = {new: old for old, new in join.right_names.items()}
+    left_columns = set(join.left.columns)
+    join = replace(join, kind=_without_padding(join, conditions, left_columns))
+    above: list[Expr] = []
+    left, right, kind, kept = join.left, join.right, join.kind, list(join.condition)
+    for one in conditions:
+        columns = mentioned(one)
+        if columns and columns <= left_columns and not kind.keeps_right:
+            left = filtered(left, one)
+        elif kind is JoinKind.INNER and join.as_of is None:
+            if columns and columns <= names.keys():
+                right = filtered(right, _renamed(one, names))
+            else:
+                kept.append(one)
+        elif columns and columns <= names.keys() and kind is JoinKind.RIGHT:
+            right = filtered(right, _renamed(one, names))
+        else:
+            above.append(one)
+    found = joined(left, right, kind, kept, join.at, join.as_of)
+    return Filter(found, together(above)) if above else found
+
+
+def _without_padding(join: Join, conditions: Sequence[Expr], left: set[str]) -> JoinKind:
+    """The kind of join once nobody lets rows through of which a side is padded with NULL."""
+    left_never_null = any(mentioned(one) & left and _refuses_null(one, left) for one in conditions)
+    names = set(join.right_names.values())
+    right_never_null = any(mentioned(one) & names and _refuses_null(one, names) for one in conditions)
+    match join.kind:
+        case JoinKind.LEFT if right_never_null:
+            return JoinKind.INNER
+        case JoinKind.RIGHT if left_never_null:
+            return JoinKind.INNER
+        case JoinKind.FULL if left_never_null and right_never_null:
+            return JoinKind.INNER
+        case JoinKind.FULL if left_never_null:
+            return JoinKind.LEFT
+        case JoinKind.FULL if right_never_null:
+            return JoinKind.RIGHT
+        case kind:
+            return kind
+
+
+def _refuses_null(condition: Expr, columns: set[str]) -> bool:
+    """True where a condition is never true when all of these columns are NULL."""
+    found = condition.unnest()
+    if isinstance(found, exp.Not) and isinstance(found.this.unnest(), exp.Is):
+        test = found.this.unnest()
+        return isinstance(test.expression, exp.Null) and plain(test.this) in columns
+    if not isinstance(found, _COMPARISONS):
+        return False
+    sides = [found.this, found.args.get("expression"), *([found.args.get("low")] if found.args.get("low") else [])]
+    return any(side is not None and _strict(side) and mentioned(side) & columns for side in sides)
+
+
+def _strict(expression: Expr) -> bool:
+    """True where NULL in gives NULL out: columns, literals and arithmetic."""
+    return all(
+        isinstance(node, exp.Column | exp.Identifier | exp.Literal | exp.Paren | exp.Add | exp.Sub | exp.Mul | exp.Neg)
+        for node in expression.walk()
+    )
+
+
+def _renamed(expression: Expr, names: Mapping[str, str]) -> Expr:
+    return substituted(expression, {new: ref(old, expression) for new, old in names.items()})

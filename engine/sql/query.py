@@ -1,0 +1,143 @@
+"""A query, clause by clause in the order in which they take effect: FROM, WHERE, GROUP BY, HAVING, OVER, SELECT,
+DISTINCT, ORDER BY with LIMIT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from engine.sql.algebra import Expr, Named, Relation, Table, free_name, plain, ref
+from engine.sql.from_clause import from_clause
+from engine.sql.grouping import distinct, grouped
+from engine.sql.limit import limited
+from engine.sql.pushdown import filtered, selected
+from engine.sql.rejected import SqlRejected
+from engine.sql.row_number import numbered
+from engine.sql.scope import Scope
+from engine.sql.set_operations import set_operation
+from engine.sql.subqueries import where
+
+_UNKNOWN_CLAUSES = {
+    "laterals": "LATERAL VIEW",
+    "qualify": "QUALIFY",
+    "match": "MATCH_RECOGNIZE",
+    "connect": "CONNECT BY",
+    "pivots": "PIVOT",
+    "into": "INTO",
+    "hint": "a hint",
+    "sample": "TABLESAMPLE",
+    "cluster": "CLUSTER BY",
+    "sort": "SORT BY",
+}
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a query can name in FROM: tables, and views and common table expressions with what they can name."""
+
+    tables: Mapping[str, Table]
+    views: Mapping[str, tuple[Expr, Names]] = field(default_factory=dict)
+
+    def with_view(self, name: str, query: Expr) -> Names:
+        """The same names and one more, whose query sees the names so far."""
+        return Names(self.tables, {**self.views, name: (query, self)})
+
+    def listed(self) -> str:
+        """All names, for errors."""
+        return ", ".join((*self.views, *self.tables)) or "none"
+
+
+def read(query: Expr, names: Names) -> Relation:
+    """A query as relational algebra. Raises SqlRejected."""
+    with_ = query.args.get("with_")
+    for common in with_.expressions if with_ is not None else ():
+        columns = common.args["alias"].args.get("columns") or ()
+        names = names.with_view(common.alias, _with_columns(common.this, columns))
+    match query:
+        case exp.Subquery():
+            inner = read(query.this, names)
+            return limited(inner, query, Scope.of(inner, None))
+        case exp.SetOperation():
+            whole = set_operation(query, lambda part: read(part, names))
+            return limited(whole, query, Scope.of(whole, None))
+        case exp.Select():
+            return _select(query, names)
+        case _:
+            message = f"{query.key.upper()} is not a query. Write SELECT ..., or a set operation of SELECTs."
+            raise SqlRejected(message, query)
+
+
+def _with_columns(query: Expr, columns: tuple[Expr, ...] | list[Expr]) -> Expr:
+    if columns:
+        message = "columns after the name of a common table expression are not read. Name them in its SELECT with AS."
+        raise SqlRejected(message, columns[0])
+    return query
+
+
+def _select(query: exp.Select, names: Names) -> Relation:
+    for clause, name in _UNKNOWN_CLAUSES.items():
+        if query.args.get(clause):
+            message = f"{name} is not supported. Use sub-queries, joins and window functions."
+            raise SqlRejected(message, query)
+
+    def read_part(part: Expr) -> Relation:
+        return read(part, names)
+
+    scope = from_clause(query, names, read_part)
+    scope = where(query.args.get("where"), scope, names, read_part)
+    items = _items(query, scope)
+    found = grouped(query, items, scope)
+    relation, items, having = found.relation, found.items, found.having
+    if having is not None:
+        relation = filtered(relation, having)
+    relation, items = numbered(relation, items, query)
+    relation = selected(relation, _named(items))
+    if query.args.get("distinct"):
+        relation = distinct(relation, query)
+    return limited(relation, query, Scope.of(relation, None))
+
+
+def _items(query: exp.Select, scope: Scope) -> list[tuple[str | None, Expr]]:
+    """The select list, bound: names as far as they are given, `*` written out."""
+    items: list[tuple[str | None, Expr]] = []
+    for item in query.expressions:
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            table = item.table or None if isinstance(item, exp.Column) else None
+            items += [(one.name, ref(one.column, item)) for one in scope.star(table, item)]
+            continue
+        name = item.alias if isinstance(item, exp.Alias) else None
+        bare = item.this if isinstance(item, exp.Alias) else item
+        if name is None and isinstance(bare.unnest(), exp.Column):
+            name = bare.unnest().name
+        items.append((name, scope.bind(_with_windows(bare, query))))
+    return items
+
+
+def _with_windows(item: Expr, query: exp.Select) -> Expr:
+    """The item with the windows of the WINDOW clause written out where it names them."""
+    known = {window.name: window for window in query.args.get("windows") or ()}
+
+    def spell_out(node: Expr) -> Expr:
+        if isinstance(node, exp.Window) and node.alias:
+            if node.alias not in known:
+                message = f"there is no window {node.alias!r}; WINDOW defines {', '.join(known) or 'none'}."
+                raise SqlRejected(message, node)
+            window: Expr = known[node.alias].copy()
+            window.set("this", node.this.copy())
+            window.set("alias", None)
+            return window
+        return node
+
+    found: Expr = item.copy().transform(spell_out, copy=False)
+    return found
+
+
+def _named(items: list[tuple[str | None, Expr]]) -> tuple[Named, ...]:
+    """Every item with a name of its own: a column's, or EXPR$0 and so on, as in Flink."""
+    named: list[Named] = []
+    for at, (name, expression) in enumerate(items):
+        wanted = name or plain(expression) or f"EXPR${at}"
+        named.append((free_name(wanted, [taken for taken, _ in named]), expression))
+    return tuple(named)

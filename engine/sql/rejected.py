@@ -1,0 +1,28 @@
+"""What is said where a query cannot be read: the place in the text, what is wrong, what would work."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from engine.errors import StudioError
+
+
+class SqlRejected(StudioError):
+    """A query, or a part of one, that the studio does not take. line and column count from 1; 0: unknown."""
+
+    def __init__(self, sentence: str, at: exp.Expr | None = None, place: tuple[int, int] | None = None) -> None:
+        self.line, self.column = place or place_of(at)
+        where = f"line {self.line}, column {self.column}: " if self.line else ""
+        super().__init__(f"{where}{sentence}")
+
+
+def place_of(at: exp.Expr | None) -> tuple[int, int]:
+    """Where an expression begins: the first of its words of which the parser noted the place."""
+    if at is None:
+        return (0, 0)
+    places = [
+        (meta["line"], meta["col"] - (meta["end"] - meta["start"]))
+        for node in at.walk()
+        if (meta := node.meta) and "line" in meta
+    ]
+    return min(places, default=(0, 0))

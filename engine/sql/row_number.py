@@ -1,0 +1,112 @@
+"""OVER: row numbers, of which a condition outside says how many are wanted, and aggregates over a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from engine.sql.algebra import Expr, Named, Numbered, Over, Relation, SortKey, free_name, plain, ref
+from engine.sql.grouping import AGGREGATES
+from engine.sql.pushdown import selected
+from engine.sql.rejected import SqlRejected
+
+NUMBERING = ("ROW_NUMBER", "RANK", "DENSE_RANK")
+
+Item = tuple[str | None, Expr]
+
+
+def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[Relation, list[Item]]:
+    """The relation with a column for each window function of the select list, and the list with those columns."""
+    windows = [window for _, item in items for window in item.find_all(exp.Window)]
+    if not windows:
+        return relation, items
+    first = windows[0]
+    if any(not _same_window(window, first) for window in windows):
+        message = "all OVER windows of one SELECT have to be the same. Put the others into a query around this one."
+        raise SqlRejected(message, next(window for window in windows if not _same_window(window, first)))
+    relation, partition, order = _prepared(relation, first)
+    found: list[tuple[str, exp.Window]] = []
+    for name, item in items:
+        for window in item.find_all(exp.Window):
+            if all(window != known for _, known in found):
+                wanted = name if name is not None and item.unnest() == window else f"EXPR${len(found)}"
+                taken = [*relation.columns, *(one for one, _ in found)]
+                found.append((free_name(wanted, taken), window))
+    functions = {window.this.name.upper() for _, window in found if isinstance(window.this, exp.Anonymous)}
+    if functions & set(NUMBERING):
+        if len(found) > 1:
+            message = (
+                "a row number stands alone among the window functions of a SELECT. Put the others into another query."
+            )
+            raise SqlRejected(message, found[1][1])
+        (name, window), *_ = found
+        relation = Numbered(relation, window.this.name.upper(), partition, order, name, window)
+    else:
+        calls = tuple((name, _call(window)) for name, window in found)
+        relation = Over(relation, calls, partition, order, first.args.get("spec"), first)
+
+    def swap(node: Expr) -> Expr:
+        for known, window in found:
+            if node == window:
+                return ref(known, node)
+        return node
+
+    return relation, [(name, item.copy().transform(swap, copy=False)) for name, item in items]
+
+
+def sort_keys(order: exp.Order | None, at: Expr) -> tuple[SortKey, ...]:
+    """ORDER BY, with NULL lowest unless it says otherwise."""
+    if order is None:
+        message = "ORDER BY is missing: it says which row comes first."
+        raise SqlRejected(message, at)
+    keys: list[SortKey] = []
+    for item in order.expressions:
+        descending = bool(item.args.get("desc"))
+        first = bool(item.args.get("nulls_first"))
+        keys.append(SortKey(item.this, descending, None if first is not descending else first))
+    return tuple(keys)
+
+
+def with_columns(relation: Relation, expressions: Sequence[Expr]) -> tuple[Relation, tuple[str, ...]]:
+    """The relation with a column for each expression, computed where it is not one, and their names."""
+    names: list[str] = []
+    added: list[Named] = []
+    for expression in expressions:
+        name = plain(expression)
+        if name is None:
+            known = next((one for one, value in added if value == expression), None)
+            name = known or free_name(f"EXPR${len(added)}", (*relation.columns, *(one for one, _ in added)))
+            if known is None:
+                added.append((name, expression))
+        names.append(name)
+    if not added:
+        return relation, tuple(names)
+    kept = tuple((name, ref(name)) for name in relation.columns)
+    return selected(relation, (*kept, *added)), tuple(names)
+
+
+def _prepared(relation: Relation, window: exp.Window) -> tuple[Relation, tuple[str, ...], tuple[SortKey, ...]]:
+    keys = sort_keys(window.args.get("order"), window)
+    partition = window.args.get("partition_by") or ()
+    relation, names = with_columns(relation, [*partition, *(key.expression for key in keys)])
+    columns = tuple(
+        SortKey(ref(name, key.expression), key.descending, key.nulls_first)
+        for name, key in zip(names[len(partition) :], keys, strict=True)
+    )
+    return relation, names[: len(partition)], columns
+
+
+def _same_window(one: exp.Window, other: exp.Window) -> bool:
+    parts = ("partition_by", "order", "spec")
+    return all(one.args.get(part) == other.args.get(part) for part in parts)
+
+
+def _call(window: exp.Window) -> Expr:
+    call = window.this
+    bare = call.this if isinstance(call, exp.Filter) else call
+    if not isinstance(bare, exp.Anonymous) or bare.name.upper() not in AGGREGATES:
+        message = f"{bare.sql()} cannot stand before OVER; there are {', '.join((*NUMBERING, *sorted(AGGREGATES)))}."
+        raise SqlRejected(message, window)
+    found: Expr = call
+    return found

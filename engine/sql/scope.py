@@ -1,0 +1,89 @@
+"""Which columns a name in a query can mean, and the binding of expressions to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from engine.sql.algebra import Expr, Relation, ref
+from engine.sql.rejected import SqlRejected
+
+
+@dataclass(frozen=True)
+class Visible:
+    """A column that a query can name: the table's alias, its name there, and its name in the relation."""
+
+    table: str | None
+    name: str
+    column: str
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A relation and the names by which a query sees its columns."""
+
+    relation: Relation
+    visible: tuple[Visible, ...]
+
+    @classmethod
+    def of(cls, relation: Relation, alias: str | None) -> Scope:
+        """All columns of a relation under one alias."""
+        return cls(relation, tuple(Visible(alias, name, name) for name in relation.columns))
+
+    def renamed(self, names: Mapping[str, str]) -> tuple[Visible, ...]:
+        """The same names for columns that are called otherwise now."""
+        return tuple(replace(one, column=names[one.column]) for one in self.visible)
+
+    def star(self, table: str | None, at: Expr) -> tuple[Visible, ...]:
+        """The columns of `*` or `t.*`. Raises SqlRejected for an unknown table."""
+        found = tuple(one for one in self.visible if table is None or one.table == table)
+        if not found:
+            tables = ", ".join(dict.fromkeys(one.table for one in self.visible if one.table)) or "none"
+            message = f"there is no table {table!r} here; there are {tables}."
+            raise SqlRejected(message, at)
+        return found
+
+    def find(self, column: exp.Column) -> Visible | None:
+        """What a column means, or None where nothing has that name. Raises SqlRejected where several have."""
+        found = [
+            one for one in self.visible if one.name == column.name and (not column.table or one.table == column.table)
+        ]
+        if len(found) > 1 and len({one.column for one in found}) > 1:
+            tables = " or ".join(f"{one.table}.{one.name}" for one in found)
+            message = f"the column {column.name!r} is ambiguous. Write {tables}."
+            raise SqlRejected(message, column)
+        return found[0] if found else None
+
+    def bind(self, expression: Expr) -> Expr:
+        """The expression with its columns bound. Raises SqlRejected for an unknown one, and for a sub-query."""
+
+        def swap(node: Expr) -> Expr:
+            if isinstance(node, exp.Exists | exp.Select | exp.SetOperation):
+                message = (
+                    "a sub-query can stand in FROM, and in WHERE as [NOT] EXISTS (...) or x [NOT] IN (...), joined to "
+                    "the other conditions by AND; not here. Write it as a join."
+                )
+                raise SqlRejected(message, node)
+            if not isinstance(node, exp.Column):
+                return node
+            found = self.find(node)
+            if found is None:
+                raise self.unknown(node)
+            return ref(found.column, node)
+
+        return expression.copy().transform(swap, copy=False)
+
+    def unknown(self, column: exp.Column) -> SqlRejected:
+        """The complaint about a column that does not exist, with those that do."""
+        known = ", ".join(
+            dict.fromkeys(one.name for one in self.visible if not column.table or one.table == column.table)
+        )
+        name = f"{column.table}.{column.name}" if column.table else column.name
+        if not known:
+            tables = ", ".join(dict.fromkeys(one.table for one in self.visible if one.table)) or "none"
+            message = f"there is no table {column.table!r} here; there are {tables}."
+        else:
+            message = f"there is no column {name!r}; there are {known}."
+        return SqlRejected(message, column)

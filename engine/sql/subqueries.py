@@ -1,0 +1,123 @@
+"""WHERE: conditions, and EXISTS and IN with a sub-query as semi and anti joins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from engine.joins import JoinKind
+from engine.sql.algebra import Expr, Join, Relation, conjuncts, ref, together
+from engine.sql.from_clause import from_clause
+from engine.sql.pushdown import filtered, joined
+from engine.sql.rejected import SqlRejected
+from engine.sql.scope import Scope, Visible
+
+if TYPE_CHECKING:
+    from engine.sql.query import Names
+
+Read = Callable[[Expr], Relation]
+
+
+def where(clause: exp.Where | None, scope: Scope, names: Names, read: Read) -> Scope:
+    """The rows of FROM that meet the condition."""
+    if clause is None:
+        return scope
+    relation = scope.relation
+    simple: list[Expr] = []
+    later: list[tuple[Expr, bool]] = []
+    for one in conjuncts(clause.this):
+        test, negated = (one.this.unnest(), True) if isinstance(one, exp.Not) else (one, False)
+        if isinstance(test, exp.Exists) or (isinstance(test, exp.In) and test.args.get("query") is not None):
+            later.append((test, negated))
+        else:
+            simple.append(scope.bind(one))
+    if simple:
+        relation = filtered(relation, together(simple))
+    scope = replace(scope, relation=relation)
+    for test, negated in later:
+        kind = JoinKind.ANTI if negated else JoinKind.SEMI
+        scope = replace(scope, relation=_joined(scope, test, kind, names, read))
+    return scope
+
+
+def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) -> Relation:
+    """The semi or anti join that a test with a sub-query is."""
+    query = test.this if isinstance(test, exp.Exists) else test.args["query"].this
+    right, correlated, visible = _inner(query, scope, names, read)
+    shape = Join(scope.relation, right, kind, (), test)
+    to_output = shape.right_names
+    both = Scope(shape, tuple(replace(one, column=to_output[one.column]) for one in visible) + scope.visible)
+    # An inner name hides an outer one.
+    conditions = [_bind_inner_first(part, both, len(visible)) for part in correlated]
+    if isinstance(test, exp.In):
+        if len(right.columns) != 1 and not visible:
+            message = f"the query of IN has to give one column, but it gives {', '.join(right.columns)}."
+            raise SqlRejected(message, query)
+        conditions.append(_membership(test, query, scope, both, right, visible, kind))
+    return joined(scope.relation, right, kind, conditions, test, None)
+
+
+def _inner(query: Expr, outer: Scope, names: Names, read: Read) -> tuple[Relation, list[Expr], tuple[Visible, ...]]:
+    """The sub-query's rows, its conditions that name outer columns, and the names of its own columns.
+
+    A query with conditions of that kind is read up to its WHERE; any other as a whole, with no names left.
+    """
+    parts = list(conjuncts(query.args["where"].this)) if query.args.get("where") is not None else []
+    if isinstance(query, exp.Select) and query.args.get("from_") is not None:
+        inner = from_clause(query, names, read)
+        own: list[Expr] = []
+        correlated: list[Expr] = []
+        for part in parts:
+            is_own = all(inner.find(column) is not None for column in part.find_all(exp.Column))
+            (own if is_own or part.find(exp.Exists, exp.Select) else correlated).append(part)
+        if correlated:
+            for clause in ("group", "having", "distinct", "limit", "order"):
+                if query.args.get(clause):
+                    message = (
+                        f"a sub-query with {clause.upper()} cannot name columns of the query around it. "
+                        "Write it as a join with a sub-query in FROM."
+                    )
+                    raise SqlRejected(message, correlated[0])
+            kept = where(exp.Where(this=together(own)), inner, names, read) if own else inner
+            return kept.relation, correlated, kept.visible
+    _ = outer
+    return read(query), [], ()
+
+
+def _bind_inner_first(part: Expr, both: Scope, inner_count: int) -> Expr:
+    inner = Scope(both.relation, both.visible[:inner_count])
+    outer = Scope(both.relation, both.visible[inner_count:])
+
+    def swap(node: Expr) -> Expr:
+        if not isinstance(node, exp.Column):
+            return node
+        found = inner.find(node) or outer.find(node)
+        if found is None:
+            raise both.unknown(node)
+        return ref(found.column, node)
+
+    return part.copy().transform(swap, copy=False)
+
+
+def _membership(  # noqa: PLR0913
+    test: exp.In, query: Expr, scope: Scope, both: Scope, right: Relation, visible: tuple[Visible, ...], kind: JoinKind
+) -> Expr:
+    """x IN (query) as a condition on pairs; of NOT IN a NULL on either side is a match too."""
+    left = scope.bind(test.this)
+    if visible:
+        (item,) = query.expressions
+        bare = item.this if isinstance(item, exp.Alias) else item
+        value = _bind_inner_first(bare, both, len(visible))
+    else:
+        shape = Join(scope.relation, right, kind, (), test)
+        value = ref(shape.right_names[right.columns[0]], query)
+    equal: Expr = exp.EQ(this=left, expression=value)
+    if kind is JoinKind.ANTI:
+        for side in (value, left):
+            test_null = exp.Is(this=side.copy(), expression=exp.Null())
+            equal = exp.Or(this=test_null, expression=equal)
+        return exp.Paren(this=equal)
+    return equal

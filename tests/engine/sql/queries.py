@@ -1,0 +1,62 @@
+"""Queries over three tables, and the pipelines that they are read into, as lines of text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.pipeline import Node, Pipeline
+from engine.references import plain_column
+from engine.schema import Schema
+from engine.sql import Table, pipeline_of, table_of
+from tests.engine.planning import rows
+
+
+class GuessedTypes:
+    """An analyzer without Spark: columns have their types, conditions are BOOLEAN, all else is BIGINT."""
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        column = plain_column(expression, schema)
+        if column is not None:
+            return column.type
+        return "boolean" if field.endswith(("condition", "filter")) else "bigint"
+
+
+def _table(name: str, source: tuple[str, dict[str, Any]], *proctime: str) -> Table:
+    operator, parameters = source
+    return table_of(Node(id=name, operator=operator, parameters=parameters), Path(), proctime)
+
+
+TABLES = (
+    _table("t", rows("k string, g string, v int, rt timestamp_ltz(3)", event_time="rt"), "pt"),
+    _table("u", rows("k string, w bigint, ut timestamp_ltz(3)", event_time="ut")),
+    _table("c", rows("k string, v int", changelog=True)),
+)
+
+
+def read(sql: str, **more: Any) -> Pipeline:
+    """The pipeline of a query over t, u and c."""
+    return pipeline_of(sql, TABLES, GuessedTypes(), Path(), **more)
+
+
+def lines(pipeline: Pipeline) -> list[str]:
+    """A pipeline's nodes below its sources: id, inputs, parameters."""
+    found = []
+    for node in pipeline.nodes:
+        if node.operator == "rows":
+            continue
+        inputs = ", ".join(edge.source for edge in pipeline.inputs(node.id))
+        found.append(f"{node.id}({inputs}){_described(node.parameters)}")
+    return found
+
+
+def _described(parameters: Mapping[str, Any]) -> str:
+    """Parameters on one line, columns of projections as `name: expression`."""
+    parts = []
+    for name, value in parameters.items():
+        if name == "columns":
+            value = {column["name"]: column["expression"] for column in value}
+        parts.append(f" {name}={json.dumps(value)}")
+    return "".join(parts)

@@ -1,0 +1,73 @@
+"""What is not read, and what is said of it: line, column, what is wrong, what would work."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.sql import SqlRejected
+from tests.engine.sql.queries import read
+
+REFUSED = [
+    ("SELECT k FROM", "this is not Flink SQL"),
+    ("SELECT x FROM t", "line 1, column 8: there is no column 'x'; there are k, g, v, rt, pt."),
+    ("SELECT k\nFROM missing", "line 2, column 6: there is no table 'missing'; there are t, u, c."),
+    ("SELECT k FROM t JOIN u ON t.k = u.k", "line 1, column 8: the column 'k' is ambiguous. Write t.k or u.k."),
+    ("SELECT z.k FROM t", "line 1, column 8: there is no table 'z' here; there are t."),
+    ("SELECT k, v FROM t GROUP BY k", "line 1, column 11: the column 'v' is neither grouped by nor aggregated."),
+    ("SELECT SUM(COUNT(*)) FROM t", "line 1, column 8: an aggregate cannot stand inside another."),
+    ("SELECT SOUNDEX(k) FROM t", "line 1, column 8: there is no function SOUNDEX; there are ABS,"),
+    ("SELECT UPPER(k, g) FROM t", "line 1, column 8: UPPER takes 1 arguments, but it is given 2."),
+    ("SELECT * FROM t", "the processing time 'pt' has no value that could be put out."),
+    ("SELECT pt IS NULL AS x FROM t", "line 1, column 8: 'pt' is a processing time"),
+    ("SELECT k FROM t ORDER BY k", "line 1, column 26: ORDER BY needs LIMIT"),
+    ("SELECT k FROM t LIMIT 3", "LIMIT needs ORDER BY"),
+    ("SELECT 1", "a query without FROM has no rows that could arrive."),
+    ("SELECT k FROM t; SELECT k FROM u", "one query is read at a time, but there are 2 statements."),
+    ("SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS rn FROM t", "ROW_NUMBER needs a last rank"),
+    (
+        "SELECT k FROM (SELECT *, RANK() OVER (PARTITION BY k ORDER BY v) AS rn FROM t) WHERE rn <= 2",
+        "RANK is refused in streaming, by Flink too. Use ROW_NUMBER.",
+    ),
+    (
+        "SELECT k FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY pt) AS rn FROM t) WHERE rn <= 2",
+        "a processing time can order a ROW_NUMBER only to find the first or the last row of a key",
+    ),
+    (
+        "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(v), INTERVAL '1' HOUR)) GROUP BY window_start, window_end",
+        "'v' is not an event time; rt is one.",
+    ),
+    (
+        "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(rt), INTERVAL '1' HOUR)) GROUP BY window_start",
+        "an aggregation over windows groups by both of their bounds. Add window_end to GROUP BY.",
+    ),
+    (
+        "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(rt), INTERVAL '1' MONTH)) GROUP BY window_start",
+        "has no fixed length. Use DAY, HOUR, MINUTE or SECOND",
+    ),
+    (
+        "SELECT COUNT(*) FROM TABLE(HOP(TABLE t, DESCRIPTOR(rt), INTERVAL '3' SECOND, INTERVAL '10' SECOND)) "
+        "GROUP BY window_start, window_end",
+        "hop needs a size that is a multiple of its slide, but got 10000 ms and 3000 ms.",
+    ),
+    ("SELECT k FROM t NATURAL JOIN u", "NATURAL JOIN is not supported."),
+    ("SELECT k FROM t WHERE v > (SELECT MAX(w) FROM u)", "a sub-query can stand in FROM, and in WHERE as"),
+    (
+        "SELECT k, v FROM t UNION ALL SELECT k FROM u",
+        "both sides of UNION need the same columns, but the left one has 2",
+    ),
+    ("SELECT k FROM t INTERSECT ALL SELECT k FROM u", "INTERSECT ALL is not supported."),
+    ("SELECT v FROM t UNION SELECT k FROM u", "the column 'v' is int and string on different sides"),
+    ("SELECT k, COUNT(*) FROM t GROUP BY ROLLUP (k)", "ROLLUP is not supported."),
+    (
+        "SELECT k FROM (SELECT * FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k)) x JOIN t ON x.k = t.g "
+        "WHERE t.k NOT IN (SELECT k, w FROM u)",
+        "the query of IN has to give one column",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sql", "sentence"), REFUSED)
+def test_what_cannot_be_read_is_refused_with_its_place(sql: str, sentence: str) -> None:
+    with pytest.raises(SqlRejected) as caught:
+        read(sql)
+    assert sentence in str(caught.value)
