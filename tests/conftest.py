@@ -23,3 +23,4 @@ def spark() -> Iterator[SparkSession]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden traces anew")
+    parser.addoption("--cases", metavar="DIR", help="run the conformance cases of this folder instead of our own")

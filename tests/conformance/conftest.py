@@ -1,0 +1,84 @@
+"""`pytest tests/conformance --cases DIR` runs the cases of any folder; without it, those beside this file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.conformance.case import Case, cases_in
+from tests.conformance.judging import Verdict, judge
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HERE = Path(__file__).parent
+_AT_ONCE = 3
+_VERDICTS = pytest.StashKey[dict[str, str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_VERDICTS] = {}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "case" not in metafunc.fixturenames:
+        return
+    given = metafunc.config.getoption("--cases")
+    folder = Path(given) if given else HERE / "cases"
+    not_yet = {} if given else json.loads((HERE / "not_yet.json").read_text())
+    parameters = [pytest.param(path, id=path.stem, marks=_marks(not_yet.get(path.stem))) for path in cases_in(folder)]
+    metafunc.parametrize("case", parameters, indirect=True, scope="session")
+
+
+def _marks(reason: str | None) -> list[pytest.MarkDecorator]:
+    """A case that cannot pass yet. One that begins to pass fails, until it is taken off the list."""
+    return [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
+
+
+@pytest.fixture(scope="session")
+def case(request: pytest.FixtureRequest) -> Case:
+    """One case."""
+    return Case.read(request.param)
+
+
+@pytest.fixture(scope="session")
+def verdicts(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Verdict]]]:
+    """All cases that were asked for, a few at a time: a small job spends most of its time waiting.
+
+    Adaptive execution plans every stage anew, which takes a third of the time of jobs of ten rows.
+    """
+    paths = {
+        item.callspec.params["case"]
+        for item in request.session.items
+        if hasattr(item, "callspec") and "case" in item.callspec.params
+    }
+    adaptive = spark.conf.get("spark.sql.adaptive.enabled")
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        yield {path.stem: pool.submit(judge, Case.read(path), spark) for path in sorted(paths)}
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+
+
+@pytest.fixture
+def verdict(case: Case, verdicts: dict[str, Future[Verdict]], request: pytest.FixtureRequest) -> Verdict:
+    """How this case went; noted for the summary."""
+    found = verdicts[case.name].result()
+    request.config.stash[_VERDICTS][case.name] = found.text
+    return found
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Per case pass or the first difference, and how many are equal, below everything else."""
+    verdicts = config.stash.get(_VERDICTS, {})
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    if not verdicts or reporter is None:
+        return
+    for name, text in sorted(verdicts.items()):
+        reporter.write_line(f"{name}: {text or 'pass'}")
+    equal = sum(not text for text in verdicts.values())
+    reporter.write_line(f"{equal} of {len(verdicts)} cases equal Flink")

@@ -1,0 +1,65 @@
+"""What becomes of a case: equal to Flink, different where Flink is wrong and we say so, or different."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.errors import StudioError
+from tests.conformance.case import Case, Record, records
+from tests.conformance.comparing import first_difference
+from tests.conformance.planning import plan_difference
+from tests.conformance.running import changelog, planned
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DIFFERENCES = Path(__file__).parent / "differences"
+EPOCHS = (1, 2)
+MISSING_BEFORE = ("FLINK-39966", "FLINK-40368")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found. Empty texts: nothing differs. known: why the expected changelog is not Flink's."""
+
+    text: str
+    known: str = ""
+
+
+def judge(case: Case, spark: SparkSession) -> Verdict:
+    """Run a case in one epoch and in several and compare changelogs and plan."""
+    expected, known = right_answer(case)
+    try:
+        job = planned(case, spark)
+        for epochs in EPOCHS:
+            got = changelog(job, spark, epochs=epochs)
+            found = first_difference(case, expected, got, job.key)
+            if found and _only_lacks_update_before(case, got):
+                return Verdict("", "Flink 2.3 leaves out the UPDATE_BEFORE of this Top 1")
+            if found:
+                return Verdict(f"in {epochs} epoch{'s' if epochs > 1 else ''}: {found}", known)
+    except StudioError as error:
+        return Verdict(str(error), known)
+    return Verdict(plan_difference(job), known)
+
+
+def _only_lacks_update_before(case: Case, got: Sequence[Record]) -> bool:
+    """Whether a case warns of the Top 1 that is taken for insert-only, and differs in just the missing -U."""
+    warned = any(bug in warning for warning in case.expected.get("warnings", ()) for bug in MISSING_BEFORE)
+    return warned and [one for one in got if one.kind != "-U"] == case.changelog
+
+
+def right_answer(case: Case) -> tuple[Sequence[Record], str]:
+    """Flink's changelog, or ours where Flink's is known to be wrong, with the reason."""
+    path = DIFFERENCES / f"{case.name}.json"
+    if not path.exists():
+        return case.changelog, ""
+    stated = json.loads(path.read_text())
+    if records(stated["flink"]) != case.changelog:
+        # Another case of the same name: what is said of ours does not hold for it.
+        return case.changelog, ""
+    return records(stated["changelog"]), stated["reason"]

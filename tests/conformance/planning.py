@@ -1,0 +1,99 @@
+"""Where a plan differs from Flink's: columns, changelog modes and strategies of the nodes that both have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from engine.planner import NodePlan
+from engine.schema import flink_type
+from tests.conformance.running import Planned
+
+_NODES = {
+    "aggregate": ("GroupAggregate", "GlobalGroupAggregate"),
+    "topn": ("Rank", "SortLimit"),
+    "join": ("Join",),
+    "interval_join": ("IntervalJoin",),
+    "window_join": ("WindowJoin",),
+    "window_aggregate": ("GlobalWindowAggregate", "WindowAggregate", "GroupWindowAggregate"),
+    "changelog_normalize": ("ChangelogNormalize",),
+    "union": ("Union",),
+}
+_MODE = re.compile(r"changelogMode=\[([^\]]*)\]")
+_STRATEGY = re.compile(r"strategy=\[(\w+?)Strategy")
+
+
+def plan_difference(job: Planned) -> str:
+    """What differs first, in words; empty where nothing does."""
+    return _columns(job) or _root(job) or _modes(job) or _strategies(job)
+
+
+def _columns(job: Planned) -> str:
+    schema = job.plan.node(job.sink).schema
+    expected = [(name, _bare(type_)) for name, type_ in job.case.expected["columns"]]
+    got = [(column.name, _bare(flink_type(column.type))) for column in schema]
+    return "" if expected == got else f"columns: expected {_listed(expected)}, got {_listed(got)}"
+
+
+def _root(job: Planned) -> str:
+    """The mode of what the sink is given. Of a deduplication Flink shows all kinds, though it emits fewer."""
+    lines = [line for line in job.case.expected["plan"] if "Exchange(" not in line]
+    expected = _mode_of(lines[1])
+    sink = job.plan.node(job.sink)
+    # Where -U is dropped Flink has a node of its own; here the sink does it.
+    mode = sink.mode if _node_of(lines[1]) == "DropUpdateBefore" else sink.inputs[0].mode
+    got = str(mode)[1:-1]
+    if expected == got or (_is_deduplicated(job) and set(got.split(",")) <= set(expected.split(","))):
+        return ""
+    return f"changelog mode of the result: expected [{expected}], got [{got}]"
+
+
+def _modes(job: Planned) -> str:
+    lines = job.case.expected["plan"]
+    deduplicated = _is_deduplicated(job)
+    for operator, names in _NODES.items():
+        ours = [node for node in job.plan.nodes if node.operator.operator == operator]
+        theirs = [line for line in lines if _node_of(line) in names]
+        if deduplicated and operator == "topn":
+            continue
+        expected, got = sorted(map(_mode_of, theirs)), sorted(str(node.mode)[1:-1] for node in ours)
+        if len(expected) == len(got) and expected != got and not deduplicated:
+            return f"changelog modes of {operator}: expected {expected}, got {got}"
+    return ""
+
+
+def _strategies(job: Planned) -> str:
+    if _is_deduplicated(job):
+        return ""
+    found = (_STRATEGY.search(line) for line in job.case.expected["plan"])
+    expected = sorted(match[1] for match in found if match)
+    got = sorted(_strategy(node) for node in job.plan.nodes if node.operator.operator == "topn")
+    return "" if expected == got else f"strategies: expected {expected}, got {got}"
+
+
+def _strategy(node: NodePlan) -> str:
+    return node.strategy.name.partition("[")[0]
+
+
+def _is_deduplicated(job: Planned) -> bool:
+    """Flink's physical plan still says Rank where its execution has Deduplicate."""
+    return any("Deduplicate(" in line for line in job.case.expected.get("exec_plan", ()))
+
+
+def _node_of(line: str) -> str:
+    return line.lstrip(" :+-").partition("(")[0]
+
+
+def _mode_of(line: str) -> str:
+    match = _MODE.search(line)
+    return match[1] if match else ""
+
+
+def _bare(type_: str) -> str:
+    """A type without NOT NULL and time attribute. In UTC a TIMESTAMP and a TIMESTAMP_LTZ are the same instant."""
+    bare = type_.replace(" NOT NULL", "").replace(" *ROWTIME*", "").replace(" *PROCTIME*", "").strip()
+    return bare.replace("TIMESTAMP_LTZ(3)", "TIMESTAMP(3)").replace("VARCHAR(2147483647)", "STRING")
+
+
+def _listed(columns: Iterable[Sequence[str]]) -> str:
+    return ", ".join(f"{name} {type_}" for name, type_ in columns)

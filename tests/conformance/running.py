@@ -1,0 +1,92 @@
+"""A case on Spark: its changelog as Flink's is written down, and its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from engine.analyzer import SparkAnalyzer
+from engine.pipeline import Pipeline
+from engine.planner import Plan, plan
+from engine.runtime import run
+from tests.conformance.case import Case, Record
+from tests.golden.trace import TraceRecorder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A case's pipeline and its plan, for any number of runs."""
+
+    case: Case
+    pipeline: Pipeline
+    plan: Plan
+
+    @property
+    def sink(self) -> str:
+        """The node whose output is compared."""
+        return self.pipeline.nodes[-1].id
+
+    @property
+    def key(self) -> Sequence[int]:
+        """The places of the columns that identify a row of the result."""
+        node = self.plan.node(self.sink)
+        key = min(node.derived.upsert_keys, key=lambda names: (len(names), sorted(names)), default=frozenset())
+        return [node.schema.index(name) for name in sorted(key)]
+
+
+def planned(case: Case, spark: SparkSession) -> Planned:
+    """Read the query and plan it. Raises StudioError where either is refused."""
+    analyzer = SparkAnalyzer(lambda: spark)
+    pipeline = case.pipeline(analyzer)
+    return Planned(case, pipeline, plan(pipeline, analyzer, Path()))
+
+
+def changelog(job: Planned, spark: SparkSession, *, epochs: int) -> list[Record]:
+    """Run the job and give what its sink received."""
+    recorder = TraceRecorder()
+    with TemporaryDirectory() as work:
+        run(job.plan, spark=spark, recorder=recorder, folder=Path(), work=Path(work), epochs=epochs, partitions=1)
+    found = recorder.records[job.sink]
+    return [
+        Record(
+            ("+I", "-U", "+U", "-D")[record.kind],
+            tuple(_plain(value) for value in record.row),
+            job.case.after(record.seq, job.pipeline),
+        )
+        for record in found
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """A value as the cases write it: times in epoch ms, decimals as text, maps as sorted pairs."""
+    match value:
+        case datetime():
+            aware = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+            return round((aware - _EPOCH).total_seconds() * 1000)
+        case date():
+            return value.isoformat()
+        case Decimal():
+            return str(value)
+        case list() if value and all(isinstance(item, tuple) for item in value):
+            return _pairs(value)
+        case dict():
+            return _pairs(value.items())
+        case list():
+            return [_plain(item) for item in value]
+        case _:
+            return value
+
+
+def _pairs(pairs: Iterable[tuple[Any, Any]]) -> list[list[Any]]:
+    plain = [[_plain(key), _plain(value)] for key, value in pairs]
+    return sorted(plain, key=lambda pair: (pair[0] is not None, str(type(pair[0])), pair[0]))
