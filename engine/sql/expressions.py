@@ -87,6 +87,9 @@ class Writer:
                 return self._interval(expression)
             case exp.Bracket():
                 return f"{self.write(expression.this)}[{', '.join(map(self.write, expression.expressions))}]"
+            case exp.Struct():
+                # A key of several values in which NULL is a value like any other.
+                return f"to_json(struct({', '.join(map(self.write, expression.expressions))}))"
             case exp.Array():
                 return f"array({', '.join(map(self.write, expression.expressions))})"
             case _:

@@ -17,6 +17,7 @@ _NODES = {
     "window_join": ("WindowJoin",),
     "window_aggregate": ("GlobalWindowAggregate", "WindowAggregate", "GroupWindowAggregate"),
     "changelog_normalize": ("ChangelogNormalize",),
+    "window_topn": ("WindowRank", "WindowDeduplicate"),
     "union": ("Union",),
 }
 _MODE = re.compile(r"changelogMode=\[([^\]]*)\]")

@@ -28,7 +28,7 @@ from engine.windows import Windowing, WindowKind
 
 def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
     """A window aggregate where the groups are a window's bounds; else a group aggregate."""
-    found = _over_windows(relation)
+    found = over_windows(relation)
     if found is not None:
         windowed, groups, results, condition = found
         return _per_window(emitter, relation, windowed, groups, results, condition)
@@ -126,7 +126,7 @@ def _check_bounds(relation: Aggregate, by_bound: dict[str, str]) -> None:
         raise SqlRejected(message, relation.at)
 
 
-def _over_windows(relation: Aggregate) -> tuple[Windowed, Sequence[Named], Sequence[Named], Expr | None] | None:
+def over_windows(relation: Aggregate) -> tuple[Windowed, Sequence[Named], Sequence[Named], Expr | None] | None:
     """The window function below, with groups and calls over its columns; None where the groups name no bounds.
 
     A condition on the bounds alone can be tested once per window.

@@ -54,16 +54,22 @@ def taken_apart(relation: Join) -> Condition:
     left = set(relation.left.columns)
     right = {new: old for old, new in relation.right_names.items()}
     equal: list[tuple[Expr, Expr]] = []
+    same: list[tuple[Expr, Expr]] = []
     rest: list[Expr] = []
     for one in relation.condition:
-        if isinstance(one, exp.EQ):
+        if isinstance(one, exp.EQ | exp.NullSafeEQ):
             a, b = one.this, one.expression
             if mentioned(b) <= left and mentioned(a) <= right.keys():
                 a, b = b, a
             if mentioned(a) and mentioned(b) and mentioned(a) <= left and mentioned(b) <= right.keys():
-                equal.append((a, substituted(b, {new: ref(old, b) for new, old in right.items()})))
+                own = substituted(b, {new: ref(old, b) for new, old in right.items()})
+                (equal if isinstance(one, exp.EQ) else same).append((a, own))
                 continue
         rest.append(one)
+    if same:
+        # One key that is never NULL, so that NULL meets NULL.
+        a, b = (exp.Struct(expressions=[pair[side].copy() for pair in same]) for side in (0, 1))
+        equal.append((a, b))
     return Condition(tuple(equal), tuple(rest))
 
 

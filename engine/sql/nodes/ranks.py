@@ -12,6 +12,7 @@ from sqlglot import exp
 from engine.schema import quote
 from engine.sql.algebra import Rank, SortKey, plain
 from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.nodes.window_ranks import window_rank
 from engine.sql.rejected import SqlRejected
 
 MINI_BATCH = "table.exec.mini-batch.enabled"
@@ -28,10 +29,11 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
         for name in relation.input.columns
         if name in needed or name in relation.partition or name in order or name in end
     ]
-    given = emitter.emit(relation.input, used)
-    found = _deduplicated(emitter, relation, given, used) if not wants_number else None
+    found = window_rank(emitter, relation, used, wants_number=wants_number)
     if found is None:
-        found = _top_n(emitter, relation, given, used, wants_number=wants_number)
+        given = emitter.emit(relation.input, used)
+        found = _deduplicated(emitter, relation, given, used) if not wants_number else None
+        found = found or _top_n(emitter, relation, given, used, wants_number=wants_number)
     if relation.name in needed and is_constant:
         return _with_constant(emitter, found, relation)
     return found
