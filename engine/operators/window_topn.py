@@ -117,15 +117,10 @@ class WindowTopN(Operator):
     summary: ClassVar[str] = "Keeps the best rows of each event-time window, once the window has closed."
     group: ClassVar[str] = "ranking"
 
-    window_columns: tuple[str, ...] = Field(
-        (),
-        title="Window columns",
-        description="The columns with the start and the end of a row's window, where it has one already. "
-        "Empty: windows are made of the event time.",
-        json_schema_extra={"columns": True},
-    )
-    kind: WindowKind | None = Field(
-        None, title="Windows", description="Tumble: one after the other. Hop: overlapping. Cumulate: growing."
+    kind: WindowKind = Field(
+        WindowKind.TUMBLE,
+        title="Windows",
+        description="Tumble: one after the other. Hop: overlapping. Cumulate: growing step by step.",
     )
     size_ms: int | None = Field(
         None,
@@ -142,6 +137,15 @@ class WindowTopN(Operator):
         json_schema_extra={"duration": True},
     )
     offset_ms: int = Field(0, title="Offset", description="Moves all windows.", json_schema_extra={"duration": True})
+    window_start: str | None = Field(
+        None,
+        title="Window start",
+        description="Where rows have a window already: the column in which it starts. Then no size is given.",
+        json_schema_extra={"column": True},
+    )
+    window_end: str | None = Field(
+        None, title="Window end", description="The column in which it ends.", json_schema_extra={"column": True}
+    )
     partition_by: tuple[str, ...] = Field(
         (),
         title="Partition by",
@@ -161,14 +165,14 @@ class WindowTopN(Operator):
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
-        if (self.kind is None) == (not self.window_columns):
-            message = "give either the kind of windows to make, or the columns with the bounds of a row's window"
+        if (self.window_start is None) != (self.window_end is None):
+            message = "window_start and window_end are given together, or none of them"
             raise ValueError(message)
-        if self.window_columns and len(self.window_columns) != 2:
-            message = "window_columns are two: where the window starts, and where it ends"
+        if (self.size_ms is None) == (self.window_start is None):
+            message = "give either size_ms, for windows of the event time, or the columns window_start and window_end"
             raise ValueError(message)
-        if self.kind is WindowKind.SESSION or (self.kind is not None and self.size_ms is None):
-            message = "windows to make are tumble, hop or cumulate, and have a size_ms"
+        if self.kind is WindowKind.SESSION:
+            message = "windows to make are tumble, hop or cumulate; sessions come from a window aggregate"
             raise ValueError(message)
         if self.rank_end < self.rank_start:
             message = f"the range of ranks ends at {self.rank_end}, before it starts at {self.rank_start}"
@@ -179,9 +183,14 @@ class WindowTopN(Operator):
     @property
     def windowing(self) -> Windowing | None:
         """The windows to make, or None. Raises ValueError where the size is no multiple of the slide."""
-        if self.kind is None or self.size_ms is None:
+        if self.size_ms is None:
             return None
         return Windowing(self.kind, self.size_ms, self.slide_ms or 0, self.offset_ms)
+
+    @property
+    def window_columns(self) -> tuple[str, ...]:
+        """The columns with the bounds of a row's window, where it has one already."""
+        return () if self.window_start is None or self.window_end is None else (self.window_start, self.window_end)
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns, the bounds of windows that are made here, the rank. Raises PlanRejected."""
@@ -193,9 +202,9 @@ class WindowTopN(Operator):
         for item in self.order_by:
             schema.column(item.column, node, "order_by")
         for name in self.window_columns:
-            if not schema.column(name, node, "window_columns").type.startswith("timestamp"):
-                message = f"window_columns: {name} is of type {schema.column(name).type}, not a timestamp."
-                raise PipelineError(message, node, "window_columns")
+            if not schema.column(name, node, "window_start").type.startswith("timestamp"):
+                message = f"window_start: {name} is of type {schema.column(name).type}, not a timestamp."
+                raise PipelineError(message, node, "window_start")
         columns = list(schema)
         if self.windowing is not None:
             if schema.event_time is None:

@@ -62,7 +62,7 @@ def window_rank(emitter: Emitter, relation: Rank, used: list[str], *, wants_numb
     else:
         given = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
         at = {bounds[name]: given.names[name] for name in relation.partition if name in bounds}
-        parameters = {"window_columns": [at[0], at[1]]}
+        parameters = {"window_start": at[0], "window_end": at[1]}
         names = dict(given.names)
     by_time = _is_time(emitter, given, relation.order)
     parameters |= {

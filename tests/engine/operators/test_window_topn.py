@@ -148,11 +148,16 @@ def test_the_bounds_of_windows_made_here_are_columns_and_the_last_is_the_event_t
 @pytest.mark.parametrize(
     ("parameters", "error", "match"),
     [
-        ({"kind": None}, PipelineError, "give either the kind of windows to make, or the columns"),
-        ({"size_ms": None}, PipelineError, "windows to make are tumble, hop or cumulate, and have a size_ms"),
+        ({"size_ms": None}, PipelineError, "give either size_ms, for windows of the event time, or the columns"),
+        ({"window_end": "rt"}, PipelineError, "window_start and window_end are given together, or none of them"),
+        ({"kind": "session"}, PipelineError, "sessions come from a window aggregate"),
         ({"rank_start": 3}, PipelineError, "the range of ranks ends at 2, before it starts at 3"),
         ({"partition_by": ["x"]}, UnknownColumn, "there is no column 'x'"),
-        ({"kind": None, "window_columns": ["v", "rt"]}, PipelineError, "v is of type bigint, not a timestamp"),
+        (
+            {"size_ms": None, "window_start": "v", "window_end": "rt"},
+            PipelineError,
+            "v is of type bigint, not a timestamp",
+        ),
         ({"with_rank": True, "rank_column": "K"}, PipelineError, "there is a column 'K' already"),
     ],
 )

@@ -33,7 +33,7 @@ REFUSED = [
         "a processing time can order a ROW_NUMBER only to find the first or the last row of a key",
     ),
     (
-        "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(v), INTERVAL '1' HOUR)) GROUP BY window_start, window_end",
+        "SELECT MAX(v) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(v), INTERVAL '1' DAY)) GROUP BY window_start, window_end",
         "'v' is not an event time; rt is one.",
     ),
     (
