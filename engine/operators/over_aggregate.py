@@ -1,0 +1,197 @@
+"""Add to each row aggregates over the row itself and the rows before it in its partition.
+
+Input: insert-only. Output: insert-only, the input's columns and the results. By event time a row goes out when
+the watermark reaches it, by arrival at once.
+State: per partition the accumulator, the rows that wait, and, for a frame that ends, the rows in it.
+Time: epoch ms; a frame of so many ms includes both ends. A row that comes too late to be put in order is kept in
+the late ledger: over all rows when the watermark has reached its time, over some when later rows have gone out.
+Source: Flink StreamExecOverAggregate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from enum import Enum
+from functools import partial
+from typing import ClassVar
+
+from pydantic import Field, model_validator
+
+from engine.accumulators import AggregateCall
+from engine.aggregation import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
+from engine.changelog import ChangelogMode, UpdateKind
+from engine.errors import PipelineError, PlanRejected
+from engine.joins import free_name
+from engine.kernel import Kernel
+from engine.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Keyed,
+    KeyedInput,
+    Offer,
+    Operator,
+    StepContext,
+    Strategy,
+    require_insert_only,
+)
+from engine.over_kernels import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
+from engine.schema import Schema, TimeUnit, quote
+from engine.windows import interval
+
+
+class OverOrder(Enum):
+    """What makes a row come before another."""
+
+    EVENT_TIME = "event_time"
+    ARRIVAL = "arrival"
+
+
+class Frame(Enum):
+    """How the rows of a frame are measured."""
+
+    ROWS = "rows"
+    RANGE = "range"
+
+
+class OverAggregate(Operator):
+    """OVER (PARTITION BY ... ORDER BY ... ROWS or RANGE BETWEEN ... PRECEDING AND CURRENT ROW)."""
+
+    operator: ClassVar[str] = "over_aggregate"
+    title: ClassVar[str] = "Over aggregate"
+    summary: ClassVar[str] = "Adds to each row sums and other aggregates over the rows before it."
+    group: ClassVar[str] = "aggregates"
+
+    partition_by: tuple[str, ...] = Field(
+        (),
+        title="Partition by",
+        description="Each row looks back on rows that agree in these columns; none: on all rows.",
+        json_schema_extra={"columns": True},
+    )
+    order: OverOrder = Field(
+        OverOrder.EVENT_TIME,
+        title="Order by",
+        description="event_time: a row waits until the watermark reaches it. arrival: it goes out at once.",
+    )
+    frame: Frame = Field(
+        Frame.RANGE,
+        title="Frame",
+        description="rows: one by one, so many rows back. range: rows of one time together, so much time back.",
+    )
+    preceding_rows: int | None = Field(
+        None, ge=0, title="Rows back", description="How many rows before the current one; empty: all."
+    )
+    preceding_ms: int | None = Field(
+        None,
+        ge=0,
+        title="Time back",
+        description="How far back the frame reaches; empty: to the first row.",
+        json_schema_extra={"duration": True},
+    )
+    aggregates: tuple[Aggregate, ...] = Field(
+        min_length=1, title="Aggregates", description="What to compute over the rows of the frame."
+    )
+
+    @model_validator(mode="after")
+    def _measures_once(self) -> OverAggregate:
+        if self.frame is Frame.ROWS and self.preceding_ms is not None:
+            message = "preceding_ms: a frame of rows is measured in rows. Use preceding_rows, or the frame range."
+            raise ValueError(message)
+        if self.frame is Frame.RANGE and self.preceding_rows is not None:
+            message = "preceding_rows: a frame of a range is measured in time. Use preceding_ms, or the frame rows."
+            raise ValueError(message)
+        return self
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The input's columns, then the results. Raises UnknownColumn, ExpressionError, PipelineError, PlanRejected."""
+        (given,) = inputs
+        require_insert_only(node, "an over aggregate", given, "Aggregate with a group instead, or put it before.")
+        if self.order is OverOrder.EVENT_TIME and given.schema.event_time is None:
+            message = "order: its input has no event time. Name one in the source, or order by arrival."
+            raise PipelineError(message, node, "order")
+        if self.order is OverOrder.ARRIVAL and self.preceding_ms is not None:
+            message = (
+                "a range of time by arrival depends on the clock of the machine. Order by event time, or use rows."
+            )
+            raise PlanRejected(message, node, "preceding_ms")
+        for name in self.partition_by:
+            given.schema.column(name, node, "partition_by")
+        found = derive_columns(node, (), self.aggregates, given, analyzer, always_grouped=True)
+        columns = (*given.schema, *found.results)
+        check_names(node, columns)
+        return replace(given, schema=Schema(columns))
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """Its input never updates a row."""
+        return (Offer((UpdateKind.NONE,), ("its input only inserts",)),)
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """By time or arrival, over all rows or some."""
+        calls = described(self.aggregates, retracting=self._is_bounded)
+        by = "by event time: rows go out in order of time" if self._by_time else "by arrival: rows go out at once"
+        what = "the rows in the frame, since they leave it again" if self._is_bounded else "no rows that have gone out"
+        waiting = ", the rows that wait for the watermark" if self._by_time else ""
+        name = f"Over[{self.frame.value}, {'bounded' if self._is_bounded else 'unbounded'}]"
+        return Strategy(name, by, f"per partition: {calls}{waiting}, and {what}")
+
+    def step(self, context: StepContext) -> Keyed:
+        """By partition; rows carry their time in ms where no column is just that."""
+        schema = context.inputs[0].schema
+        values = tuple(map(quote, schema.names))
+        time_at = -1
+        time = schema.event_time if self._by_time else None
+        if time is not None:
+            time_at = schema.index(time.name) if time.time is TimeUnit.EPOCH_MS else len(values)
+            if time_at == len(values):
+                values = (*values, time.milliseconds)
+        arguments, calls = plan_calls(self.aggregates, schema, context.schema, places_before=len(values))
+        return Keyed(
+            (KeyedInput(tuple(map(quote, self.partition_by)), values + arguments),),
+            self._kernel(calls, len(schema), time_at),
+            uses_time=self._by_time,
+            by_event_time=self._by_time,
+        )
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """SELECT ..., SUM(v) OVER w AS s FROM t WINDOW w AS (...)."""
+        ((table, schema),) = inputs
+        source, order = quote(table), ""
+        if self._by_time:
+            assert schema.event_time is not None, "derive refuses an input without an event time"
+            order = quote(schema.event_time.name)
+        else:
+            order = quote(free_name("proctime", schema.columns))
+            source = f"(SELECT *, PROCTIME() AS {order} FROM {source})"
+        back = "UNBOUNDED"
+        if self.preceding_rows is not None:
+            back = str(self.preceding_rows)
+        elif self.preceding_ms is not None:
+            back = interval(self.preceding_ms)
+        keys = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
+        over = f"{keys}ORDER BY {order} {self.frame.name} BETWEEN {back} PRECEDING AND CURRENT ROW"
+        items = [quote(name) for name in schema.names]
+        for call in self.aggregates:
+            expression, _, name = call_sql(call, schema).rpartition(" AS ")
+            items.append(f"{expression} OVER w AS {name}")
+        return f"SELECT {', '.join(items)}\nFROM {source}\nWINDOW w AS ({over})"
+
+    @property
+    def _by_time(self) -> bool:
+        return self.order is OverOrder.EVENT_TIME
+
+    @property
+    def _is_bounded(self) -> bool:
+        return self.preceding_rows is not None or self.preceding_ms is not None
+
+    def _kernel(self, calls: Sequence[AggregateCall], width: int, time_at: int) -> Callable[[], Kernel]:
+        if not self._by_time:
+            return partial(OverArrivalKernel, calls, width, self.preceding_rows)
+        if self.preceding_rows is not None:
+            return partial(OverRowsKernel, calls, width, time_at, self.preceding_rows)
+        if self.preceding_ms is not None:
+            return partial(OverRangeKernel, calls, width, time_at, self.preceding_ms)
+        return partial(OverUnboundedKernel, calls, width, time_at, peers=self.frame is Frame.RANGE)
+
+
+OPERATOR = OverAggregate

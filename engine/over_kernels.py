@@ -1,0 +1,262 @@
+"""The kernels of over aggregation: each row with aggregates over itself and rows before it.
+
+By event time rows wait until the watermark reaches them and then go through in the order of their times, so
+that nothing has to be taken back. Rows of one time are peers: RANGE takes them together, ROWS one by one in
+the order in which they came.
+
+Rows: the output's columns (width of them), the event time in ms at time_at, and what the calls refer to.
+Source: Flink AbstractRowTimeUnboundedPrecedingOver, RowTimeRowsBoundedPrecedingFunction,
+RowTimeRangeBoundedPrecedingFunction, ProcTimeUnboundedPrecedingFunction, ProcTimeRowsBoundedPrecedingFunction.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from engine.accumulators import AggregateCall, compile_calls
+from engine.changelog import INSERT
+from engine.kernel import Kernel, Key, Output, Row
+from engine.timeline import MIN_WATERMARK
+
+LATE_WATERMARK = "the watermark had reached its time"
+LATE_PASSED = "rows of its time or later have gone out"
+
+
+class OverKernel(Kernel):
+    """What all share: the accumulator of the rows in the frame, and the rows themselves where they leave it.
+
+    preceding_rows: how many rows before the current one are in the frame; None: all.
+    State: (accumulator, the frame's rows, how many rows there were), and what the kernel adds.
+    """
+
+    def __init__(self, calls: Sequence[AggregateCall], width: int, *, leaving: bool) -> None:
+        compiled = compile_calls(calls, retracting=leaving)
+        self.create = compiled.create
+        self.add = compiled.accumulate
+        self.take_out = compiled.retract
+        self.value = compiled.value
+        self.present = compiled.present
+        self.clock = compiled.clock
+        self.width = width
+
+    def start(self, key: Key, state: Any | None) -> None:
+        """Begin with a partition."""
+        acc, rows, count, more = state or (None, (), 0, None)
+        self.count: int = count
+        self.acc: list[Any] = self.create() if acc is None else acc
+        self.frame: deque[Row] = deque(rows)
+        self.resume(more)
+
+    def resume(self, more: Any | None) -> None:
+        """Take up what the kernel itself keeps."""
+
+    def kept(self) -> Any | None:
+        """What the kernel itself keeps."""
+        return None
+
+    def finish(self) -> Any | None:
+        """The accumulator, the rows of the frame and the rows that wait."""
+        more = self.kept()
+        return (self.acc, list(self.frame), self.count, more) if self.count or more else None
+
+    def enter(self, row: Row) -> None:
+        """A row comes into the frame. Functions that go by the order of arrival see the order of the frame."""
+        self.count += 1
+        self.clock[0] = self.count
+        self.add(self.acc, row)
+
+    def leave(self, row: Row) -> None:
+        """A row is out of the frame."""
+        self.take_out(self.acc, row)
+
+    def emit(self, row: Row, out: Output) -> None:
+        """The row with the results of the frame as it is."""
+        out.emit(INSERT, row[: self.width] + self.result())
+
+    def result(self) -> Row:
+        """The results of the frame as it is."""
+        values = self.value(self.acc)
+        return values if self.present is None else self.present(values)
+
+
+class OverArrivalKernel(OverKernel):
+    """By arrival: every row at once, with the rows before it, all or the last so many."""
+
+    def __init__(self, calls: Sequence[AggregateCall], width: int, preceding_rows: int | None) -> None:
+        super().__init__(calls, width, leaving=preceding_rows is not None)
+        self.preceding_rows = preceding_rows
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """The row goes out with its results."""
+        step_by_row(self, row, self.preceding_rows)
+        self.emit(row, out)
+
+
+class OverTimeKernel(OverKernel):
+    """By event time: what all three share, the rows that wait by time."""
+
+    def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, *, leaving: bool) -> None:
+        super().__init__(calls, width, leaving=leaving)
+        self.time_at = time_at
+
+    def wait(self, time_ms: int, row: Row) -> None:
+        """Keep a row until its time has come."""
+        self.waiting.setdefault(time_ms, []).append(row)
+
+    def late(self, time_ms: int, reason: str, out: Output) -> None:
+        """The row is too late to be put in order."""
+        out.late(time_ms, out.watermark_ms - time_ms, reason)
+
+    def resume(self, more: Any | None) -> None:
+        """Take up the rows that wait."""
+        self.waiting: dict[int, list[Row]] = dict(more or ())
+
+    def kept(self) -> Any | None:
+        """The rows that wait."""
+        return list(self.waiting.items()) or None
+
+    @abstractmethod
+    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
+        """Rows have waited long enough."""
+
+
+class OverUnboundedKernel(OverTimeKernel):
+    """All rows before: a row is late as soon as the watermark has reached its time.
+
+    A watermark takes all rows of a key that it has reached, time by time.
+    """
+
+    def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, *, peers: bool) -> None:
+        super().__init__(calls, width, time_at, leaving=False)
+        self.peers = peers
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Let it wait."""
+        time_ms = row[self.time_at]
+        if time_ms <= out.watermark_ms:
+            self.late(time_ms, LATE_WATERMARK, out)
+            return
+        # One timer per key, for the next watermark: so keys follow each other as their timers were set.
+        out.set_timer(out.watermark_ms + 1 if out.watermark_ms >= 0 else min(0, time_ms))
+        self.wait(time_ms, row)
+
+    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
+        """Send what the watermark has reached."""
+        waiting = self.waiting
+        for due_ms in sorted(time for time in waiting if time <= out.watermark_ms):
+            rows = waiting.pop(due_ms)
+            if self.peers:
+                for row in rows:
+                    self.enter(row)
+                for row in rows:
+                    self.emit(row, out)
+            else:
+                for row in rows:
+                    self.enter(row)
+                    self.emit(row, out)
+        if waiting:
+            out.set_timer(out.watermark_ms + 1 if out.watermark_ms >= 0 else min(0, *waiting))
+
+
+class OverBoundedKernel(OverTimeKernel):
+    """The last rows before: a row is late when rows of its key that are not before it have gone out.
+
+    State: the time up to which rows have gone out.
+    """
+
+    def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int) -> None:
+        super().__init__(calls, width, time_at, leaving=True)
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Let it wait; where its time has passed, until the watermark moves."""
+        time_ms = row[self.time_at]
+        if time_ms <= self.passed_ms:
+            self.late(time_ms, LATE_PASSED, out)
+            return
+        out.set_timer(time_ms)
+        self.wait(time_ms, row)
+
+    def resume(self, more: Any | None) -> None:
+        """Take up the rows that wait, and the time."""
+        waiting, passed_ms = more or (None, MIN_WATERMARK)
+        self.passed_ms: int = passed_ms
+        super().resume(waiting)
+
+    def kept(self) -> Any | None:
+        """The rows that wait, and the time."""
+        waiting = super().kept()
+        return None if waiting is None and self.passed_ms == MIN_WATERMARK else (waiting, self.passed_ms)
+
+
+class OverRowsKernel(OverBoundedKernel):
+    """The last so many rows, one by one."""
+
+    def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, preceding_rows: int) -> None:
+        super().__init__(calls, width, time_at)
+        self.preceding_rows = preceding_rows
+
+    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
+        """Send the rows of this time."""
+        for row in self.waiting.pop(time_ms, ()):
+            step_by_row(self, row, self.preceding_rows)
+            self.emit(row, out)
+        self.passed_ms = time_ms
+
+
+class OverRangeKernel(OverBoundedKernel):
+    """The rows of the last so many ms, peers together; all is forgotten when no row can need it.
+
+    That is between one and one and a half times the length of the frame after its last row, and frees the
+    key to take rows that would have been late.
+    """
+
+    def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, preceding_ms: int) -> None:
+        super().__init__(calls, width, time_at)
+        self.preceding_ms = preceding_ms
+        self.forget_ms: int | None = None
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Let it wait, and see to it that it is forgotten."""
+        time_ms = row[self.time_at]
+        super().on_record(kind, row, out)
+        if time_ms > self.passed_ms and (self.forget_ms is None or self.forget_ms < time_ms + self.preceding_ms + 1):
+            self.forget_ms = time_ms + self.preceding_ms * 3 // 2 + 1
+            out.set_timer(self.forget_ms)
+
+    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
+        """Send the rows of this time, or forget everything."""
+        if self.forget_ms is not None and self.forget_ms <= time_ms:
+            self.start((), None)
+            return
+        rows = self.waiting.pop(time_ms, None)
+        if rows is not None:
+            frame, at = self.frame, self.time_at
+            while frame and frame[0][at] < time_ms - self.preceding_ms:
+                self.leave(frame.popleft())
+            for row in rows:
+                self.enter(row)
+            frame.extend(rows)
+            for row in rows:
+                self.emit(row, out)
+        self.passed_ms = time_ms
+
+    def resume(self, more: Any | None) -> None:
+        """Take up the time at which all is forgotten, too."""
+        more, self.forget_ms = more or (None, None)
+        super().resume(more)
+
+    def kept(self) -> Any | None:
+        """The time at which all is forgotten, too."""
+        return None if self.forget_ms is None else (super().kept(), self.forget_ms)
+
+
+def step_by_row(kernel: OverKernel, row: Row, preceding_rows: int | None) -> None:
+    """Move the frame on by one row."""
+    if preceding_rows is not None:
+        if len(kernel.frame) > preceding_rows:
+            kernel.leave(kernel.frame.popleft())
+        kernel.frame.append(row)
+    kernel.enter(row)
