@@ -85,8 +85,9 @@ class Writer:
                 return self._case(expression)
             case exp.Interval():
                 return self._interval(expression)
-            case exp.Bracket():
-                return f"{self.write(expression.this)}[{', '.join(map(self.write, expression.expressions))}]"
+            case exp.Bracket() if len(expression.expressions) == 1:
+                # Flink counts from 1, and gives NULL for what is not there.
+                return f"try_element_at({self.write(expression.this)}, {self.write(expression.expressions[0])})"
             case exp.Struct():
                 # A key of several values in which NULL is a value like any other.
                 return f"to_json(struct({', '.join(map(self.write, expression.expressions))}))"

@@ -76,7 +76,7 @@ SCALARS: Final[dict[str, Scalar]] = {
     "RIGHT": Scalar("right({0}, {1})", 2, 2),
     "INSTR": Scalar("instr({0}, {1})", 2, 2),
     "LOCATE": Scalar("locate({0}, {1})", 2, 2),
-    "SPLIT_INDEX": Scalar("element_at(split({0}, concat('\\\\Q', {1}, '\\\\E')), {2} + 1)", 3, 3),
+    "SPLIT_INDEX": Scalar("try_element_at(split({0}, concat('\\\\Q', {1}, '\\\\E')), {2} + 1)", 3, 3),
     "REGEXP": Scalar("({0} rlike {1})", 2, 2),
     "REGEXP_EXTRACT": Scalar("nullif(regexp_extract({*}), '')", 2, 3),
     "ROUND": Scalar("round({*})", 1, 2),

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from sqlglot import exp
+
 from engine.schema import quote
-from engine.sql.algebra import Over, Windowed, free_name
+from engine.sql.algebra import Over, Windowed, free_name, mentioned
+from engine.sql.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.nodes.groups import with_event_time
+from engine.sql.nodes.groups import call_parameters, with_event_time
+from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.rejected import SqlRejected
 from engine.windows import WindowKind
 
@@ -40,5 +46,54 @@ def windowed(emitter: Emitter, relation: Windowed, needed: frozenset[str]) -> Em
 
 def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
     """Aggregates over the rows before each row."""
-    message = "aggregates OVER a frame are not among the operators yet. Use GROUP BY, or a window function."
-    raise SqlRejected(message, relation.at)
+    if len(relation.order) != 1 or relation.order[0].descending:
+        message = (
+            "an aggregate OVER rows is ordered by one time, ascending: ORDER BY the event time, or a processing time."
+        )
+        raise SqlRejected(message, relation.at)
+    time = relation.order[0].expression.name
+    arguments = frozenset().union(*(mentioned(call) for _, call in relation.calls))
+    used = [
+        name
+        for name in relation.input.columns
+        if name in needed or name in arguments or name in relation.partition or name == time
+    ]
+    given = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
+    is_arrival = time in given.arrival
+    if not is_arrival and emitter.schema(given).column(given.names[time]).time is None:
+        message = f"an aggregate OVER rows is ordered by a time, and {time!r} is none. Order by the event time."
+        raise SqlRejected(message, relation.at)
+    if not is_arrival:
+        given = only_event_time(emitter, given, time, relation.at)
+    calls: list[dict[str, Any]] = []
+    names = dict(given.names)
+    for name, call in relation.calls:
+        names[name] = free_name(name, [*emitter.schema(given).names, *(one["name"] for one in calls)])
+        calls.append({**call_parameters(emitter, given, call), "name": names[name]})
+    parameters = {
+        "partition_by": [given.names[name] for name in relation.partition],
+        "order": "arrival" if is_arrival else "event_time",
+        **_frame(relation),
+        "aggregates": calls,
+    }
+    return Emitted(emitter.add("over_aggregate", parameters, [given.node], relation.at), names, given.arrival)
+
+
+def _frame(relation: Over) -> dict[str, Any]:
+    """ROWS or RANGE, and how far back. Without a frame: all rows up to this one and those of its time."""
+    frame = relation.frame
+    if frame is None:
+        return {"frame": "range"}
+    kind = frame.args["kind"].lower()
+    start, end = frame.args.get("start"), frame.args.get("end")
+    if frame.args.get("start_side") != "PRECEDING" or end not in (None, "CURRENT ROW") or kind not in ("rows", "range"):
+        message = "a frame reaches from rows before to the current row: ROWS BETWEEN 2 PRECEDING AND CURRENT ROW."
+        raise SqlRejected(message, relation.at)
+    if start == "UNBOUNDED":
+        return {"frame": kind}
+    if kind == "range" and isinstance(start, exp.Expr):
+        return {"frame": kind, "preceding_ms": interval_ms(start)}
+    if not isinstance(start, exp.Literal) or not start.is_int:
+        message = "ROWS counts rows: ROWS BETWEEN 2 PRECEDING AND CURRENT ROW."
+        raise SqlRejected(message, relation.at)
+    return {"frame": kind, "preceding_rows": int(start.name)}
