@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -10,10 +11,7 @@ from sqlglot import exp
 from engine.sql.algebra import (
     Aggregate,
     Expr,
-    Filter,
     Named,
-    Relation,
-    Select,
     Windowed,
     free_name,
     mentioned,
@@ -22,13 +20,14 @@ from engine.sql.algebra import (
 )
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.time_bounds import only_event_time
+from engine.sql.nodes.window_bounds import attached, over_windows
 from engine.sql.rejected import SqlRejected
 from engine.windows import Windowing, WindowKind
 
 
 def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
     """A window aggregate where the groups are a window's bounds; else a group aggregate."""
-    found = over_windows(relation)
+    found = over_windows(relation) or over_windows(replace(relation, input=attached(relation.input)))
     if found is not None:
         windowed, groups, results, condition = found
         return _per_window(emitter, relation, windowed, groups, results, condition)
@@ -53,7 +52,6 @@ def _per_window(  # noqa: PLR0913
     bounds = dict(zip(windowed.bounds, ("window_start", "window_end", "window_time"), strict=True))
     by_bound = {bounds[plain(item) or ""]: name for name, item in groups if plain(item) in bounds}
     keys = [(name, item) for name, item in groups if plain(item) not in bounds]
-    _check_bounds(relation, by_bound)
     used = {windowed.time}.union(*(mentioned(item) for _, item in (*keys, *calls)))
     given = with_event_time(emitter, emitter.emit(windowed.input, used), windowed)
     if windowed.windowing.kind is WindowKind.SESSION and set(windowed.partition_by) != {
@@ -117,38 +115,6 @@ def with_event_time(emitter: Emitter, given: Emitted, windowed: Windowed) -> Emi
         )
         raise SqlRejected(message, windowed.at)
     return only_event_time(emitter, given, windowed.time, windowed.at)
-
-
-def _check_bounds(relation: Aggregate, by_bound: dict[str, str]) -> None:
-    missing = [bound for bound in ("window_start", "window_end") if bound not in by_bound]
-    if missing:
-        message = f"an aggregation over windows groups by both of their bounds. Add {missing[0]} to GROUP BY."
-        raise SqlRejected(message, relation.at)
-
-
-def over_windows(relation: Aggregate) -> tuple[Windowed, Sequence[Named], Sequence[Named], Expr | None] | None:
-    """The window function below, with groups and calls over its columns; None where the groups name no bounds.
-
-    A condition on the bounds alone can be tested once per window.
-    """
-    below: Relation = relation.input
-    groups, calls = relation.groups, relation.calls
-    condition: Expr | None = None
-    if isinstance(below, Select):
-        values = dict(below.items)
-        groups = tuple((name, substituted(item, values)) for name, item in groups)
-        calls = tuple((name, substituted(item, values)) for name, item in calls)
-        below = below.input
-    match below:
-        case Filter(Windowed() as windowed, test) if mentioned(test) <= set(windowed.bounds[:2]):
-            condition, below = test, windowed
-    if not isinstance(below, Windowed) or not any(plain(item) in below.bounds for _, item in groups):
-        return None
-    return below, groups, calls, condition
-
-
-def _mentioned(item: Expr) -> frozenset[str]:
-    return mentioned(item)
 
 
 def _group_by(emitter: Emitter, given: Emitted, groups: Sequence[Named]) -> tuple[list[Any], list[str]]:

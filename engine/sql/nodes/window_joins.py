@@ -10,6 +10,7 @@ from engine.schema import quote
 from engine.sql.algebra import Expr, Join, Relation, Select, Windowed, free_name, mentioned, plain, ref
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.groups import window_parameters, with_event_time
+from engine.sql.nodes.window_bounds import attached
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.windows import WindowKind
@@ -53,7 +54,7 @@ def unwindowed(relation: Relation) -> Unwindowed | None:
 
 def window_join(emitter: Emitter, relation: Join, condition: Condition, needed: frozenset[str]) -> Emitted | None:
     """The join per window; None where the sides are no windows, or their bounds are not held equal."""
-    left, right = unwindowed(relation.left), unwindowed(relation.right)
+    left, right = unwindowed(attached(relation.left)), unwindowed(attached(relation.right))
     if left is None or right is None:
         return None
     equal_bounds = {
@@ -127,7 +128,12 @@ def _node(
     in_pair = dict(zip(schemas[1].names, pair[len(schemas[0]) :], strict=True))
     bounds = emitter.derived[node].schema.names[-len(_BOUNDS) :]
     names = dict(left.emitted.names)
-    names |= {relation.right_names[name]: in_pair[actual] for name, actual in right.emitted.names.items()}
+    # The time that windows are made of may be a column that the query never named.
+    names |= {
+        relation.right_names[name]: in_pair[actual]
+        for name, actual in right.emitted.names.items()
+        if name in relation.right_names
+    }
     padded: dict[str, str] = {}
     for number, (side_, marker) in enumerate(zip(unwindowed_, (left_marker, right_marker), strict=True)):
         for own, at in side_.bounds.items():

@@ -5,33 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from engine.schema import TimeUnit
-from engine.sql.algebra import Aggregate, Filter, Rank, Relation, Select, SortKey, Windowed, plain
+from engine.sql.algebra import Rank, SortKey, plain
 from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.nodes.groups import over_windows, with_event_time
+from engine.sql.nodes.groups import with_event_time
+from engine.sql.nodes.window_bounds import bounds_of
 from engine.sql.nodes.window_joins import unwindowed
 from engine.sql.rejected import SqlRejected
 from engine.windows import WindowKind
-
-
-def bounds_of(relation: Relation) -> dict[str, int]:
-    """Which columns are the start (0), the end (1) and the time (2) of a row's window."""
-    match relation:
-        case Windowed():
-            return {name: at for at, name in enumerate(relation.bounds)}
-        case Select(input=below):
-            known = bounds_of(below)
-            return {name: known[plain(item) or ""] for name, item in relation.items if plain(item) in known}
-        case Filter(input=below) | Rank(input=below):
-            return bounds_of(below)
-        case Aggregate():
-            found = over_windows(relation)
-            if found is None:
-                return {}
-            windowed, groups, *_ = found
-            known = {name: at for at, name in enumerate(windowed.bounds)}
-            return {name: known[plain(item) or ""] for name, item in groups if plain(item) in known}
-        case _:
-            return {}
 
 
 def window_rank(emitter: Emitter, relation: Rank, used: list[str], *, wants_number: bool) -> Emitted | None:
