@@ -91,9 +91,14 @@ def _mode_of(line: str) -> str:
 
 
 def _bare(type_: str) -> str:
-    """A type without NOT NULL and time attribute. In UTC a TIMESTAMP and a TIMESTAMP_LTZ are the same instant."""
-    bare = type_.replace(" NOT NULL", "").replace(" *ROWTIME*", "").replace(" *PROCTIME*", "").strip()
-    return bare.replace("TIMESTAMP_LTZ(3)", "TIMESTAMP(3)").replace("VARCHAR(2147483647)", "STRING")
+    """A type without NOT NULL, time attribute, length of texts and precision of times.
+
+    In UTC a TIMESTAMP and a TIMESTAMP_LTZ are the same instant; a MULTISET is a MAP of counts.
+    """
+    bare = re.sub(r" NOT NULL| \*(ROW|PROC)TIME\*", "", type_).strip()
+    bare = re.sub(r"TIMESTAMP(_LTZ)?\(\d\)", "TIMESTAMP(3)", bare)
+    bare = re.sub(r"(VAR)?CHAR\(\d+\)", "STRING", bare)
+    return re.sub(r"MULTISET<(.*)>", r"MAP<\1, INT>", bare)
 
 
 def _listed(columns: Iterable[Sequence[str]]) -> str:

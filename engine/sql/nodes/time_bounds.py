@@ -14,6 +14,7 @@ from engine.schema import quote
 from engine.sql.algebra import Expr, Join
 from engine.sql.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.rejected import SqlRejected
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,10 @@ def _shifted(expression: Expr) -> tuple[str, int] | None:
         return found.name, 0
     if isinstance(found, exp.Add | exp.Sub) and isinstance(found.expression.unnest(), exp.Interval):
         base = _shifted(found.this)
-        by_ms = interval_ms(found.expression)
+        try:
+            by_ms = interval_ms(found.expression)
+        except SqlRejected:
+            # A month has no fixed length: a condition like any other.
+            return None
         return None if base is None else (base[0], base[1] + (by_ms if isinstance(found, exp.Add) else -by_ms))
     return None
