@@ -74,7 +74,7 @@ def _run(given: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work, _keeping(given) as kept:
         output = _Collected(kept)
         run(planned, spark=spark, recorder=output, folder=folder, work=Path(work) / "run", epochs=given.epochs)
-        for text in lines(spark, planned.node(edge), output.folders(edge), given.format):
+        for text in lines(spark, planned.node(edge), output.folders(edge), given.format, Path(work) / "text"):
             sys.stdout.write(text)
         sys.stdout.flush()
         for what, count in output.count(spark).items():

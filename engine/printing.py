@@ -6,10 +6,14 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from engine.changelog import SYMBOLS
 from engine.position import hexadecimal
+
+_PLAIN: Final = (int, str, bool, type(None))
+# json.dumps with options builds an encoder at every call.
+_ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Printed(NamedTuple):
@@ -27,9 +31,12 @@ def json_line(names: Sequence[str], record: Printed) -> str:
         "seq": record.seq,
         "step": hexadecimal(record.step),
         "kind": SYMBOLS[record.kind],
-        "row": {name: _json(value) for name, value in zip(names, record.row, strict=True)},
+        "row": {
+            name: value if type(value) in _PLAIN else _json(value)
+            for name, value in zip(names, record.row, strict=True)
+        },
     }
-    return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODE(line)
 
 
 def cells(record: Printed) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """A changelog as lines of text, in order of position, formatted where the records are.
 
-A terminal wants one long stream; a driver that turned every record into Python objects would take a
-minute for a few million of them. Workers sort and format, the driver only passes the text on.
+A terminal wants one long stream; a driver that turned every record into Python objects would take minutes
+for a few million of them. Workers sort, format and write files of text, the driver passes those on.
 """
 
 from __future__ import annotations
@@ -22,31 +22,34 @@ if TYPE_CHECKING:
 
 _WIDTHS_FROM: Final = 1000
 _CHUNK: Final = 5_000
+_PART: Final = 500_000
+_READ: Final = 1 << 20
 
 
-def lines(spark: SparkSession, node: NodePlan, folders: Sequence[Path], form: str) -> Iterator[str]:
+def lines(spark: SparkSession, node: NodePlan, folders: Sequence[Path], form: str, scratch: Path) -> Iterator[str]:
     """A node's output as text, in chunks of whole lines. form: "jsonl", or "table", aligned.
 
-    folders: where the node's records are, in the order of the epochs. A table's widths are those of its
-    first thousand records.
+    folders: where the node's records are, in the order of the epochs. scratch: an empty folder for the text,
+    which the caller removes. A table's widths are those of its first thousand records.
     """
     names = node.schema.names
-    frames = [_ordered(spark, node.schema, folder) for folder in folders]
+    frames = [_read(spark, node.schema, folder) for folder in folders]
     if form == "jsonl":
-        for frame in frames:
-            yield from _formatted(frame, lambda record: json_line(names, record))
+        for at, frame in enumerate(frames):
+            yield from _formatted(frame, lambda record: json_line(names, record), scratch / str(at))
         return
     first: list[Printed] = []
     for frame in frames:
         if len(first) < _WIDTHS_FROM:
-            first += [_printed(row) for row in frame.limit(_WIDTHS_FROM - len(first)).collect()]
+            found = frame.orderBy("__seq", "__step").limit(_WIDTHS_FROM - len(first)).collect()
+            first += [_printed(row) for row in found]
     wide = widths([head(names), *map(cells, first)])
     yield f"{aligned(head(names), wide)}\n{aligned(['-' * width for width in wide], wide)}\n"
-    for frame in frames:
-        yield from _formatted(frame, lambda record: aligned(cells(record), wide))
+    for at, frame in enumerate(frames):
+        yield from _formatted(frame, lambda record: aligned(cells(record), wide), scratch / str(at))
 
 
-def _ordered(spark: SparkSession, schema: Schema, folder: Path) -> DataFrame:
+def _read(spark: SparkSession, schema: Schema, folder: Path) -> DataFrame:
     from pyspark.sql import functions as f
 
     ddl = f"__seq bigint, __step binary, __kind tinyint, {schema.ddl()}"
@@ -54,23 +57,26 @@ def _ordered(spark: SparkSession, schema: Schema, folder: Path) -> DataFrame:
     columns = [
         f.col(quote(column.name)).cast(re.sub(r"\btimestamp\b", "timestamp_ntz", column.type)) for column in schema
     ]
-    frame = spark.read.schema(ddl).parquet(str(folder)).orderBy("__seq", "__step")
+    frame = spark.read.schema(ddl).parquet(str(folder))
     return frame.select("__seq", "__step", "__kind", *columns)
 
 
-def _formatted(frame: DataFrame, form: Callable[[Printed], str]) -> Iterator[str]:
+def _formatted(frame: DataFrame, form: Callable[[Printed], str], folder: Path) -> Iterator[str]:
     def text(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
             done = [form(_printed(row)) for row in rows]
-            chunks = ["\n".join(done[at : at + _CHUNK]) + "\n" for at in range(0, len(done), _CHUNK)]
+            chunks = ["\n".join(done[at : at + _CHUNK]) for at in range(0, len(done), _CHUNK)]
             if chunks:
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array(chunks, pa.large_string()).cast(pa.string())], names=["text"]
-                )
+                yield pa.RecordBatch.from_arrays([pa.array(chunks, pa.string())], names=["text"])
 
-    for row in frame.mapInArrow(text, "text string").toLocalIterator(prefetchPartitions=True):
-        yield row[0]
+    parts = max(1, frame.count() // _PART)
+    ordered = frame.repartitionByRange(parts, "__seq", "__step").sortWithinPartitions("__seq", "__step")
+    ordered.mapInArrow(text, "text string").write.text(str(folder))
+    for file in sorted(folder.glob("part-*")):
+        with file.open(encoding="utf-8", newline="") as written:
+            while chunk := written.read(_READ):
+                yield chunk
 
 
 def _printed(row: Sequence[Any]) -> Printed:
