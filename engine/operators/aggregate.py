@@ -68,6 +68,7 @@ class AggregateKernel(Kernel):
         self._value = compiled.value
         self._present = compiled.present
         # Read only where rows are taken out, and then it is there.
+        self._retracting = retracting
         self._rows = compiled.rows or 0
         self._clock = compiled.clock if compiled.uses_clock else None
         self._update_before = generate_update_before
@@ -142,7 +143,7 @@ class MiniBatchAggregateKernel(AggregateKernel):
         acc, before = self._acc, self._before
         if acc is None:
             return
-        if self._rows is not None and acc[self._rows] == 0:
+        if self._retracting and acc[self._rows] == 0:
             self._acc = None
             if before is not None:
                 out.emit(DELETE, self._row(before))

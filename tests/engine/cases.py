@@ -193,10 +193,10 @@ def parse_given(case: Case) -> Given:
         elif named.get("wm", ".") != ".":
             steps.append((named["seq"], named["wm"]))
     timeline = Timeline.of(steps)
-    return Given(tuple(records if case.bundle is None else _bundled(records, case.bundle, timeline)), timeline)
+    return Given(tuple(records if case.bundle is None else bundled(records, case.bundle, timeline)), timeline)
 
 
-def _bundled(records: Sequence[tuple[Key, Input]], size: int, timeline: Timeline) -> list[tuple[Key, Input]]:
+def bundled(records: Sequence[tuple[Key, Input]], size: int, timeline: Timeline) -> list[tuple[Key, Input]]:
     """The records of bundles that end, each with its bundle's end."""
     found: list[tuple[Key, Input]] = []
     bundle: list[tuple[Key, Input]] = []

@@ -143,6 +143,22 @@ BUNDLES = [
         """,
     ),
     Case(
+        "a group whose largest value is 0 or NULL is there like any other",
+        kernel=partial(MiniBatchAggregateKernel, [AggregateCall(Function.MAX, 1)], retracting=False),
+        key=("k",),
+        bundle=2,
+        given="""
+            seq  kind  k  v     wm
+            1    +I    a  0     .
+            2    +I    b  NULL  .
+        """,
+        expect="""
+            seq  kind  k  max
+            2    +I    a  0
+            2    +I    b  NULL
+        """,
+    ),
+    Case(
         "a group that is empty for a moment within a bundle has not changed",
         kernel=counting(retracting=True),
         key=("k",),

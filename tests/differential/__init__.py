@@ -1,0 +1,1 @@
+"""Our engine and Flink on the same random pipelines."""
