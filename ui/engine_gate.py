@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from engine.analyzer import SparkAnalyzer
 from engine.errors import EngineUnavailable, StudioError
+from engine.runtime.rehearsal import rehearse
 from engine.schema import Schema
 from engine.session import DEFAULT_MASTER, get_spark
 from ui.log import app_log
@@ -103,6 +104,12 @@ class EngineGate:
             self.error = EngineUnavailable(f"Spark does not start on {self.master}: {error}")
         finally:
             self._done.set()
+        if self.error is None:
+            try:
+                rehearse(get_spark(self.master))
+            except StudioError:
+                # A cold first run is slower, no more; whoever runs a pipeline is told what is wrong.
+                LOG.exception("the rehearsal failed")
 
 
 def gate() -> EngineGate:

@@ -1,0 +1,44 @@
+"""A first run for nobody: it loads Spark's classes, compiles its hot paths and starts its Python workers.
+
+The first run of a session takes several times as long as the next. Whoever opens the app reads for a
+while before pressing Run; that while is enough.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.analyzer import SparkAnalyzer
+from engine.examples import FOLDER, examples
+from engine.planner import plan
+from engine.recorder import EpochOutput, RunPlan
+from engine.runtime import run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class _Nobody:
+    """A recorder that keeps nothing."""
+
+    def begin(self, plan: RunPlan) -> None:
+        """Nothing."""
+
+    def commit(self, output: EpochOutput) -> None:
+        """Nothing."""
+
+    def finish(self) -> None:
+        """Nothing."""
+
+    def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
+        """Nothing."""
+
+
+def rehearse(spark: SparkSession) -> None:
+    """Run the first example and throw its output away."""
+    first = next(iter(examples().values()))
+    planned = plan(first, SparkAnalyzer(lambda: spark), FOLDER)
+    with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work:
+        run(planned, spark=spark, recorder=_Nobody(), folder=FOLDER, work=Path(work))
