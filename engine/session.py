@@ -10,6 +10,7 @@ import atexit
 import logging
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import threading
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from engine.errors import EngineUnavailable
 
@@ -42,7 +44,7 @@ def get_spark(master: str = DEFAULT_MASTER) -> SparkSession:
     with _LOCK:
         if master not in _started:
             _silence()
-            if _started and not master.startswith("sc://"):
+            if _started:
                 other = next(iter(_started))
                 message = f"this process already runs the engine {other}; restart it to use {master}."
                 raise EngineUnavailable(message)
@@ -126,13 +128,25 @@ def _partitions(master: str) -> int:
 
 def _connect(address: str) -> SparkSession:
     from pyspark.errors import PySparkException
-    from pyspark.sql.connect.session import SparkSession as RemoteSession
+    from pyspark.sql import SparkSession
 
+    _knock(address)
     try:
-        session = RemoteSession.builder.remote(address).getOrCreate()
+        # Not the session of pyspark.sql.connect: this builder also turns pyspark.sql.functions to the server.
+        session = SparkSession.builder.remote(address).getOrCreate()
         for name, value in _SETTINGS.items():
             session.conf.set(name, value)
     except (PySparkException, OSError, RuntimeError) as error:
         message = f"there is no Spark Connect server at {address}: {error}. Start one, or use local[*]."
         raise EngineUnavailable(message) from error
-    return session  # type: ignore[return-value]
+    return session
+
+
+def _knock(address: str) -> None:
+    """Raise EngineUnavailable where nobody listens: the client itself would go on trying for minutes."""
+    found = urlsplit(address)
+    try:
+        socket.create_connection((found.hostname or "", found.port or 15002), timeout=5).close()
+    except (OSError, ValueError) as error:
+        message = f"there is no Spark Connect server at {address}: {error}. Start one, or use local[*]."
+        raise EngineUnavailable(message) from error
