@@ -10,6 +10,7 @@
 A parameter that is more than its type says so in `json_schema_extra`, and the form draws a picker for it:
 {"column": True} one column of the input, {"columns": True} a list of them, {"expression": True} Spark SQL,
 {"duration": True} a length of time in ms; "port" names the input that is meant where there are several.
+{"last": True} puts a field that few need below the others.
 
 A file in `engine/sources/` is the same for a source, with `read` in place of inputs.
 """

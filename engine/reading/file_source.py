@@ -1,16 +1,28 @@
-"""What the sources that read files share: the path, types that somebody knows better, the sample."""
+"""What the sources that read files share: the path, types that somebody knows better, the key, the kind of a row.
+
+A changelog in a plain file has a column that says of each row what it does: insert-only otherwise.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from engine.changelog import UpdateKind
 from engine.errors import PipelineError, SourceError
-from engine.operator import Source
-from engine.reading.columns import declared_type
-from engine.schema import Column
+from engine.operator import Derived, Source, SourceFrames
+from engine.reading import texts
+from engine.reading.columns import check_names, declared_type, derive_source
+from engine.reading.flink_table import create_table, from_changelog
+from engine.reading.kinds import kind_of, unknown_kind
+from engine.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame
 
 
 class FileSource(Source):
@@ -28,6 +40,12 @@ class FileSource(Source):
         description="By column, where another type than the inferred one is wanted: BIGINT, DECIMAL(10,2), ...",
         json_schema_extra={"column": True},
     )
+    primary_key: tuple[str, ...] = Field(
+        (),
+        title="Primary key",
+        description="Columns of which the values identify a row. Empty: only the whole row does.",
+        json_schema_extra={"columns": True, "last": True},
+    )
 
     def overridden(self, columns: Sequence[Column], node: str) -> tuple[Column, ...]:
         """The columns with the types that somebody set. Raises SourceError for one that the file lacks."""
@@ -40,6 +58,58 @@ class FileSource(Source):
             raise SourceError(message, node, "types")
         types: Mapping[str, str] = {name: declared_type(text, node, "types") for name, text in self.types.items()}
         return tuple(replace(column, type=types.get(column.name, column.type)) for column in columns)
+
+
+class RowFile(FileSource):
+    """A source over files of which each row is a record, and a column may hold its kind."""
+
+    kind_column: str | None = Field(
+        None,
+        title="Kind column",
+        description="It says what a row does: +I, -U, +U, -D, or insert, update, delete. Empty: all are inserts.",
+        json_schema_extra={"column": True, "last": True},
+    )
+    updates_by_key: bool = Field(
+        False,
+        title="Updates come without -U",
+        description="Where rows have a kind: a +I or +U replaces the row of its primary key (an upsert source).",
+        json_schema_extra={"last": True},
+    )
+
+    @property
+    def update_kind(self) -> UpdateKind:
+        """+U alone, where updates go by the key."""
+        return UpdateKind.ONLY_UPDATE_AFTER if self.updates_by_key else UpdateKind.BEFORE_AND_AFTER
+
+    def described(self, node: str, columns: Sequence[Column]) -> Derived:
+        """What it puts out: all columns of the file but the kind."""
+        if self.kind_column is None:
+            return derive_source(self, node, columns, self.primary_key)
+        kind = Schema(tuple(columns)).column(self.kind_column, node, "kind_column")
+        rest = [column for column in columns if column is not kind]
+        check_names([column.name for column in rest], node, "kind_column")
+        return derive_source(self, node, rest, self.primary_key, changelog=True)
+
+    def typed(
+        self, rows: DataFrame, schema: Schema, fields: Mapping[str, texts.Field], broken: SparkColumn
+    ) -> SourceFrames:
+        """Typed records of their kind, and rejected rows. fields: by column, the kind among them."""
+        from pyspark.sql import functions as F
+
+        payload = [fields[name] for name in schema.names]
+        if self.kind_column is None:
+            return texts.frames(rows, schema, payload, broken)
+        kind = kind_of(fields[self.kind_column].text)
+        reason = F.coalesce(broken, unknown_kind(self.kind_column, kind))
+        return texts.frames(rows, schema, payload, reason, kind.value)
+
+    def table(self, node: str, schema: Schema, options: Mapping[str, str]) -> str:
+        """The source in Flink SQL; with a kind column a table of plain rows, and a view that reads them."""
+        options = {"connector": "filesystem", "path": self.path, **options}
+        if self.kind_column is None:
+            return create_table(node, schema, self, options, self.primary_key)
+        keys = self.primary_key if self.updates_by_key else ()
+        return from_changelog(node, schema, self, options, self.kind_column, keys)
 
 
 def one_character(text: str, node: str, field: str) -> str:

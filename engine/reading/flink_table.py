@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from engine.changelog import RowKind
 from engine.operator import Source
-from engine.schema import Schema, TimeUnit, flink_type, quote
+from engine.reading.kinds import WORDS
+from engine.schema import Column, Schema, TimeUnit, flink_type, quote
 
 
 def create_table(
@@ -34,6 +36,29 @@ def create_table(
     settings = [f"  {literal(key)} = {literal(value)}" for key, value in options.items()]
     columns = ",\n".join(lines)
     return f"CREATE TABLE {quote(node)} (\n{columns}\n) WITH (\n" + ",\n".join(settings) + "\n)"
+
+
+def from_changelog(
+    node: str, schema: Schema, source: Source, options: Mapping[str, str], kind_column: str, upsert_key: Sequence[str]
+) -> str:
+    """A table of plain rows, its kind column first, and the view that takes them for a changelog.
+
+    Flink's FROM_CHANGELOG knows no upserts, so with an upsert key the view says what its reader has to know.
+    """
+    rows = f"{node} rows"
+    plain = create_table(rows, Schema((Column(kind_column, "string"), *schema)), source, options)
+    words = {
+        RowKind(kind).name: ", ".join(dict.fromkeys(form for word in each for form in (word.upper(), word)))
+        for kind, each in WORDS.items()
+    }
+    pairs = ",\n".join(f"    {literal(each)}, {literal(kind)}" for kind, each in words.items())
+    key = ", ".join(map(quote, upsert_key))
+    note = f"-- Upserts by {key}: Flink replaces rows by their key in connectors such as upsert-kafka only.\n"
+    return (
+        f"{plain};\n\n{note if upsert_key else ''}CREATE VIEW {quote(node)} AS SELECT * FROM FROM_CHANGELOG(\n"
+        f"  input => TABLE {quote(rows)},\n  op => DESCRIPTOR({quote(kind_column)}),\n"
+        f"  op_mapping => MAP[\n{pairs}\n  ]\n)"
+    )
 
 
 def interval(ms: int) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from engine.changelog import INSERT
 from engine.operator import SourceFrames
 from engine.reading.columns import KIND, ORDINAL, WATERMARK
 from engine.reading.lines import FILE, LINE, TEXT
@@ -46,10 +47,12 @@ def written(text: Column, type_: str) -> Field:
     return Field(text, text if type_ == "string" else text.try_cast(type_))
 
 
-def frames(parsed: DataFrame, schema: Schema, fields: Sequence[Field], broken: Column) -> SourceFrames:
+def frames(
+    parsed: DataFrame, schema: Schema, fields: Sequence[Field], broken: Column, kind: Column | None = None
+) -> SourceFrames:
     """Typed records and rejected rows from lines with their fields.
 
-    broken: why the line as a whole cannot be read; null where it can.
+    broken: why the line as a whole cannot be read; null where it can. kind: TINYINT; without it all are +I.
     """
     from pyspark.sql import functions as F
 
@@ -57,7 +60,7 @@ def frames(parsed: DataFrame, schema: Schema, fields: Sequence[Field], broken: C
     reason = F.coalesce(broken, *(_misfit(column, field) for column, field in pairs))
     records = parsed.where(reason.isNull()).select(
         ORDINAL,
-        F.lit(0).cast("tinyint").alias(KIND),
+        (F.lit(INSERT).cast("tinyint") if kind is None else kind).alias(KIND),
         F.lit(None).cast("bigint").alias(WATERMARK),
         *(field.value.alias(column.name) for column, field in pairs),
     )

@@ -3,8 +3,9 @@
 Input: UTF-8 with or without a byte order mark, LF or CRLF, plain or .gz/.bz2; quotes as in RFC 4180 (a
 quote inside a quoted field is doubled; one in the middle of an unquoted field is plain text). Blank lines
 are skipped. An empty field is null, and so is one that is the NULL text.
-Output: insert-only, in the order of the lines. A line that cannot be read is rejected with file, line and
-reason: a wrong number of fields, an open quote, bytes that are no UTF-8, a value that does not fit.
+Output: insert-only, or what `kind_column` says, in the order of the lines. A line that cannot be read
+is rejected with file, line and reason: a wrong number of fields, an open quote, bytes that are no UTF-8, a
+value that does not fit, an unknown kind.
 Types are inferred from the first `sample_rows` lines (`engine.reading.inference`).
 """
 
@@ -20,13 +21,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from pydantic import Field
 
 from engine.operator import Derived, SourceFrames
-from engine.reading.columns import derive_source
 from engine.reading.csv_sample import Dialect, sample_csv
-from engine.reading.file_source import FileSource, one_character
+from engine.reading.file_source import RowFile, one_character
 from engine.reading.files import InputFile, find_files
-from engine.reading.flink_table import create_table
 from engine.reading.lines import FILE, LINE, PARSED, TEXT, read_lines
-from engine.reading.texts import frames, written
+from engine.reading.texts import written
 from engine.schema import Column, Schema
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ _CORRUPT: Final = "corrupt"
 _OPEN: Final = "a quoted field is not closed in its line, or goes on after its closing quote"
 
 
-class Csv(FileSource):
+class Csv(RowFile):
     """CSV files."""
 
     operator: ClassVar[str] = "csv"
@@ -61,7 +60,7 @@ class Csv(FileSource):
 
     def derive(self, node: str, folder: Path) -> Derived:
         """Names from the header, types from the sample."""
-        return derive_source(self, node, self._columns(node, self._files(node, folder)))
+        return self.described(node, self._columns(node, self._files(node, folder)))
 
     def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
         """The lines as typed records, and those that cannot be read."""
@@ -69,7 +68,8 @@ class Csv(FileSource):
 
         schema = self.derive(node, folder).schema
         files = self._files(node, folder)
-        fields = [f"c{at}" for at in range(len(schema))]
+        columns = self._columns(node, files)
+        fields = [f"c{at}" for at in range(len(columns))]
         layout = ", ".join(f"{name} STRING" for name in [*fields, _CORRUPT])
         options = {
             "sep": one_character(self.separator, node, "separator"),
@@ -79,7 +79,7 @@ class Csv(FileSource):
             "mode": "PERMISSIVE",
             "columnNameOfCorruptRecord": _CORRUPT,
             "maxCharsPerColumn": "-1",
-            "maxColumns": str(max(20480, len(schema) + 1)),
+            "maxColumns": str(max(20480, len(columns) + 1)),
         }
         if self.multi_line:
             joined = _join_lines(read_lines(spark, files, F.lit(None), int(self.header)), self.quote)
@@ -90,21 +90,20 @@ class Csv(FileSource):
         if self.header:
             rows = rows.where(F.col(LINE) > 1)
         texts = [F.col(PARSED).getField(name) for name in fields]
-        values = [written(text, column.type) for text, column in zip(texts, schema, strict=True)]
-        return frames(rows, schema, values, self._broken(texts, F.col(PARSED).getField(_CORRUPT)))
+        broken = self._broken(texts, F.col(PARSED).getField(_CORRUPT))
+        values = {column.name: written(text, column.type) for text, column in zip(texts, columns, strict=True)}
+        return self.typed(rows, schema, values, broken)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink neither skips a header nor keeps the order of several files."""
         options = {
-            "connector": "filesystem",
-            "path": self.path,
             "format": "csv",
             "csv.field-delimiter": self.separator,
             "csv.quote-character": self.quote,
             "csv.null-literal": self.null_text,
             "csv.ignore-parse-errors": "true",
         }
-        return create_table(node, schema, self, options)
+        return self.table(node, schema, options)
 
     def _files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
         return find_files(self.path, folder, node, _ENDINGS)

@@ -2,8 +2,8 @@
 
 Input: UTF-8, plain or .gz/.bz2. Blank lines are skipped; a missing key is null. A key that only appears
 after the sample is left out unless `types` names it.
-Output: insert-only, in the order of the lines. A line that cannot be read is rejected with file, line and
-reason. Types are inferred from the first `sample_rows` lines (`engine.reading.inference`).
+Output: insert-only, or what `kind_column` says, in the order of the lines. A line that cannot be read
+is rejected with file, line and reason. Types are inferred from the first `sample_rows` lines (`engine.reading.inference`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from pydantic import Field
 
 from engine.errors import PipelineError, SourceError
 from engine.operator import Derived, SourceFrames
-from engine.reading.columns import check_names, declared_type, derive_source
-from engine.reading.file_source import FileSource
+from engine.reading.columns import check_names, declared_type
+from engine.reading.file_source import RowFile
 from engine.reading.files import InputFile, find_files, opened
-from engine.reading.flink_table import create_table
 from engine.reading.inference import infer_json
 from engine.reading.lines import PARSED, TEXT, read_lines
-from engine.reading.texts import frames, written
+from engine.reading.texts import written
 from engine.schema import Column, Schema, quote
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 _ENDINGS: Final = (".jsonl", ".ndjson", ".json")
 
 
-class JsonLines(FileSource):
+class JsonLines(RowFile):
     """JSON Lines files."""
 
     operator: ClassVar[str] = "jsonl"
@@ -56,7 +55,7 @@ class JsonLines(FileSource):
             message = f"{files[0].name} has no JSON object in its first lines; write one per line, or set types."
             raise SourceError(message, node, "path")
         check_names(list(found), node, "types")
-        return derive_source(self, node, tuple(found.values()))
+        return self.described(node, tuple(found.values()))
 
     def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
         """The lines as typed records, and those that cannot be read."""
@@ -64,23 +63,18 @@ class JsonLines(FileSource):
 
         schema = self.derive(node, folder).schema
         files = find_files(self.path, folder, node, _ENDINGS)
-        layout = ", ".join(f"{quote(column.name)}: STRING" for column in schema)
+        columns = [*schema, *([] if self.kind_column is None else [Column(self.kind_column, "string")])]
+        layout = ", ".join(f"{quote(column.name)}: STRING" for column in columns)
         # Spark's parser stops after the first object; between brackets what follows it is seen.
         parsed = F.from_json(F.concat(F.lit("["), "value", F.lit("]")), f"ARRAY<STRUCT<{layout}>>")
         rows = read_lines(spark, files, parsed).where(F.trim(TEXT) != "")
         first = F.get(PARSED, 0)
-        fields = [written(first.getField(column.name), column.type) for column in schema]
-        return frames(rows, schema, fields, _broken())
+        fields = {column.name: written(first.getField(column.name), column.type) for column in columns}
+        return self.typed(rows, schema, fields, _broken())
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of several files."""
-        options = {
-            "connector": "filesystem",
-            "path": self.path,
-            "format": "json",
-            "json.ignore-parse-errors": "true",
-        }
-        return create_table(node, schema, self, options)
+        return self.table(node, schema, {"format": "json", "json.ignore-parse-errors": "true"})
 
 
 def _broken() -> SparkColumn:

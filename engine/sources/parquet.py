@@ -2,8 +2,9 @@
 
 Input: any Parquet; a struct becomes a string that holds its JSON. All files have the columns of the first;
 what they have more is left out.
-Output: insert-only, in the order of the rows of each file. A row is rejected, with its number as the
-line, where a value does not fit the type that `types` asks for or the event time is null.
+Output: insert-only, or what `kind_column` says, in the order of the rows of each file. A row is
+rejected, with its number as the line, where a value does not fit the type that `types` asks for, the event
+time is null or the kind unknown.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from engine.errors import PipelineError, SourceError
 from engine.operator import Derived, SourceFrames
-from engine.reading.columns import ORDINAL, check_names, derive_source
-from engine.reading.file_source import FileSource
+from engine.reading.columns import ORDINAL, check_names
+from engine.reading.file_source import RowFile
 from engine.reading.files import InputFile, find_files
-from engine.reading.flink_table import create_table
 from engine.reading.lines import FILE, LINE, TEXT, local_path
-from engine.reading.texts import Field, frames, written
+from engine.reading.texts import Field, written
 from engine.schema import Column, Schema, is_numeric, quote
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _ENDINGS: Final = (".parquet", ".pq")
 _FILE_BITS: Final = 40
 
 
-class Parquet(FileSource):
+class Parquet(RowFile):
     """Parquet files."""
 
     operator: ClassVar[str] = "parquet"
@@ -62,7 +62,7 @@ class Parquet(FileSource):
                         "read it as a source of its own."
                     )
                     raise SourceError(message, node, "path")
-        return derive_source(self, node, self.overridden(columns, node))
+        return self.described(node, self.overridden(columns, node))
 
     def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
         """The rows, typed, and those that do not fit."""
@@ -72,13 +72,16 @@ class Parquet(FileSource):
         files = find_files(self.path, folder, node, _ENDINGS)
         rows = _numbered(spark, files)
         natural = dict(rows.select("__row.*").dtypes)
-        values = [F.col("__row").getField(column.name) for column in schema]
-        fields = [_field(value, natural[column.name], column) for value, column in zip(values, schema, strict=True)]
-        return frames(rows, schema, fields, F.lit(None).cast("string"))
+        columns = [*schema, *([] if self.kind_column is None else [Column(self.kind_column, "string")])]
+        fields = {
+            column.name: _field(F.col("__row").getField(column.name), natural[column.name], column)
+            for column in columns
+        }
+        return self.typed(rows, schema, fields, F.lit(None).cast("string"))
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of the rows."""
-        return create_table(node, schema, self, {"connector": "filesystem", "path": self.path, "format": "parquet"})
+        return self.table(node, schema, {"format": "parquet"})
 
 
 def _numbered(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:

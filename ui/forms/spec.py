@@ -59,15 +59,16 @@ class Field:
 
 @cache
 def fields_of(model: type[BaseModel]) -> tuple[Field, ...]:
-    """The fields of a model: its own first, in order; then what it shares with all sources."""
+    """The fields of a model: its own first, in order, those marked as last after the others; then all sources'."""
     shared = [name for name in model.model_fields if issubclass(model, Source) and name in Source.model_fields]
     own = [name for name in model.model_fields if name not in shared]
+    own.sort(key=lambda name: bool(_extra(model.model_fields[name]).get("last")))
     return tuple(_field(name, model.model_fields[name]) for name in (*own, *shared))
 
 
 def _field(name: str, info: FieldInfo) -> Field:
     annotation, is_optional = _without_none(info.annotation)
-    extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
+    extra = _extra(info)
     kind, choices, model = _kind(annotation, extra)
     default = None if info.default is PydanticUndefined else _as_document(info.default)
     if info.default_factory is not None:
@@ -87,6 +88,10 @@ def _field(name: str, info: FieldInfo) -> Field:
         port=str(extra["port"]) if "port" in extra else None,
         is_free=bool(extra.get("column") and extra.get("expression")),
     )
+
+
+def _extra(info: FieldInfo) -> dict[str, Any]:
+    return info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
 
 
 def _kind(annotation: Any, extra: dict[str, Any]) -> tuple[FieldKind, tuple[str | int, ...], type[BaseModel] | None]:
