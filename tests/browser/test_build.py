@@ -118,6 +118,7 @@ def test_what_was_typed_survives_a_reload_wrong_or_right(page: Page) -> None:
 def test_undo_and_redo_by_keyboard(page: Page) -> None:
     open_example(page, "Word frequency")
     node(page, "count_words").click()
+    expect(page.get_by_role("textbox", name="Name of the node")).to_have_value("count_words")
     press(page, "Delete")
     expect(node(page, "count_words")).to_have_count(0)
     expect(node(page, "words>count_counts:in")).to_be_visible()

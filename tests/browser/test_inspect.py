@@ -211,7 +211,7 @@ def test_a_run_is_cancelled_by_another_session(open_page: OpenPage) -> None:
     start(page)
     other = open_page(page.url.rpartition("/")[2])
     other.get_by_role("button", name="Cancel").click()
-    expect(page.get_by_text("the run was cancelled", exact=False)).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    expect(page.get_by_text("The run was cancelled.", exact=True)).to_be_visible(timeout=RUN_TIMEOUT_MS)
     expect(rows(page, "All runs").first).to_contain_text("cancelled")
 
 
