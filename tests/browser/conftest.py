@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.app_server import App, running_app
 from tests.browser.chromium import ARGUMENTS, chromium
@@ -26,6 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         path = chromium(Path(playwright.chromium.executable_path))
+        # A machine with two cores runs Spark beside the browser; what is there at once is not waited for.
+        expect.set_options(timeout=30_000)
         browser = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
         yield browser
         browser.close()
