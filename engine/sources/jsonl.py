@@ -3,7 +3,8 @@
 Input: UTF-8, plain or .gz/.bz2. Blank lines are skipped; a missing key is null. A key that only appears
 after the sample is left out unless `types` names it.
 Output: insert-only, or what `kind_column` says, in the order of the lines. A line that cannot be read
-is rejected with file, line and reason. Types are inferred from the first `sample_rows` lines (`engine.reading.inference`).
+is rejected with file, line and reason. Types are inferred from the first `sample_rows` lines
+(`engine.reading.inference`).
 """
 
 from __future__ import annotations
