@@ -57,7 +57,7 @@ def frames(
     from pyspark.sql import functions as F
 
     pairs = list(zip(schema, fields, strict=True))
-    reason = F.coalesce(broken, *(_misfit(column, field) for column, field in pairs))
+    reason = F.coalesce(broken, *(misfit(column, field) for column, field in pairs))
     records = parsed.where(reason.isNull()).select(
         ORDINAL,
         (F.lit(INSERT).cast("tinyint") if kind is None else kind).alias(KIND),
@@ -73,7 +73,7 @@ def frames(
     return SourceFrames(records, rejected)
 
 
-def _misfit(column: SchemaColumn, field: Field) -> Column:
+def misfit(column: SchemaColumn, field: Field) -> Column:
     """Why a row is rejected for this column; null where it is not."""
     from pyspark.sql import functions as F
 
