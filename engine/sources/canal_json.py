@@ -4,7 +4,8 @@ Input: JSON Lines of `{"type": "UPDATE", "data": [row, ...], "old": [changed fie
 as texts, so types are inferred as in CSV. Output, row by row, by `type`: INSERT +I, UPDATE -U and +U, DELETE
 -D. `old` holds only the fields that changed; the rest of the row before is that of `data`. Lines of other
 types that Canal knows (CREATE, ALTER, ...) change no row and are skipped; a line that cannot be read is rejected.
-Source: Flink CanalJsonDeserializationSchema, which skips CREATE only and fails at the others.
+Source: Flink CanalJsonDeserializationSchema. Flink skips CREATE only; and in an update of several rows it looks
+for a field in the `old` of all of them, so that one which changed elsewhere becomes null in the row before.
 """
 
 from __future__ import annotations
