@@ -127,9 +127,15 @@ class Pipeline(_Document):
     def from_json(cls, text: str) -> Pipeline:
         """Read a document. Raises PipelineError that names the node, the field, what was got, what exists."""
         try:
-            raw = json.loads(text)
+            raw = json.loads(text.removeprefix("\ufeff"))
         except json.JSONDecodeError as error:
             message = f"the pipeline is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
+            raise PipelineError(message) from error
+        except RecursionError as error:
+            message = "the pipeline is not JSON that can be read: it is nested too deeply."
+            raise PipelineError(message) from error
+        except ValueError as error:
+            message = "the pipeline is not JSON that can be read: it has a number of thousands of digits."
             raise PipelineError(message) from error
         return cls.from_dict(raw)
 

@@ -76,6 +76,9 @@ def test_explain_shows_modes_keys_strategies_and_why(spark: SparkSession, capsys
     [
         ("{", "the pipeline is not JSON: Expecting property name enclosed in double quotes in line 1, column 2."),
         ("[]", "a pipeline is a JSON object with nodes and edges, not list."),
+        ("[" * 100_000, "the pipeline is not JSON that can be read: it is nested too deeply."),
+        ('{"version":' + "1" * 5000 + "}", "the pipeline is not JSON that can be read: it has a number of thousands"),
+        ("\ufeff{}", "the pipeline is empty. Add a source."),
         ({"version": 9}, "the pipeline has version 9; this studio reads up to 1. Update the studio."),
         ({}, "the pipeline is empty. Add a source."),
         (words(nodse=[]), "there is no field 'nodse'; there are version, name, description"),
