@@ -81,6 +81,9 @@ def _edges_by_port(pipeline: Pipeline, node: Node, operator: Operator | Source) 
             known = ", ".join(ports)
             message = f"there is no input {edge.target_port!r} (edge from {edge.source}); there are: {known}."
             raise PipelineError(message, node.id, edge.target_port)
+        if edge.source_port != "out":
+            message = f"{edge.source} has no output {edge.source_port!r}; there is: out."
+            raise PipelineError(message, node.id, edge.target_port)
     by_port = {port: [edge for edge in edges if edge.target_port == port] for port in ports}
     for port, found in by_port.items():
         name = "its input" if len(ports) == 1 else f"the input {port!r}"

@@ -158,3 +158,10 @@ def test_a_run_of_its_own_leaves_nothing_behind_and_makes_no_noise(tmp_path: Pat
     assert len(done.stdout.splitlines()) == 6
     assert done.stderr == ""
     assert list(folder.iterdir()) == []
+
+
+def test_an_output_port_that_does_not_exist_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = words()
+    document["edges"][0]["source_port"] = "late"
+    assert main(["explain", write(tmp_path / "p.json", document), *ENGINE]) == 2
+    assert capsys.readouterr().err == "count_words: words has no output 'late'; there is: out.\n"
