@@ -6,6 +6,7 @@ What is wrong with all of it is a SourceError that names the node, the file, and
 from __future__ import annotations
 
 import bz2
+import errno
 import glob
 import gzip
 import os
@@ -51,6 +52,14 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
         message = "path: no file is chosen; give a file, a folder or a glob such as data/*.csv."
         raise SourceError(message, node, "path")
     place = Path(os.path.normpath(folder.absolute() / Path(path).expanduser()))
+    try:
+        place.stat()
+    except (OSError, ValueError) as error:
+        # What is not there is for below; this is a name that no file can have.
+        if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
+            reason = error.strerror if isinstance(error, OSError) else "it has a character that no file name has"
+            message = f"path: {path[:80]!r} is not a file name: {reason}; check the name."
+            raise SourceError(message, node, "path") from error
     if place.is_dir():
         found = _in_folder(place, path, node, endings)
     elif place.exists():

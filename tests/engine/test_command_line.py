@@ -165,3 +165,10 @@ def test_an_output_port_that_does_not_exist_is_refused(tmp_path: Path, capsys: p
     document["edges"][0]["source_port"] = "late"
     assert main(["explain", write(tmp_path / "p.json", document), *ENGINE]) == 2
     assert capsys.readouterr().err == "count_words: words has no output 'late'; there is: out.\n"
+
+
+@pytest.mark.parametrize("path", ["x" * 300 + ".csv", "a\0b.csv"])
+def test_what_cannot_be_a_file_name_is_refused(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = {"nodes": [{"id": "file", "operator": "csv", "parameters": {"path": path}}]}
+    assert main(["explain", write(tmp_path / "p.json", document), *ENGINE]) == 2
+    assert capsys.readouterr().err.startswith("file: path: ")
