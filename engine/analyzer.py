@@ -19,6 +19,12 @@ _IMPURE: Final = re.compile(
     re.IGNORECASE,
 )
 
+_BEYOND: Final = (
+    (re.compile(r"\)\s*over\s*\(", re.IGNORECASE), "a window function"),
+    (re.compile(r"\(\s*select\b", re.IGNORECASE), "a subquery"),
+    (re.compile(r"\b((pos)?explode|inline)(_outer)?\s*\(", re.IGNORECASE), "a function that makes several rows"),
+)
+
 
 class SparkAnalyzer:
     """Asks Spark for the type of an expression; remembers the answers. Starts Spark at the first question."""
@@ -46,6 +52,8 @@ class SparkAnalyzer:
             return ("it is empty. Write a Spark SQL expression over the columns.",)
         if (impure := _impure_function(expression)) is not None:
             return (f"{impure}() gives another answer each time, and the same input must give the same changelog.",)
+        if (foreign := _beyond_the_record(expression)) is not None:
+            return (f"it has {foreign}, and an expression sees one record at a time.",)
         try:
             if ddl not in self._frames:
                 self._frames[ddl] = self._session().createDataFrame([], ddl)
@@ -56,9 +64,18 @@ class SparkAnalyzer:
         return found.fields[-1].dataType.simpleString()
 
 
+def _beyond_the_record(expression: str) -> str | None:
+    """What Spark would take in a SELECT, but what reads more than the record or makes several of it."""
+    without_text = _without_text(expression)
+    return next((name for pattern, name in _BEYOND if pattern.search(without_text)), None)
+
+
+def _without_text(expression: str) -> str:
+    return re.sub(r"'(?:[^'\\]|\\.|'')*'|`[^`]*`", "''", expression)
+
+
 def _impure_function(expression: str) -> str | None:
-    without_text = re.sub(r"'(?:[^'\\]|\\.|'')*'|`[^`]*`", "''", expression)
-    for match in _IMPURE.finditer(without_text):
+    for match in _IMPURE.finditer(_without_text(expression)):
         name = match.group(1).split("(")[0].strip().lower()
         bare = name in ("current_timestamp", "current_date", "current_time", "localtimestamp", "current_user")
         if match.group(2) == "(" or bare or "(" in match.group(1):

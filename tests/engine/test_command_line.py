@@ -172,3 +172,23 @@ def test_what_cannot_be_a_file_name_is_refused(path: str, tmp_path: Path, capsys
     document = {"nodes": [{"id": "file", "operator": "csv", "parameters": {"path": path}}]}
     assert main(["explain", write(tmp_path / "p.json", document), *ENGINE]) == 2
     assert capsys.readouterr().err.startswith("file: path: ")
+
+
+@pytest.mark.parametrize(
+    ("expression", "sentence"),
+    [
+        ("row_number() over (order by word)", "it has a window function"),
+        ("(select 1)", "it has a subquery"),
+        ("explode(array(1, 2))", "it has a function that makes several rows"),
+    ],
+)
+def test_an_expression_sees_one_record(
+    expression: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = words()
+    document["nodes"][1] |= {
+        "operator": "project",
+        "parameters": {"columns": [{"name": "cnt", "expression": expression}]},
+    }
+    assert main(["explain", write(tmp_path / "p.json", document), *ENGINE]) == 2
+    assert sentence in capsys.readouterr().err
