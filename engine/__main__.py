@@ -168,7 +168,7 @@ def _edge(planned: Plan, wanted: str | None) -> str:
 
 
 def _count(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
+    if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) < 1:
         message = f"{text!r} is not a number of at least 1"
         raise argparse.ArgumentTypeError(message)
     return int(text)

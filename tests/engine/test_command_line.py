@@ -192,3 +192,10 @@ def test_an_expression_sees_one_record(
     }
     assert main(["explain", write(tmp_path / "p.json", document), *ENGINE]) == 2
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("count", ["0", "\u00b2", "9" * 5000])
+def test_a_wrong_number_of_epochs_is_refused(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["run", str(WORDS), "--epochs", count])
+    assert "is not a number of at least 1" in capsys.readouterr().err
