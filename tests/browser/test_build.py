@@ -122,8 +122,11 @@ def test_undo_and_redo_by_keyboard(page: Page) -> None:
     press(page, "Delete")
     expect(node(page, "count_words")).to_have_count(0)
     expect(node(page, "words>count_counts:in")).to_be_visible()
+    # A shortcut does nothing while its button is disabled.
+    expect(page.get_by_role("button", name="Undo")).to_be_enabled()
     page.keyboard.press("Control+z")
     expect(node(page, "count_words")).to_be_visible()
+    expect(page.get_by_role("button", name="Redo")).to_be_enabled()
     page.keyboard.press("Control+Shift+z")
     expect(node(page, "count_words")).to_have_count(0)
 
