@@ -21,9 +21,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from engine.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
 from engine.errors import PlanRejected
@@ -187,9 +187,18 @@ Step = Native | Keyed
 
 
 class Parameters(BaseModel):
-    """The base of all parameter models: unknown fields are errors, values do not change."""
+    """The base of all parameter models: unknown fields are errors, values do not change, numbers fit a BIGINT."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="after")
+    def _numbers_fit(self) -> Self:
+        for name, value in self:
+            # Far below 2^63: sums of a few such numbers have to fit as well.
+            if isinstance(value, int) and abs(value) >= 1 << 60:
+                message = f"{name} is too large; numbers go up to {(1 << 60) - 1}"
+                raise ValueError(message)
+        return self
 
 
 class Operator(Parameters):

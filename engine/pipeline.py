@@ -167,12 +167,14 @@ def explain(error: ValidationError, model: type[BaseModel], raw: object, node: s
         path = path[2:]
     field = ".".join(str(part) for part in path)
     if first["type"] == "extra_forbidden":
-        known = ", ".join(_fields_at(model, first["loc"]))
+        known = ", ".join(_fields_at(model, first["loc"])) or "none"
         return PipelineError(f"there is no field {field!r}; there are {known}.", node, field)
     if first["type"] == "missing":
         return PipelineError(f"the field {field!r} is missing.", node, field)
     got = json.dumps(first["input"], default=str, ensure_ascii=False)
     reason = first["msg"].removeprefix("Value error, ")
+    if not field:
+        return PipelineError(f"{reason}.", node)
     return PipelineError(f"{field}: {reason} (got {got[:200]}).", node, field)
 
 

@@ -99,6 +99,7 @@ def test_a_wrong_document_is_one_sentence_and_status_2(
     ("parameters", "sentence"),
     [
         ({"group_by": ["wrd"]}, "count_words: group_by.0: there is no column 'wrd'; the input has word."),
+        ({}, "count_words: it needs a group column"),
         ({"group_by": ["word"], "aggregtes": []}, "count_words: there is no field 'aggregtes'; there are group_by,"),
         ({"group_by": "word"}, "count_words: group_by: "),
         (
@@ -199,3 +200,12 @@ def test_a_wrong_number_of_epochs_is_refused(count: str, capsys: pytest.CaptureF
     with pytest.raises(SystemExit, match="2"):
         main(["run", str(WORDS), "--epochs", count])
     assert "is not a number of at least 1" in capsys.readouterr().err
+
+
+def test_a_number_that_no_bigint_holds_is_refused_before_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = words()
+    document["nodes"][0]["parameters"]["watermark_delay_ms"] = 10**30
+    assert main(["explain", write(tmp_path / "p.json", document), *ENGINE]) == 2
+    assert capsys.readouterr().err.startswith("words: watermark_delay_ms is too large; numbers go up to ")
