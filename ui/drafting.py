@@ -11,6 +11,7 @@ from typing import Final
 import streamlit as st
 
 from engine.pipeline import Pipeline
+from ui.editing import placed_like, unplaced
 from ui.history import History
 from ui.state import state
 from ui.workspace import store
@@ -39,8 +40,8 @@ class Drafting:
 
     @property
     def is_saved(self) -> bool:
-        """Whether the document is the newest saved version."""
-        return self.saved_as == self.pipeline
+        """Whether the document is the newest saved version; moving a node makes no other."""
+        return self.saved_as is not None and unplaced(self.saved_as) == unplaced(self.pipeline)
 
     def edit(self, document: Pipeline, *, merge: str = "", redraw: bool = True) -> None:
         """Take an edit. merge: edits of that name in a row are one undo step. redraw: widgets take its values."""
@@ -72,10 +73,11 @@ class Drafting:
         close()
 
     def _moved(self) -> None:
+        # Kept first: Streamlit may interrupt a callback wherever it touches the session's state.
         self.revision += 1
+        self._keep()
         if state.selection and state.selection not in {node.id for node in self.pipeline.nodes}:
             state.selection = None
-        self._keep()
 
     def _keep(self) -> None:
         store().drafts.save(self.key, self.history.to_json(), pipeline_id=self.pipeline_id, version=self.version)
@@ -95,7 +97,15 @@ def open_saved(pipeline_id: int) -> Drafting:
     """Edit the newest version of a saved pipeline. Raises UnknownPipeline, PipelineError."""
     saved = store().pipelines.load(pipeline_id)
     document = Pipeline.from_json(saved.document).model_copy(update={"name": saved.name})
-    return open_draft(document, pipeline_id, saved.version)
+    return open_draft(_as_last_seen(document, pipeline_id), pipeline_id, saved.version)
+
+
+def _as_last_seen(document: Pipeline, pipeline_id: int) -> Pipeline:
+    """The nodes where they stood in the newest draft: a move after the last save is not lost."""
+    for draft in store().drafts.list():
+        if draft.pipeline_id == pipeline_id:
+            return placed_like(document, History.from_json(draft.document).now)
+    return document
 
 
 def resume(key: str) -> Drafting | None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from engine.errors import PipelineError, UnknownOperator
 from engine.operator import Operator, Source
-from engine.pipeline import Arrival, Edge, Node, Pipeline
+from engine.pipeline import Arrival, Edge, Node, Pipeline, Place
 from engine.registry import lookup, operators, sources
 
 ABSENT: Final = object()
@@ -181,6 +181,19 @@ def set_parameter(pipeline: Pipeline, node_id: str, name: str, value: object) ->
 def set_arrival(pipeline: Pipeline, **values: Any) -> Pipeline:
     """Change how the sources interleave."""
     return pipeline.model_copy(update={"arrival": Arrival.model_validate({**pipeline.arrival.model_dump(), **values})})
+
+
+def unplaced(pipeline: Pipeline) -> Pipeline:
+    """The document without the places of its nodes: two that agree in this do the same."""
+    nodes = tuple(node.model_copy(update={"place": Place()}) for node in pipeline.nodes)
+    return pipeline.model_copy(update={"nodes": nodes})
+
+
+def placed_like(pipeline: Pipeline, other: Pipeline) -> Pipeline:
+    """The document with its nodes where another one has them."""
+    places = {node.id: node.place for node in other.nodes}
+    nodes = tuple(node.model_copy(update={"place": places.get(node.id, node.place)}) for node in pipeline.nodes)
+    return pipeline.model_copy(update={"nodes": nodes})
 
 
 def descendants(pipeline: Pipeline, node_id: str) -> set[str]:

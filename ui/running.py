@@ -1,4 +1,4 @@
-"""From a document to a run, and on to the page that shows it."""
+"""From a document to a run, which the canvas shows, and on to the page that shows all of it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ui.runs import runs
 from ui.state import state
 
 
-def run_draft(drafting: Drafting) -> NoReturn:
-    """Run what is being edited, as it is now, and show the run."""
+def start_run(drafting: Drafting) -> None:
+    """Run what is being edited, as it is now; the run is the one that is open."""
     is_saved = drafting.is_saved
     run_id = runs().start(
         drafting.pipeline,
@@ -19,4 +19,9 @@ def run_draft(drafting: Drafting) -> NoReturn:
         pipeline_version=drafting.version if is_saved else None,
     )
     state.update(run=run_id, edge=None, event=None)
+
+
+def run_draft(drafting: Drafting) -> NoReturn:
+    """Run what is being edited, and show the run."""
+    start_run(drafting)
     go("run")

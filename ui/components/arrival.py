@@ -42,7 +42,8 @@ def arrival_editor(drafting: Drafting) -> None:
             ends=st.session_state[f"{key}|ends"],
             order=order or arrival.order,
         )
-        drafting.edit(document, redraw=False)
+        if document.arrival != arrival:
+            drafting.edit(document, redraw=False)
 
     st.selectbox(
         "Records of the sources arrive", modes, modes.index(arrival.mode), format_func=_MODES.get, key=f"{key}|mode",

@@ -9,7 +9,7 @@ from ui.checking import errors
 from ui.components.arrival import arrival_editor
 from ui.drafting import Drafting
 from ui.guard import guarded
-from ui.running import run_draft
+from ui.running import start_run
 
 
 def build_bar(drafting: Drafting, found: Check) -> None:
@@ -18,7 +18,7 @@ def build_bar(drafting: Drafting, found: Check) -> None:
     key = f"{drafting.key}|{drafting.revision}"
     name.text_input(
         "Name of the pipeline", drafting.pipeline.name, key=f"name|{key}", on_change=guarded(_rename),
-        args=(drafting, f"name|{key}"),
+        args=(drafting, f"name|{key}", drafting.pipeline.name),
     )  # fmt: skip
     wrong = errors(found)
     with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
@@ -38,17 +38,18 @@ def build_bar(drafting: Drafting, found: Check) -> None:
             on_click=guarded(drafting.save), disabled=drafting.is_saved,
         )  # fmt: skip
         # Not Ctrl+Enter: that is how a text area takes what was typed.
-        if st.button(
+        st.button(
             "Run", icon=":material/play_arrow:", type="primary", key="run", shortcut="Alt+Enter",
             disabled=bool(wrong), help=None if not wrong else f"Not yet: {wrong[0]}",
-        ):  # fmt: skip
-            run_draft(drafting)
+            on_click=guarded(start_run), args=(drafting,),
+        )  # fmt: skip
 
 
 def _settings(drafting: Drafting, key: str) -> None:
     st.text_area(
         "Description", drafting.pipeline.description, key=f"words|{key}", on_change=guarded(_describe),
-        args=(drafting, f"words|{key}"), placeholder="One sentence for the list of pipelines", height=80,
+        args=(drafting, f"words|{key}", drafting.pipeline.description),
+        placeholder="One sentence for the list of pipelines", height=80,
     )  # fmt: skip
     arrival_editor(drafting)
     st.download_button(
@@ -57,11 +58,14 @@ def _settings(drafting: Drafting, key: str) -> None:
     )  # fmt: skip
 
 
-def _rename(drafting: Drafting, widget: str) -> None:
+def _rename(drafting: Drafting, widget: str, drawn: str) -> None:
     name = str(st.session_state[widget]).strip() or "untitled"
-    drafting.edit(drafting.pipeline.model_copy(update={"name": name}), merge="name", redraw=False)
+    # A run that was interrupted may have Streamlit call this for a field that nobody touched.
+    if name != drawn:
+        drafting.edit(drafting.pipeline.model_copy(update={"name": name}), merge="name", redraw=False)
 
 
-def _describe(drafting: Drafting, widget: str) -> None:
+def _describe(drafting: Drafting, widget: str, drawn: str) -> None:
     words = str(st.session_state[widget]).strip()
-    drafting.edit(drafting.pipeline.model_copy(update={"description": words}), merge="description", redraw=False)
+    if words != drawn:
+        drafting.edit(drafting.pipeline.model_copy(update={"description": words}), merge="description", redraw=False)

@@ -112,7 +112,7 @@ def _connections(drafting: Drafting, node: Node, ports: tuple[str, ...], key: st
             if takes_many(node):
                 st.multiselect(
                     title, [*options, *(each for each in sources if each not in options)], sources, key=widget,
-                    on_change=guarded(_connect_all), args=(drafting, node.id, port, widget),
+                    on_change=guarded(_connect_all), args=(drafting, node.id, port, widget, sources),
                     placeholder="Not connected",
                 )  # fmt: skip
             else:
@@ -120,7 +120,8 @@ def _connections(drafting: Drafting, node: Node, ports: tuple[str, ...], key: st
                 st.selectbox(
                     title, ["", *choices], choices.index(sources[0]) + 1 if sources else 0, key=widget,
                     format_func=lambda name: name or "not connected",
-                    on_change=guarded(_connect), args=(drafting, node.id, port, widget),
+                    on_change=guarded(_connect),
+                    args=(drafting, node.id, port, widget, sources[0] if sources else None),
                 )  # fmt: skip
 
 
@@ -144,6 +145,8 @@ def edge_inspector(drafting: Drafting, edge: Edge, found: Check) -> None:
 
 def _rename(drafting: Drafting, old: str, widget: str) -> None:
     new = str(st.session_state[widget]).strip()
+    if new == old:
+        return
     drafting.edit(rename_node(drafting.pipeline, old, new))
     if state.selection == old:
         state.selection = new
@@ -162,8 +165,11 @@ def _delete(drafting: Drafting, node_id: str) -> None:
     state.selection = inputs[0].source if inputs else (left[-1] if left else None)
 
 
-def _connect(drafting: Drafting, node_id: str, port: str, widget: str) -> None:
+def _connect(drafting: Drafting, node_id: str, port: str, widget: str, drawn: str | None) -> None:
     source = st.session_state[widget]
+    # A run that was interrupted may have Streamlit call this for a picker that nobody touched; empty is "" then.
+    if (source or None) == drawn:
+        return
     document = drafting.pipeline
     for edge in document.inputs(node_id):
         if edge.target_port == port:
@@ -171,7 +177,9 @@ def _connect(drafting: Drafting, node_id: str, port: str, widget: str) -> None:
     drafting.edit(connect(document, source, node_id, port) if source else document)
 
 
-def _connect_all(drafting: Drafting, node_id: str, port: str, widget: str) -> None:
+def _connect_all(drafting: Drafting, node_id: str, port: str, widget: str, drawn: list[str]) -> None:
+    if st.session_state[widget] == drawn:
+        return
     document = drafting.pipeline
     for edge in document.inputs(node_id):
         if edge.target_port == port:

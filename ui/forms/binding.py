@@ -72,11 +72,21 @@ class FormContext:
     def writer(self, field: Field, key: str, convert: Callable[[Any], object]) -> Callable[[], None]:
         """The callback of a widget: convert what it holds and write it."""
         path = (*self.path, field.name)
+        drawn = self.value(field)
 
         def take() -> None:
-            self.write(path, convert(st.session_state[key]))
+            # Streamlit may call this for a field that nobody touched, when a run was interrupted, and after the
+            # document has changed elsewhere: what still says what was drawn is no edit.
+            value = convert(st.session_state[key])
+            if not (value == drawn or (_is_blank(value) and (_is_blank(drawn) or drawn == field.default))):
+                self.write(path, value)
 
         return guarded(take)
+
+
+def _is_blank(value: object) -> bool:
+    """Whether a widget with this value is empty; zero is not."""
+    return value is ABSENT or value is None or value in ("", [], ())
 
 
 def _with(container: Any, path: Path, value: object) -> Any:

@@ -40,6 +40,8 @@ def grid_field(field: Field, form: FormContext) -> None:
     key = form.key(f"{field.name}.look")
 
     def switched() -> None:
+        if st.session_state[key] == (_TABLE if is_table else _TEXT):
+            return
         looks["look"] = st.session_state[key]
         form.drafting.revision += 1
 
@@ -76,7 +78,8 @@ def _table(field: Field, form: FormContext, items: Sequence[Any], columns: dict[
     def edited() -> None:
         rows = _applied(base, st.session_state[key], names)
         read = [[_read(value, columns[name]) for name, value in zip(names, row, strict=True)] for row in rows]
-        form.write((*form.path, field.name), read)
+        if read != list(items):
+            form.write((*form.path, field.name), read)
 
     config: dict[str, Any] = {name: st.column_config.TextColumn(f"{name} · {type_}") for name, type_ in columns.items()}
     if KIND in columns and columns[KIND] == "kind":
@@ -106,7 +109,9 @@ def _text(field: Field, form: FormContext, items: Sequence[Any], columns: dict[s
     names = ", ".join(columns) or "value, value"
 
     def typed() -> None:
-        form.write((*form.path, field.name), parse_rows(st.session_state[key], list(columns.values())))
+        read = parse_rows(st.session_state[key], list(columns.values()))
+        if read != list(items):
+            form.write((*form.path, field.name), read)
 
     st.text_area(
         f"{field.title}, one per line: {names}",

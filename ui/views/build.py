@@ -1,28 +1,40 @@
-"""Compose a pipeline: the drawn graph, the selected node's form, and what the planner makes of it."""
+"""Compose a pipeline: the canvas, the selected node's form, and what the planner makes of it."""
 
 import streamlit as st
 
-from ui.checking import checked, errors_by_node, modes
+from ui.checking import checked, errors
 from ui.components.build_bar import build_bar
-from ui.components.graph import draw_graph
-from ui.components.graph_svg import Marks
-from ui.components.inspector import edge_inspector, node_inspector, select
+from ui.components.canvas import canvas, dialogue, listen
+from ui.components.canvas_run import run_end, run_line
+from ui.components.inspector import edge_inspector, node_inspector
 from ui.components.palette import add_button
 from ui.components.plan_tabs import plan_tabs
 from ui.components.start_here import start_here
 from ui.drafting import Drafting, current
 from ui.editing import edge_at
+from ui.guard import guarded
+from ui.messages import Open
+from ui.navigation import go
+from ui.run_overlay import overlay
+from ui.running import start_run
 from ui.state import state
 
 
 def build(drafting: Drafting) -> None:
-    """The bar, the graph, and below it the form beside the plan."""
+    """The bar, the canvas, and below it the form beside the plan."""
+    guarded(listen)(drafting)
+    answer(drafting)
     pipeline = drafting.pipeline
     found = checked(pipeline)
     build_bar(drafting, found)
-    with st.container(border=True):
-        draw_graph(pipeline, Marks(modes(found), errors_by_node(found), selected=state.selection), "graph", select)
+    shown = overlay(pipeline, state.run)
+    canvas(drafting, found, shown)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         add_button(drafting, found)
+        if shown is not None:
+            run_line(shown)
+    if shown is not None:
+        run_end(shown)
     form, plan = st.columns([6, 5], gap="large")
     edge = edge_at(pipeline, state.selection or "")
     node = next((each for each in pipeline.nodes if each.id == state.selection), None)
@@ -31,10 +43,29 @@ def build(drafting: Drafting) -> None:
             node_inspector(drafting, node, found)
         elif edge is not None:
             edge_inspector(drafting, edge, found)
+            if shown is not None and st.button("Open its changelog", icon=":material/receipt_long:"):
+                state.edge = edge.source
+                go("changelog")
         else:
-            st.caption("Add a source to begin. Select a node or an edge in the picture to see and change it.")
+            st.caption("Add a source to begin. Select a node or an edge on the canvas to see and change it.")
     with plan:
         plan_tabs(found, {each.id for each in pipeline.nodes}, node.id if node else edge.source if edge else "")
+
+
+def answer(drafting: Drafting) -> None:
+    """Do what the canvas wished that a callback cannot: open another page, or start a run where nothing is wrong."""
+    wishes = dialogue(drafting).wishes
+    while wishes:
+        wish = wishes.pop(0)
+        if not isinstance(wish, Open):
+            if not errors(checked(drafting.pipeline)):
+                start_run(drafting)
+        elif wish.late is not None:
+            state.edge = wish.late
+            go("event_time")
+        else:
+            state.edge = wish.edge
+            go("changelog")
 
 
 drafting = current()
