@@ -67,7 +67,11 @@ def _usable_home(java: Path, origin: str, environ: Mapping[str, str], tried: lis
     try:
         answer = subprocess.run(
             [java, _MODULE, "-XshowSettings:properties", "-version"],
-            env=dict(environ), capture_output=True, text=True, errors="replace", check=False,
+            env=dict(environ),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
             timeout=_PROBE_TIMEOUT_S,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -16,19 +16,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import Field, model_validator
 
-from engine.accumulators import AggregateCall, compile_calls
 from engine.aggregate_functions import Function
-from engine.aggregation import (
-    Aggregate,
-    GroupBy,
-    call_sql,
-    derive_columns,
-    described,
-    group_sql,
-    key_expressions,
-    monotonicity,
-    plan_calls,
-)
 from engine.changelog import (
     ALL_CHANGES,
     DELETE,
@@ -40,10 +28,22 @@ from engine.changelog import (
     UpdateKind,
 )
 from engine.kernel import Kernel, Key, Output, Row
+from engine.kernels.accumulators import AggregateCall, compile_calls
+from engine.kernels.aggregation import (
+    Aggregate,
+    GroupBy,
+    call_sql,
+    derive_columns,
+    described,
+    group_sql,
+    key_expressions,
+    monotonicity,
+    plan_calls,
+)
+from engine.kernels.state_ttl import has_state_ttl
 from engine.mini_batch import bundling
 from engine.operator import Analyzer, Derived, InputPlan, Keyed, KeyedInput, Offer, Operator, StepContext, Strategy
 from engine.schema import Schema, quote
-from engine.state_ttl import has_state_ttl
 
 _RETRACTIONS: Final = (UPDATE_BEFORE, DELETE)
 # Flink cannot merge two of these, so they are not folded before the bundle.

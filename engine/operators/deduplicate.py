@@ -20,18 +20,19 @@ from typing import ClassVar, Final, assert_never
 
 from pydantic import Field
 
-from engine.bundles import BundledKernel, ByTime, every, first, last
 from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
-from engine.deduplication import (
+from engine.errors import PipelineError
+from engine.joins import free_name
+from engine.kernel import Kernel
+from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
+from engine.kernels.deduplication import (
     KeepFirstKernel,
     KeepLastKernel,
     KeepLastOnChangelogKernel,
     RowTimeKeepFirstKernel,
     RowTimeKernel,
 )
-from engine.errors import PipelineError
-from engine.joins import free_name
-from engine.kernel import Kernel
+from engine.kernels.state_ttl import has_state_ttl
 from engine.mini_batch import COMPACT, bundling, is_on
 from engine.operator import (
     Analyzer,
@@ -48,7 +49,6 @@ from engine.operator import (
     require_insert_only,
 )
 from engine.schema import Column, Schema, TimeUnit, quote
-from engine.state_ttl import has_state_ttl
 
 SENSITIVE: Final = "table.exec.deduplicate.insert-update-after-sensitive-enabled"
 

@@ -20,9 +20,10 @@ from pydantic import Field
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.errors import ExpressionError
 from engine.expressions import compile_condition
-from engine.join_bundles import BundledJoin, Change, ReplacingKernel
 from engine.joins import PORTS, JoinKind, JoinSide, join_keys, join_side, joined, key_expressions
 from engine.kernel import Kernel, Key, Output, Row
+from engine.kernels.join_bundles import BundledJoin, Change, ReplacingKernel
+from engine.kernels.ordered_rows import identity
 from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
@@ -35,7 +36,6 @@ from engine.operator import (
     StepContext,
     Strategy,
 )
-from engine.ordered_rows import identity
 from engine.schema import Schema, quote
 
 Matches = Callable[[Row], Any]

@@ -18,12 +18,13 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from engine.accumulators import AggregateCall
-from engine.aggregation import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import PipelineError, PlanRejected
 from engine.joins import free_name
 from engine.kernel import Kernel
+from engine.kernels.accumulators import AggregateCall
+from engine.kernels.aggregation import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
+from engine.kernels.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.operator import (
     Analyzer,
     Derived,
@@ -36,7 +37,6 @@ from engine.operator import (
     Strategy,
     require_insert_only,
 )
-from engine.over_kernels import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.schema import Schema, TimeUnit, quote
 from engine.windows import interval
 

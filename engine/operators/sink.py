@@ -4,7 +4,7 @@ Input: any changelog mode; insert-only for an append sink. Output: what the sink
 receives -U and +U; an upsert sink +U alone, unless a -U below it can stand without its +U (below a
 filter, or where an update can change the sink's key): there it has to see -U, and deletes by it, as in Flink.
 Where several rows of the input can share the sink's key, a materialising stage puts them in order first.
-State: none, or that of the stage (`engine.upsert_materialize`).
+State: none, or that of the stage (`engine.kernels.upsert_materialize`).
 Source: Flink FlinkChangelogModeInferenceProgram.inferSinkRequiredTraits, analyzeUpsertMaterializeStrategy.
 """
 
@@ -20,6 +20,7 @@ from pydantic import Field
 
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.errors import PipelineError, PlanRejected
+from engine.kernels.upsert_materialize import UpsertMaterializeKernel
 from engine.operator import (
     Analyzer,
     Derived,
@@ -36,7 +37,6 @@ from engine.operator import (
     require_insert_only,
 )
 from engine.schema import Schema, quote
-from engine.upsert_materialize import UpsertMaterializeKernel
 
 
 class SinkMode(Enum):

@@ -16,7 +16,10 @@ from typing import ClassVar, Final
 
 from pydantic import Field, model_validator
 
-from engine.aggregation import (
+from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, ModifyKinds, UpdateKind
+from engine.errors import PlanRejected
+from engine.joins import free_name
+from engine.kernels.aggregation import (
     Aggregate,
     GroupBy,
     call_sql,
@@ -27,12 +30,9 @@ from engine.aggregation import (
     key_expressions,
     plan_calls,
 )
-from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, ModifyKinds, UpdateKind
-from engine.errors import PlanRejected
-from engine.joins import free_name
+from engine.kernels.windows import SessionWindowKernel, SlicedWindowKernel, WindowKernel
 from engine.operator import Analyzer, Derived, InputPlan, Keyed, KeyedInput, Offer, Operator, StepContext, Strategy
 from engine.schema import Column, Schema, TimeUnit, quote
-from engine.window_kernels import SessionWindowKernel, SlicedWindowKernel, WindowKernel
 from engine.windows import Windowing, WindowKind, duration
 
 _LENGTHS: Final = {

@@ -72,27 +72,21 @@ def test_a_link_on_the_path_leads_to_the_home_that_java_reports(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("version", "status"), [("1.8", 0), ("19", 0), ("17", 1)])
-def test_a_java_that_cannot_run_spark_gives_way_to_the_packaged_one(
-    tmp_path: Path, version: str, status: int
-) -> None:
+def test_a_java_that_cannot_run_spark_gives_way_to_the_packaged_one(tmp_path: Path, version: str, status: int) -> None:
     java = fake_java(tmp_path / "unfit", version, status)
     cache = tmp_path / "cache"
     found = environment({"PATH": f"{java.parent}:/bin", "XDG_CACHE_HOME": str(cache)})
     assert Path(found["JAVA_HOME"]).is_relative_to(cache)
 
 
-def test_a_home_that_cannot_be_written_still_gets_a_java(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_that_cannot_be_written_still_gets_a_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "environment"))
     (tmp_path / "file").write_text("a file where a folder would have to be")
     found = environment({"PATH": "", "HOME": str(tmp_path / "file")})
     assert Path(found["JAVA_HOME"]).is_relative_to(tmp_path / "environment")
 
 
-def test_without_any_java_the_error_says_what_was_tried(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_any_java_the_error_says_what_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_java(tmp_path, "11")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(NoUsableJava) as caught:
@@ -111,7 +105,9 @@ def test_the_generated_java_drops_one_argument_and_keeps_the_rest(tmp_path: Path
     java = write_java_home(tmp_path / "home", echo) / "bin" / "java"
     said = subprocess.run(
         [java, "-Xmx1g", "--add-modules=jdk.incubator.vector", "-Da=b c", "", "*"],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert said.stdout == "<-Xmx1g><-Da=b c><><*>"
 
@@ -136,7 +132,12 @@ def test_spark_runs_on_a_machine_without_java(tmp_path: Path) -> None:
     environ |= {"PATH": path_without_java(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     run = subprocess.run(
         [sys.executable, "-c", SPARK_WITHOUT_JAVA],
-        env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False,
+        env=environ,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     total, home = run.stdout.split(maxsplit=1)

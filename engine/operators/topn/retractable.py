@@ -13,8 +13,8 @@ from typing import Any
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.kernel import Key, Output, Row
+from engine.kernels.ordered_rows import OrderedRows
 from engine.operators.topn.ranks import Ranks, TopNKernel
-from engine.ordered_rows import OrderedRows
 from engine.sort_keys import SortKeyOf
 
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.accumulators import AggregateCall
 from engine.aggregate_functions import Function
-from engine.aggregation import Aggregate
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.errors import PipelineError, UnknownColumn
 from engine.kernel import Input, Row, run
+from engine.kernels.accumulators import AggregateCall
+from engine.kernels.aggregation import Aggregate
 from engine.operator import Derived, Monotonicity
 from engine.operators.aggregate import AggregateKernel, GroupAggregate
 from engine.schema import Column, Schema

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.deduplication import (
+from engine.kernel import Emitted, Input, Kernel, Output, Row, Saved, run
+from engine.kernels.deduplication import (
     KeepFirstKernel,
     KeepLastKernel,
     KeepLastOnChangelogKernel,
     RowTimeKeepFirstKernel,
     RowTimeKernel,
 )
-from engine.kernel import Emitted, Input, Kernel, Output, Row, Saved, run
 from engine.timeline import MAX_WATERMARK, Timeline
 
 # A row is (v, time): few values, so that ties and repeats are common.

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from engine.accumulators import AggregateCall
 from engine.aggregate_functions import Function
-from engine.bundles import BundledKernel, ByTime, every, first, last
-from engine.deduplication import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel
 from engine.errors import PipelineError
-from engine.join_bundles import BundledJoin
 from engine.joins import JoinKind, JoinSide
 from engine.kernel import Kernel
+from engine.kernels.accumulators import AggregateCall
+from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
+from engine.kernels.deduplication import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel
+from engine.kernels.join_bundles import BundledJoin
 from engine.mini_batch import MiniBatch, mini_batch
 from engine.operators.aggregate import MiniBatchAggregateKernel
 from engine.operators.join import PairingJoin

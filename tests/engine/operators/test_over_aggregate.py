@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from engine.accumulators import AggregateCall
 from engine.aggregate_functions import Function
 from engine.errors import PipelineError, PlanRejected
 from engine.kernel import Input, Kernel, run
+from engine.kernels.accumulators import AggregateCall
+from engine.kernels.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.operators.over_aggregate import OverAggregate
-from engine.over_kernels import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.timeline import MAX_WATERMARK, Timeline
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import columns, pipeline_of, plan_of, rows

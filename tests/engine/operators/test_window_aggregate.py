@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from engine.accumulators import AggregateCall
 from engine.aggregate_functions import Function
-from engine.aggregation import Aggregate
 from engine.changelog import ALL_CHANGES, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.errors import PlanRejected
 from engine.kernel import Input, Row, run
+from engine.kernels.accumulators import AggregateCall
+from engine.kernels.aggregation import Aggregate
+from engine.kernels.windows import SessionWindowKernel, SlicedWindowKernel, WindowKernel
 from engine.operator import Derived
 from engine.operators.window_aggregate import WindowAggregate
 from engine.schema import Column, Schema, TimeUnit
 from engine.timeline import MAX_WATERMARK, Timeline
-from engine.window_kernels import SessionWindowKernel, SlicedWindowKernel, WindowKernel
 from engine.windows import Windowing, WindowKind
 from tests.engine.cases import Case, Given, Result, check_cases, run_epochs
 from tests.engine.planning import KnownTypes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.state_ttl import OPTION, has_state_ttl
+from engine.kernels.state_ttl import OPTION, has_state_ttl
 
 
 @pytest.mark.parametrize(("value", "is_set"), [("1 h", True), ("36000ms", True), ("0", False), ("0 ms", False)])

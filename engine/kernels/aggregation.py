@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from engine.accumulators import AggregateCall
 from engine.aggregate_functions import NEVER_NULL, NUMERIC, Function, result_type
 from engine.errors import ExpressionError, PipelineError
+from engine.kernels.accumulators import AggregateCall
 from engine.operator import Analyzer, Derived, Monotonicity, Parameters
 from engine.schema import Column, Schema, arrow_type, is_numeric, quote
 

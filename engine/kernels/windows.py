@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from engine.accumulators import AggregateCall, compile_calls
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.kernel import Kernel, Key, Output, Row
-from engine.window_slices import Slices, slicing
+from engine.kernels.accumulators import AggregateCall, compile_calls
+from engine.kernels.window_slices import Slices, slicing
 from engine.windows import Window, Windowing
 
 LATE: Final = "the window had closed before the record arrived"

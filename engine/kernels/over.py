@@ -16,9 +16,9 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from engine.accumulators import AggregateCall, compile_calls
 from engine.changelog import INSERT
 from engine.kernel import Kernel, Key, Output, Row
+from engine.kernels.accumulators import AggregateCall, compile_calls
 from engine.timeline import MIN_WATERMARK
 
 LATE_WATERMARK = "the watermark had reached its time"

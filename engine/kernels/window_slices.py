@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, assert_never
 
-from engine.accumulators import Accumulators
+from engine.kernels.accumulators import Accumulators
 from engine.windows import Windowing, WindowKind
 
 Slices = dict[int, list[Any]]

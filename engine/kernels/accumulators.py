@@ -22,11 +22,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, assert_never
 
-from engine import accumulator_parts as parts
-from engine.accumulator_parts import Acc, Part, Step
 from engine.aggregate_functions import FLOATS, Function
-from engine.aggregate_results import Read, average, deviation, joined, pairs, total
 from engine.kernel import Row
+from engine.kernels import accumulator_parts as parts
+from engine.kernels.accumulator_parts import Acc, Part, Step
+from engine.kernels.aggregate_results import Read, average, deviation, joined, pairs, total
 
 RowStep = Callable[[Acc, Row], None]
 Merge = Callable[[Acc, Acc], None]

@@ -12,7 +12,7 @@ from typing import Any
 from engine.changelog import INSERT, UPDATE_AFTER
 from engine.joins import JoinKind, JoinSide
 from engine.kernel import Kernel, Key, Output, Row
-from engine.ordered_rows import identity
+from engine.kernels.ordered_rows import identity
 
 Change = tuple[int, Row]
 

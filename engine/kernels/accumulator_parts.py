@@ -12,7 +12,7 @@ from decimal import Context
 from typing import Any, Final, NamedTuple
 
 from engine.aggregate_functions import decimal_scale
-from engine.sorted_blocks import insert, remove
+from engine.kernels.sorted_blocks import insert, remove
 
 Acc = list[Any]
 Step = Callable[[Acc, Any], None]

@@ -1,0 +1,1 @@
+"""What kernels of several operators share: state, accumulators, bundles, windows; no Spark, no planning."""
