@@ -7,6 +7,7 @@ Source: Flink StreamPhysicalRank, RankProcessStrategy.analyzeRankProcessStrategi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from functools import partial
 from typing import ClassVar, Self
 
@@ -32,12 +33,21 @@ from engine.operator import (
 from engine.operators.topn.append_only import AppendOnlyTopN
 from engine.operators.topn.ranks import Ranks, TopNKernel
 from engine.operators.topn.retractable import RetractableTopN
+from engine.operators.topn.tied import TiedTopN
 from engine.operators.topn.top_1 import FastTop1
 from engine.operators.topn.updatable import UpdatableTopN
 from engine.schema import Column, Schema, quote
 from engine.sort_keys import Nulls, SortColumn, sort_key_of
 
 _UNORDERED = ("array<", "map<", "struct<")
+
+
+class Ranking(Enum):
+    """How rows are numbered."""
+
+    ROW_NUMBER = "row_number"
+    RANK = "rank"
+    DENSE_RANK = "dense_rank"
 
 
 class OrderBy(Parameters):
@@ -89,6 +99,12 @@ class TopN(Operator):
         description="Instead of a number: an integer column, whose value in a partition's first row is its N.",
         json_schema_extra={"column": True},
     )
+    ranking: Ranking = Field(
+        Ranking.ROW_NUMBER,
+        title="Ranked by",
+        description="Row number: of equally good rows the first to arrive ranks first, as in Flink. Rank and dense "
+        "rank give them the same rank, with a gap after them or without: an addition of ours, which Flink refuses.",
+    )
     with_rank: bool = Field(
         False,
         title="Output the rank",
@@ -119,6 +135,9 @@ class TopN(Operator):
                 message = f"rank_column: the input has a column {self.rank_column!r} already. Choose another name."
                 raise PipelineError(message, node, "rank_column")
             columns += (Column(self.rank_column, "bigint", nullable=False),)
+        if self._has_ties:
+            # A row keeps its own key, whatever its rank: others may have the same.
+            return Derived(Schema(columns), ALL_CHANGES, upsert_keys=frozenset(self._keys_in_partition(given)))
         return Derived(
             Schema(columns), ALL_CHANGES, upsert_keys=self._upsert_keys(given), monotonic=self._monotonic(given)
         )
@@ -129,7 +148,7 @@ class TopN(Operator):
         if given.is_insert_only:
             return (Offer((UpdateKind.NONE,), ("AppendFast: its input has no updates",)),)
         retract = Offer((UpdateKind.BEFORE_AND_AFTER,), (f"Retract: {self._why_retract(given)}",))
-        if self._row_key(given) is None:
+        if self._has_ties or self._row_key(given) is None:
             return (retract,)
         fast = Offer((UpdateKind.ONLY_UPDATE_AFTER,), ("UpdateFast: +U replaces the row of its key",))
         return (fast, retract)
@@ -137,6 +156,8 @@ class TopN(Operator):
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """AppendFast, UpdateFast or Retract."""
         (given,) = inputs
+        if self._has_ties:
+            return self._strategy_with_ties(given)
         kept = f"the best {self.rank_end}" if self.rank_end is not None else f"the best {self.rank_end_column}"
         if given.mode.is_insert_only:
             reason = "its input is insert-only, so what falls past the last rank never comes back"
@@ -158,17 +179,26 @@ class TopN(Operator):
         end_place = None if self.rank_end_column is None else schema.index(self.rank_end_column)
         ranks = Ranks(self.rank_start, self.rank_end, end_place, self.with_rank, context.generate_update_before)
         order = self._sort_columns(schema)
-        row_key = self._fast_row_key(given)
-        places = () if row_key is None else tuple(schema.index(name) for name in row_key)
         columns = tuple(quote(name) for name in schema.names)
         keys = tuple(quote(name) for name in self.partition_by)
+        if self._has_ties:
+            kernel = partial(
+                tied_kernel,
+                ranks,
+                order,
+                dense=self.ranking is Ranking.DENSE_RANK,
+                insert_only=given.mode.is_insert_only,
+            )
+            return Keyed((KeyedInput(keys, columns),), kernel)
+        row_key = self._fast_row_key(given)
+        places = () if row_key is None else tuple(schema.index(name) for name in row_key)
         return Keyed(
             (KeyedInput(keys, columns),),
             partial(topn_kernel, ranks, order, given.mode.is_insert_only, None if row_key is None else places),
         )
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
-        """ROW_NUMBER() in a sub-query, the range in WHERE."""
+        """The number in a sub-query, the range in WHERE; a comment above what Flink refuses."""
         ((table, schema),) = inputs
         partition = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
         order = ", ".join(item.sql for item in self.order_by)
@@ -176,11 +206,25 @@ class TopN(Operator):
         columns = [*map(quote, schema.names), *([rank] if self.with_rank else [])]
         end = quote(self.rank_end_column) if self.rank_end_column is not None else str(self.rank_end)
         start = f"{rank} >= {self.rank_start} AND " if self.rank_start > 1 else ""
+        name = self.ranking.name
+        refused = f"-- Flink refuses {name} in streaming; it is an addition of Changelog Studio.\n"
         return (
-            f"SELECT {', '.join(columns)}\n"
-            f"FROM (SELECT *, ROW_NUMBER() OVER ({partition}ORDER BY {order}) AS {rank} FROM {quote(table)})\n"
+            f"{refused if self._has_ties else ''}SELECT {', '.join(columns)}\n"
+            f"FROM (SELECT *, {name}() OVER ({partition}ORDER BY {order}) AS {rank} FROM {quote(table)})\n"
             f"WHERE {start}{rank} <= {end}"
         )
+
+    @property
+    def _has_ties(self) -> bool:
+        return self.ranking is not Ranking.ROW_NUMBER
+
+    def _strategy_with_ties(self, given: InputPlan) -> Strategy:
+        own = f"{self.ranking.name} is an addition of ours, which Flink refuses in streaming; equal rows share a rank"
+        if given.mode.is_insert_only:
+            reason = f"{own}. Its input is insert-only, so what falls past the last rank never comes back"
+            return Strategy(f"AppendOnly{self.ranking.name}", reason, "the rows of each partition up to the last rank")
+        reason = f"{own}. Its input takes rows back, and then those past the last rank move up"
+        return Strategy(f"Retract{self.ranking.name}", reason, "all rows of each partition, in order")
 
     def _check_columns(self, node: str, schema: Schema) -> None:
         for name in self.partition_by:
@@ -273,6 +317,8 @@ class TopN(Operator):
         return None if given.mode.has_update_before else self._row_key(given.derived)
 
     def _why_retract(self, given: Derived) -> str:
+        if self._has_ties:
+            return "rows that are equally good share a rank, so the old row must leave its own"
         if not self._keys_in_partition(given):
             partition = f" that contains {', '.join(self.partition_by)}" if self.partition_by else ""
             return f"its input is updated and has no upsert key{partition}, so a row must be taken back as a whole"
@@ -293,3 +339,8 @@ def topn_kernel(
     if row_key is not None:
         return FastTop1(ranks, sort_key, row_key) if ranks.is_top_1 else UpdatableTopN(ranks, sort_key, row_key)
     return RetractableTopN(ranks, sort_key)
+
+
+def tied_kernel(ranks: Ranks, order: Sequence[SortColumn], *, dense: bool, insert_only: bool) -> TopNKernel:
+    """The kernel of RANK and DENSE_RANK."""
+    return TiedTopN(ranks, sort_key_of(order), dense=dense, insert_only=insert_only)

@@ -41,7 +41,8 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
 
 def _deduplicated(emitter: Emitter, relation: Rank, given: Emitted, used: list[str]) -> Emitted | None:
     """Rank 1 by a time attribute alone is a deduplication; None where it is not."""
-    if (relation.start, relation.end) != (1, 1) or len(relation.order) != 1 or not relation.partition:
+    is_first = (relation.start, relation.end) == (1, 1) and relation.function == "ROW_NUMBER"
+    if not is_first or len(relation.order) != 1 or not relation.partition:
         return None
     (key,) = relation.order
     column = key.expression.name
@@ -78,8 +79,7 @@ def _top_n(emitter: Emitter, relation: Rank, given: Emitted, used: list[str], *,
         "with_rank": wants_number,
     }
     if relation.function != "ROW_NUMBER":
-        message = f"{relation.function} is refused in streaming, by Flink too. Use ROW_NUMBER."
-        raise SqlRejected(message, relation.at)
+        parameters["ranking"] = relation.function.lower()
     if isinstance(relation.end, int):
         parameters["rank_end"] = relation.end
     else:

@@ -25,10 +25,6 @@ REFUSED = [
     ("SELECT k FROM t; SELECT k FROM u", "one query is read at a time, but there are 2 statements."),
     ("SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS rn FROM t", "ROW_NUMBER needs a last rank"),
     (
-        "SELECT k FROM (SELECT *, RANK() OVER (PARTITION BY k ORDER BY v) AS rn FROM t) WHERE rn <= 2",
-        "RANK is refused in streaming, by Flink too. Use ROW_NUMBER.",
-    ),
-    (
         "SELECT k FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY pt) AS rn FROM t) WHERE rn <= 2",
         "a processing time can order a ROW_NUMBER only to find the first or the last row of a key",
     ),

@@ -14,6 +14,7 @@ from engine.operators.topn import TopN
 from engine.operators.topn.append_only import AppendOnlyTopN
 from engine.operators.topn.ranks import TopNKernel
 from engine.operators.topn.retractable import RetractableTopN
+from engine.operators.topn.tied import TiedTopN
 from engine.operators.topn.top_1 import FastTop1
 from engine.operators.topn.updatable import UpdatableTopN
 from engine.schema import Column, Schema, TimeUnit
@@ -187,3 +188,23 @@ def test_in_flink_sql_it_is_a_row_number_in_a_sub_query() -> None:
         "FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY `c` DESC) AS `rank` FROM `words`)\n"
         "WHERE `rank` <= `c`"
     )
+
+
+@pytest.mark.parametrize("ranking", ["rank", "dense_rank"])
+def test_ranks_with_ties_say_that_they_are_our_own_and_keep_the_key_of_the_row(ranking: str) -> None:
+    operator = top(ranking=ranking, with_rank=True)
+    name = ranking.upper()
+    assert derive(operator, COUNTS).upsert_keys == {frozenset({"g", "w"})}
+    (offer,) = operator.offers("best", (COUNTS,), UpdateKind.ONLY_UPDATE_AFTER)
+    assert offer.needs == (UpdateKind.BEFORE_AND_AFTER,)
+    for given, strategy in ((APPEND, f"AppendOnly{name}"), (COUNTS, f"Retract{name}")):
+        kind = UpdateKind.BEFORE_AND_AFTER if given.has_updates else UpdateKind.NONE
+        found, kernel = planned(operator, given, kind)
+        assert found == strategy
+        assert isinstance(kernel, TiedTopN)
+    inputs = (InputPlan("source", APPEND, ChangelogMode.of(APPEND.modify, UpdateKind.NONE)),)
+    reason = operator.strategy(inputs, inputs[0].mode).reason
+    assert f"{name} is an addition of ours, which Flink refuses in streaming" in reason
+    first, *_, last = operator.flink_sql((("words", SCHEMA),)).splitlines()
+    assert first == f"-- Flink refuses {name} in streaming; it is an addition of Changelog Studio."
+    assert last == "WHERE `rank` <= 3"

@@ -1,0 +1,84 @@
+"""RANK and DENSE_RANK: rows that are equally good share a rank. Flink refuses both in streaming; this is our own.
+
+Input: any, with -U. Output: first what leaves the range (-D), then what changes its rank (-U/+U), then what
+comes in (+I). Without the number only what crosses an end of the range is heard of.
+State: the rows up to the last rank where nothing is ever taken back, else all rows per partition. A retraction
+of an unknown row is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.kernel import Key, Output, Row
+from engine.kernels.tied_rows import TiedRows
+from engine.operators.topn.ranks import Ranks, TopNKernel
+from engine.sort_keys import SortKey, SortKeyOf
+
+
+class TiedTopN(TopNKernel):
+    """The rows of the partition in groups of equally good ones."""
+
+    def __init__(self, ranks: Ranks, sort_key: SortKeyOf, *, dense: bool, insert_only: bool) -> None:
+        super().__init__(ranks, sort_key)
+        self.dense = dense
+        self.insert_only = insert_only
+        self.rows = TiedRows(dense=dense)
+
+    def start(self, key: Key, state: Any | None) -> None:
+        """Take up the rows of this partition."""
+        rows, end = state if state is not None else ([], None)
+        self.rows = TiedRows.of(((self.sort_key(row), row) for row in rows), dense=self.dense)
+        self.take_end(end)
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Put a row among those that are as good, or take out the first that equals it."""
+        self.read_end(row)
+        key = self.sort_key(row)
+        if kind in (INSERT, UPDATE_AFTER):
+            change = self.rows.add(key, row)
+            if change.rank <= self.end and change.shift:
+                self._shift(key, 1, out)
+            self.put(INSERT, row, change.rank, out)
+            if self.insert_only:
+                self.rows.cut(self.end)
+            return
+        gone = self.rows.remove(row)
+        if gone is None:
+            return
+        self.put(DELETE, gone.row, gone.rank, out)
+        if gone.rank <= self.end and gone.shift:
+            self._shift(key, -1, out)
+
+    def finish(self) -> Any | None:
+        """The rows in order."""
+        return self.state_of(list(self.rows))
+
+    def _shift(self, key: SortKey, by: int, out: Output) -> None:
+        """The ranks of all that is worse have changed by one."""
+        start, end = self.ranks.start, self.end
+        if by > 0:
+            left, entered = self.rows.at(end + 1, key), self.rows.at(start, key) if start > 1 else ()
+            self._put_all(DELETE, left, end, out)
+        else:
+            left, entered = self.rows.at(start - 1, key) if start > 1 else (), self.rows.at(end, key)
+            self._put_all(DELETE, left, start, out)
+        if self.ranks.with_rank and start != end:
+            for rank, rows in self.rows.behind(key):
+                if rank > end:
+                    break
+                if rank >= start and start <= rank - by <= end:
+                    self._move(rows, rank - by, rank, out)
+        self._put_all(INSERT, entered, start if by > 0 else end, out)
+
+    def _move(self, rows: Iterable[Row], before: int, after: int, out: Output) -> None:
+        for row in rows:
+            if self.ranks.update_before:
+                self.put(UPDATE_BEFORE, row, before, out)
+            self.put(UPDATE_AFTER, row, after, out)
+
+    def _put_all(self, kind: int, rows: Iterable[Row], rank: int, out: Output) -> None:
+        for row in rows:
+            self.put(kind, row, rank, out)
