@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from engine.changelog import RowKind
+from storage.graph import parameters_of, sources_above
 
 Values = tuple[Any, ...]
 
@@ -85,6 +86,18 @@ class Run:
     def schema(self) -> str:
         """The DuckDB schema that holds the run's tables."""
         return f"run_{self.run_id}"
+
+    def holdbacks(self, node: str) -> Mapping[str, int]:
+        """The sources above a node, each with the ms by which the node's inputs hold its watermark back."""
+        nodes = self.explanation.get("nodes")
+        for planned in nodes if isinstance(nodes, list) else ():
+            if planned.get("id") == node and planned.get("sources"):
+                return {str(name): int(ms) for name, ms in planned["sources"].items()}
+        return dict.fromkeys(sorted(sources_above(self.document, node)), 0)
+
+    def parameters(self, node: str) -> Mapping[str, Any]:
+        """A node's parameters as the run's pipeline had them; none where the document has no such node."""
+        return parameters_of(self.document, node)
 
 
 @dataclass(frozen=True)

@@ -189,15 +189,14 @@ class Recording:
     def _append_late(self, cursor: Cursor, files: Sequence[str]) -> None:
         if not files:
             return
-        # The bound that the watermark had passed is watermark - lateness: the last moment of the window (plus the
-        # allowed lateness), which the watermark must stay below, or the event time, which it may reach.
+        # The bound that the watermark had reached is watermark - lateness: the last moment of the window (plus the
+        # allowed lateness), or the row's own time. A record is kept while the watermark stays below it.
         cursor.execute(
             f"""
             INSERT INTO {identifier(self._schema, LATE)}
             SELECT l.node, l.port, l.seq, l.step, e.source, l.event_time_ms, l.window_start_ms, l.window_end_ms,
                 l.watermark_ms, l.lateness_ms,
-                e.max_event_time_ms - (l.watermark_ms - l.lateness_ms)
-                    + CASE WHEN l.window_end_ms IS NULL THEN 0 ELSE 1 END,
+                e.max_event_time_ms - (l.watermark_ms - l.lateness_ms) + 1,
                 l.reason
             FROM {_FILES} l LEFT JOIN {identifier(self._schema, EVENTS)} e ON e.seq = l.seq
             ORDER BY l.seq, l.step, l.node, l.window_start_ms

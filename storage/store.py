@@ -6,6 +6,9 @@ store.runs        what ran, how it ended, its edges and counters
 store.record(id)  takes a run's output (engine.recorder.Recorder)
 store.changelog   pages of an edge, raw and folded; the table as of an event; cascades; exports
 store.timeline    event time over arrival order, decimated
+store.arrivals    source events in a range, and sources and operators in figures
+store.silences    sources that sent nothing for unusually long
+store.futures     records from the future, which made others late
 store.late        late and rejected records
 """
 
@@ -18,9 +21,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Final
 
+from storage.arrivals import Arrivals
 from storage.changelog import Changelogs
 from storage.database import Database
 from storage.drafts import Drafts
+from storage.futures import FutureRecords
+from storage.holding import Silences
 from storage.late import LateRecords
 from storage.migrations import migrate
 from storage.pipelines import Pipelines
@@ -69,6 +75,9 @@ class Store:
         self.runs = Runs(self._database)
         self.changelog = Changelogs(self._database, self.runs)
         self.timeline = Timelines(self._database, self.runs)
+        self.silences = Silences(self._database, self.timeline)
+        self.arrivals = Arrivals(self._database, self.runs)
+        self.futures = FutureRecords(self._database, self.runs, self.arrivals)
         self.late = LateRecords(self._database, self.runs)
         self.runs.interrupt_abandoned()
 

@@ -7,7 +7,7 @@ every commit sums up (10 ms instead of 200 ms on five million events); then the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from storage.database import Database
@@ -24,20 +24,20 @@ _STATES: Final = 3
 
 _EXACT_POINTS: Final = """
 SELECT seq, source, event_time_ms, state::VARCHAR AS state, 1::BIGINT AS records
-FROM {events} WHERE seq BETWEEN $from AND $to AND event_time_ms IS NOT NULL
+FROM {events} WHERE seq BETWEEN $from AND $to AND event_time_ms IS NOT NULL AND list_contains($sources, source)
 """
 # Both forms of a bucket have the same columns: made of events, or of blocks of events where a bucket holds many.
 _FROM_EVENTS: Final = """
 SELECT (seq - $from) // $width AS bucket, source, state::VARCHAR AS state, min(event_time_ms) AS low,
     arg_min(seq, event_time_ms) AS low_seq, max(event_time_ms) AS high,
     arg_max(seq, event_time_ms) AS high_seq, count(event_time_ms) AS records
-FROM {events} WHERE seq BETWEEN $from AND $to GROUP BY ALL
+FROM {events} WHERE seq BETWEEN $from AND $to AND list_contains($sources, source) GROUP BY ALL
 """
 _FROM_BLOCKS: Final = """
 SELECT block // ($width // {block}) AS bucket, source, state, min(low_ms) AS low,
     arg_min(low_seq, low_ms) AS low_seq, max(high_ms) AS high, arg_max(high_seq, high_ms) AS high_seq,
     sum(records)::BIGINT AS records
-FROM {overview} WHERE block BETWEEN $from // {block} AND $to // {block} GROUP BY ALL
+FROM {overview} WHERE block BETWEEN $from // {block} AND $to // {block} AND list_contains($sources, source) GROUP BY ALL
 """
 _DECIMATED_POINTS: Final = """
 WITH buckets AS ({buckets})
@@ -50,12 +50,13 @@ ORDER BY seq
 """
 _WATERMARKS_FROM_EVENTS: Final = """
 SELECT max(seq) AS seq, source, max(watermark_ms) AS watermark_ms
-FROM {events} WHERE seq BETWEEN $from AND $to AND watermark_ms < {forever}
+FROM {events} WHERE seq BETWEEN $from AND $to AND watermark_ms < {forever} AND list_contains($sources, source)
 GROUP BY (seq - $from) // $width, source ORDER BY seq
 """
 _WATERMARKS_FROM_BLOCKS: Final = """
 SELECT least(max(block) * {block} + {block} - 1, $to) AS seq, source, max(watermark_ms) AS watermark_ms
 FROM {overview} WHERE block BETWEEN $from // {block} AND $to // {block} AND watermark_ms IS NOT NULL
+    AND list_contains($sources, source)
 GROUP BY block // ($width // {block}), source ORDER BY seq
 """
 _CARRIED: Final = """
@@ -69,7 +70,8 @@ WHERE watermark_ms IS NOT NULL GROUP BY source ORDER BY source
 _FIRES: Final = """
 SELECT node, min(seq) AS seq, min(window_start_ms) AS window_start_ms, max(window_end_ms) AS window_end_ms,
     count(*) AS windows
-FROM {fires} WHERE seq BETWEEN $from AND $to GROUP BY {by} ORDER BY seq, node, window_end_ms, window_start_ms
+FROM {fires} WHERE seq BETWEEN $from AND $to AND ($node IS NULL OR node = $node)
+GROUP BY {by} ORDER BY seq, node, window_end_ms, window_start_ms
 """
 
 
@@ -93,25 +95,37 @@ class Timelines:
         *,
         from_seq: int | None = None,
         to_seq: int | None = None,
+        node: str | None = None,
+        sources: Collection[str] = (),
         max_points: int = 4000,
         max_fires: int = 500,
     ) -> Timeline:
-        """The chart of a range of events, by default of all, in at most `max_points` records."""
+        """The chart of a range of events, by default of all, in at most `max_points` records.
+
+        node: as this operator sees it, with the sources above it, its own windows, and the combined watermark held
+        back as its inputs hold it back. sources: only these.
+        """
         first, last = self.extent(run_id)
         start = first if from_seq is None else max(from_seq, first)
         end = last if to_seq is None else min(to_seq, last)
-        sources = tuple(edge.node for edge in self._runs.edges(run_id) if edge.role == "source")
+        run = self._runs.get(run_id)
+        above = set(run.holdbacks(node)) if node else None
+        shown = tuple(
+            edge.node
+            for edge in self._runs.edges(run_id)
+            if edge.role == "source" and edge.node in (sources or (edge.node,)) and (not above or edge.node in above)
+        )
         if last == 0:
-            return _empty(sources)
+            return _empty(shown)
         names: dict[str, object] = {
             "events": identifier(f"run_{run_id}", EVENTS),
             "overview": identifier(f"run_{run_id}", OVERVIEW),
             "block": BLOCK,
             "forever": FOREVER,
         }
-        bounds: dict[str, object] = {"from": start, "to": end}
+        bounds: dict[str, object] = {"from": start, "to": end, "sources": list(shown)}
         is_exact = end - start + 1 <= max_points
-        buckets = max(1, max_points // (2 * _STATES * max(1, len(sources))))
+        buckets = max(1, max_points // (2 * _STATES * max(1, len(shown))))
         width = 1 if is_exact else -(-(end - start + 1) // buckets)
         use_blocks = width >= 2 * BLOCK
         if use_blocks:
@@ -124,33 +138,40 @@ class Timelines:
             points = self._database.arrow(_DECIMATED_POINTS.format(buckets=filled), bounds | {"width": width})
         line = _WATERMARKS_FROM_BLOCKS if use_blocks else _WATERMARKS_FROM_EVENTS
         watermarks = self._database.arrow(line.format(**names), bounds | {"width": width})
-        carried = {
-            str(source): int(watermark)
-            for source, watermark in self._database.rows(_CARRIED.format(**names), {"from": start})
-        }
+        carried = {source: mark for source, mark in self.watermarks_before(run_id, start).items() if source in shown}
         ends = {
             str(source): int(seq)
             for source, seq in self._database.rows(
                 f"SELECT source, min(seq) FROM {names['events']} WHERE watermark_ms = {FOREVER} GROUP BY source"
             )
+            if source in shown
         }
         steps = _steps(start, carried, watermarks)
+        held = run.holdbacks(node) if node else {}
+        held_steps = [(seq, source, mark - held.get(source, 0)) for seq, source, mark in steps]
         return Timeline(
             from_seq=start,
             to_seq=end,
-            sources=sources,
+            sources=shown,
             points=points,
             watermarks=_step_table(steps),
-            combined=_combined(sources, steps, ends, end),
-            fires=self._fires(run_id, start, end, max_fires),
+            combined=_combined(shown, held_steps, ends, end),
+            fires=self._fires(run_id, start, end, max_fires, node),
             ends={source: seq for source, seq in ends.items() if seq <= end},
             is_exact=is_exact,
         )
 
-    def _fires(self, run_id: int, start: int, end: int, most: int) -> pa.Table:
+    def watermarks_before(self, run_id: int, seq: int) -> dict[str, int]:
+        """The watermark of every source that has one before this event, as its own records made it."""
+        names = {"events": identifier(f"run_{run_id}", EVENTS), "overview": identifier(f"run_{run_id}", OVERVIEW)}
+        sql = _CARRIED.format(**names, block=BLOCK, forever=FOREVER)
+        return {str(source): int(mark) for source, mark in self._database.rows(sql, {"from": seq})}
+
+    def _fires(self, run_id: int, start: int, end: int, most: int, node: str | None) -> pa.Table:
         fires = identifier(f"run_{run_id}", FIRES)
-        bounds: dict[str, object] = {"from": start, "to": end}
-        row = self._database.row(f"SELECT count(*) FROM {fires} WHERE seq BETWEEN $from AND $to", bounds)
+        bounds: dict[str, object] = {"from": start, "to": end, "node": node}
+        where = "seq BETWEEN $from AND $to AND ($node IS NULL OR node = $node)"
+        row = self._database.row(f"SELECT count(*) FROM {fires} WHERE {where}", bounds)
         by = "node, seq, window_start_ms, window_end_ms"
         if row and row[0] > most:
             by = "node, (seq - $from) // $width"

@@ -12,6 +12,7 @@ import streamlit as st
 from engine.errors import StudioError
 from storage.errors import StoreError
 from ui.log import app_log
+from ui.words import escaped
 
 P = ParamSpec("P")
 LOG: Final = app_log()
@@ -56,7 +57,7 @@ def as_sentence(error: object) -> str:
     """An error as Markdown: its own words, first letter large unless that is the name of a node or a file."""
     text = str(error)
     start = text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text
-    return start.replace("[", r"\[").replace("$", r"\$").replace("*", r"\*").replace("`", r"\`")
+    return escaped(start)
 
 
 def _later(sentence: str) -> None:

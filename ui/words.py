@@ -101,3 +101,8 @@ def value(cell: object) -> str:
 def record(names: Sequence[str], values: Sequence[object]) -> str:
     """A record in one line: `id=5, ts=1000000111000`."""
     return ", ".join(f"{name}={value(cell)}" for name, cell in zip(names, values, strict=True))
+
+
+def escaped(text: str) -> str:
+    """Text as it is, where Markdown is read."""
+    return text.replace("[", r"\[").replace("$", r"\$").replace("*", r"\*").replace("`", r"\`")

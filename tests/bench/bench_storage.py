@@ -87,7 +87,8 @@ def write(folder: Path, epoch: int, low: int, high: int) -> EpochOutput:
     events = f"range({low}, {high + 1}) r(i)"
     key = f"(hash(i) % {KEYS})::BIGINT"
     word = f"'word ' || ({key} % 5000)"
-    time_ms = "(i * 10 - hash(i + 7) % 20000)::BIGINT"
+    # One record in a million comes from a minute ahead.
+    time_ms = "(i * 10 - hash(i + 7) % 20000 + CASE WHEN i % 1000003 = 0 THEN 60000 ELSE 0 END)::BIGINT"
     source = (
         f"SELECT i AS __seq, ''::BLOB AS __step, 0::TINYINT AS __kind, {key} AS k, i AS v, {time_ms} AS ts, "
         f"{word} AS w FROM {events}"
@@ -109,7 +110,8 @@ def write(folder: Path, epoch: int, low: int, high: int) -> EpochOutput:
             copy(connection, f"{sql} ORDER BY __seq, __step", folder / info.node / "part-0.parquet")
         copy(
             connection,
-            f"SELECT i AS seq, 'events' AS source, {time_ms} AS event_time_ms, i * 10 - 5000 AS watermark_ms, "
+            f"SELECT i AS seq, 'events' AS source, {time_ms} AS event_time_ms, "
+            f"max({time_ms}) OVER (ORDER BY i ROWS UNBOUNDED PRECEDING) - 5000 AS watermark_ms, "
             f"false AS is_end FROM range({low}, {high + 1}) r(i)",
             folder / "watermarks" / "part-0.parquet",
         )
@@ -161,6 +163,13 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "previous retraction": lambda: changes.previous_seq(run_id, "joined", at(), kinds=[RowKind.DELETE]),
         "timeline, whole run": lambda: timeline.timeline(run_id),
         "timeline, zoomed": lambda: timeline.timeline(run_id, from_seq=last // 3, to_seq=last // 3 + 50_000),
+        "timeline of an operator": lambda: timeline.timeline(run_id, node="totals"),
+        "records of a range": lambda: store.arrivals.page(run_id, from_seq=1, to_seq=last, offset=at()),
+        "late ones of a range": lambda: store.arrivals.page(run_id, from_seq=1, to_seq=last, state="late", offset=99),
+        "sources in figures": lambda: store.arrivals.sources(run_id, 1, last),
+        "operators in figures": lambda: store.arrivals.operators(run_id, 1, last),
+        "silent sources": lambda: store.silences.find(run_id, timeline.timeline(run_id)),
+        "records from the future": lambda: store.futures.find(run_id),
         "late records": lambda: late.page(run_id, offset=at() // 100),
         "late summary": lambda: late.summary(run_id),
     }

@@ -119,8 +119,8 @@ def test_a_late_record_says_what_it_was_and_what_would_have_kept_it(store: Store
     )
     # a had reached 30, the window's last moment is 19: with a delay of 12 its watermark would have been 18.
     assert windowed.needed_delay_ms == 12
-    # Without a window a record is late when it is before the watermark: b had reached 20, and 20 - 5 = 15.
-    assert (plain.values, plain.needed_delay_ms) == (("four", 15), 5)
+    # Without a window a record is late once the watermark has reached its time: b had reached 20, and 20 - 6 < 15.
+    assert (plain.values, plain.needed_delay_ms) == (("four", 15), 6)
 
 
 def test_late_records_are_filtered_and_summed_up(store: Store, run_id: int) -> None:
@@ -130,7 +130,7 @@ def test_late_records_are_filtered_and_summed_up(store: Store, run_id: int) -> N
     summary = store.late.summary(run_id)
     assert [(row.node, row.source, row.records, row.needed_delay_ms) for row in summary] == [
         ("window", "a", 1, 12),
-        ("window", "b", 1, 5),
+        ("window", "b", 1, 6),
     ]
 
 

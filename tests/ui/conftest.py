@@ -35,6 +35,7 @@ def seeded(store: Store, tmp_path: Path) -> dict[str, int]:
         "word_count": seeded_store.word_count(store, tmp_path),
         "windows": seeded_store.windows(store, tmp_path),
         "two_sources": seeded_store.two_sources(store, tmp_path),
+        "future": seeded_store.future(store, tmp_path),
         "failed": seeded_store.failed(store),
     }
 

@@ -3,6 +3,7 @@
 word_count   words -> inner -> outer; no event time; -U +U pairs and a cascade of three edges
 windows      clicks -> per_window; watermark delay 5000; two of six records late, two rows rejected
 two_sources  orders and payments; the combined watermark is held back by payments
+future       clicks from a file -> per_window; record 8 comes from an hour ahead, and 12 records after it are late
 """
 
 from __future__ import annotations
@@ -161,6 +162,51 @@ def two_sources(store: Store, folder: Path) -> int:
     return record(
         store, folder, "orders and payments", text, edges, Epoch(records=records, watermarks=watermarks, fires=fires)
     )
+
+
+def future(store: Store, folder: Path) -> int:
+    """Twenty clicks, a second apart, in windows of a second; record 8 is an hour ahead of its time."""
+    raw = json.loads(
+        document(
+            "a record from the future",
+            [("clicks", "csv"), ("per_window", "window_aggregate"), ("out", "sink")],
+            [("clicks", "per_window"), ("per_window", "out")],
+        )
+    )
+    raw["nodes"][0]["parameters"] = {"path": "logs/clicks.csv", "event_time": "ts", "watermark_delay_ms": 2000}
+    raw["nodes"][1]["parameters"] = {"kind": "tumble", "size_ms": 1000}
+    text = json.dumps(raw)
+    counted = columns(records="bigint")
+    edges = (
+        edge("clicks", columns(id="bigint", ts="bigint*"), operator="csv", watermark_delay_ms=2000),
+        edge("per_window", counted, operator="window_aggregate"),
+        edge("out", counted, operator="sink", role="sink"),
+    )
+    times = [BASE + seq * 1000 + (3_600_000 if seq == 8 else 0) for seq in range(1, 21)]
+    marks = [max(times[:seq]) - 2000 for seq in range(1, 21)]
+    late = []
+    for seq in range(9, 21):
+        start, mark = times[seq - 1], marks[seq - 2]
+        late.append(
+            ("per_window", "in", seq, b"", start, start, start + 1000, mark, mark - (start + 999), "window closed")
+        )
+    fires = [("per_window", min(seq + 3, 8), BASE + seq * 1000, BASE + seq * 1000 + 1000)
+             for seq in range(1, 8)]  # fmt: skip
+    results = [(seq, b"\xff\x01" + bytes([at]), "+I", (1,)) for at, (_, seq, _, _) in enumerate(fires)]
+    epoch = Epoch(
+        records={
+            "clicks": [(seq, b"", "+I", (seq, time)) for seq, time in enumerate(times, 1)],
+            "per_window": results,
+            "out": results,
+        },
+        watermarks=[
+            (seq, "clicks", time, mark, False) for seq, (time, mark) in enumerate(zip(times, marks, strict=True), 1)
+        ]
+        + [(21, "clicks", None, END, True)],
+        late=late,
+        fires=fires,
+    )
+    return record(store, folder, "a record from the future", text, edges, epoch)
 
 
 def failed(store: Store) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from engine.pipeline import Pipeline
 from storage import Store
 from tests.ui.conftest import OpenView
@@ -93,3 +95,63 @@ def test_a_run_without_records_says_so(store: Store, open_view: OpenView) -> Non
     run = store.runs.create("nothing", Pipeline().to_json())
     store.runs.finish(run.run_id)
     assert open_view("event_time", run=run.run_id).info
+
+
+def test_a_record_from_the_future_is_named_with_what_it_made_late(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["future"]
+    app = open_view("event_time", run=run)
+    said = app.warning[0].value
+    assert said.startswith(
+        "**Event 8 came from the future:** record 8 of clicks (clicks.csv), at 2001-09-09 02:46:48.000"
+    )
+    assert "by **1 h 1 s** at once, and nothing caught up" in said
+    assert "**12 records** after it would not be late without it" in said
+    app.button(key="future-8").click().run()
+    assert app.session_state["at-event"] == "8"
+    assert current_rows(app, f"records-{run}-grid")[0][0] == "8"
+
+
+def test_the_source_that_holds_the_watermark_back_is_named(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("event_time", run=seeded["two_sources"])
+    [said] = [markdown.value for markdown in app.markdown if "held the combined watermark back" in markdown.value]
+    assert said.startswith("- **payments** held the combined watermark back during")
+
+
+def test_the_records_of_a_range_are_listed_with_their_state(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["windows"]
+    app = open_view("event_time", run=run)
+    app.segmented_control(key=f"part-{run}").set_value("Records of the range").run()
+    rows = rows_of(app, f"records-{run}-grid")
+    assert [row[0] for row in rows] == ["1", "2", "3", "4", "5", "6", "7"]
+    assert rows[4][1:5] == ["clicks", "2001-09-09 01:48:20.001", "late", "19.999 s"]
+    assert rows[6][-1] == "end of the source"
+    app.selectbox(key="records-state").set_value("late").run()
+    assert [row[0] for row in rows_of(app, f"records-{run}-grid")] == ["5", "6"]
+
+
+def test_sources_and_operators_are_there_in_figures(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["windows"]
+    app = open_view("event_time", run=run)
+    app.segmented_control(key=f"part-{run}").set_value("Sources and operators").run()
+    assert rows_of(app, "sources-grid")[0][:5] == ["clicks", "6", "0", "2", "19.999 s"]
+    assert rows_of(app, "operators-grid") == [
+        ["per_window", "tumbling window", "clicks", "3", "2", "5.001 s"],
+    ]
+
+
+def test_an_operator_sees_its_own_windows_and_sources(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["two_sources"]
+    app = open_view("event_time", run=run)
+    app.selectbox(key=f"seen-by-{run}").set_value("both").run()
+    assert "combined watermark" in traces_of(app)
+    app.multiselect(key=f"sources-{run}-both").set_value(["orders"]).run()
+    assert "watermark of payments" not in traces_of(app)
+
+
+def test_the_lag_is_below_zero_where_a_record_was_late(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["windows"]
+    app = open_view("event_time", run=run)
+    app.segmented_control(key=f"part-{run}").set_value("Lag").run()
+    _, lag = app.get("plotly_chart")
+    traces = {trace["name"]: trace for trace in json.loads(lag.proto.spec)["data"]}
+    assert "late" in traces

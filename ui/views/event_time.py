@@ -6,20 +6,28 @@ from typing import Final
 
 import streamlit as st
 
+from storage.holding import holders
 from storage.model import Edge, Filter, LateRecord, Run, Timeline
 from ui import words, workspace
 from ui.components.event_player import move_to
 from ui.components.event_time_chart import event_time_chart, shows_windows
 from ui.components.grid import grid
+from ui.components.lag_chart import lag_chart
 from ui.components.late_table import late_table, operator_sentences, rejected_table, summary_sentence
 from ui.components.pager import pager
 from ui.components.run_picker import pick_run
 from ui.components.seq_range import seq_range
+from ui.components.time_findings import future_sentence, holder_sentences, silence_sentence
+from ui.components.time_tables import arrival_table, operator_table, source_table
+from ui.guard import guarded
 from ui.navigation import go
 from ui.state import state
+from ui.theme import draw_figure
 
 _PAGE: Final = 50
 _DESCRIBED: Final = 1000
+_AROUND: Final = 50
+_LATE, _RECORDS, _FIGURES, _LAG = "Late records", "Records of the range", "Sources and operators", "Lag"
 
 
 def _describer(run: Run, sources: list[Edge], timeline: Timeline) -> dict[int, str]:
@@ -42,12 +50,35 @@ def _missed(records: tuple[LateRecord, ...]) -> dict[int, list[str]]:
     return missed
 
 
-def _chart(run: Run, sources: list[Edge]) -> None:
+def _seen_by(run: Run, sources: list[Edge]) -> tuple[str | None, list[str]]:
+    """As which operator sees it, and which sources: asked where there is something to choose."""
+    edges = workspace.store().runs.edges(run.run_id)
+    operators = list(dict.fromkeys(edge.node for edge in edges if edge.role == "operator"))
+    names = [edge.node for edge in sources]
+    node: str | None = None
+    chosen: list[str] = []
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if operators:
+            node = st.selectbox(
+                "As seen by", operators, index=None, key=f"seen-by-{run.run_id}", placeholder="the whole pipeline",
+                help="An operator sees the sources above it, and the lowest of their watermarks.",
+            )  # fmt: skip
+        if len(names) > 1:
+            above = [name for name in names if node is None or name in run.holdbacks(node)]
+            chosen = st.multiselect("Sources", above, key=f"sources-{run.run_id}-{node}", placeholder="all")
+    return node, chosen
+
+
+def _chart(run: Run, sources: list[Edge]) -> Timeline:
     first, last = workspace.store().timeline.extent(run.run_id)
+    node, names = _seen_by(run, sources)
     from_seq, to_seq = seq_range(run.run_id, first, last)
-    timeline = workspace.store().timeline.timeline(run.run_id, from_seq=from_seq, to_seq=to_seq)
-    late = workspace.store().late.page(run.run_id, from_seq=from_seq, to_seq=to_seq, limit=_DESCRIBED)
-    described = _describer(run, sources, timeline)
+    # A source without an event time has no watermark of its own: with it nothing would ever be combined.
+    timeline = workspace.store().timeline.timeline(
+        run.run_id, from_seq=from_seq, to_seq=to_seq, node=node, sources=names or [edge.node for edge in sources]
+    )
+    late = workspace.store().late.page(run.run_id, node=node, from_seq=from_seq, to_seq=to_seq, limit=_DESCRIBED)
+    described = _describer(run, [edge for edge in sources if edge.node in timeline.sources], timeline)
     chart = event_time_chart(
         timeline, describe=lambda seq: described.get(seq, ""), missed=_missed(late.records), event=state.event
     )
@@ -60,6 +91,7 @@ def _chart(run: Run, sources: list[Edge]) -> None:
             start, end = max(first, round(low + 0.5 - 1e-9)), min(last, int(high))
             if start < end:
                 st.session_state[f"range-{run.run_id}"] = (start, end)
+                st.session_state[f"part-{run.run_id}"] = _RECORDS
 
     st.plotly_chart(
         chart, key=key, theme="streamlit", width="stretch", on_select=brushed, selection_mode="box",
@@ -77,12 +109,95 @@ def _chart(run: Run, sources: list[Edge]) -> None:
         notes.append(f"{fired:,} windows fired in this range, too many to draw.")
     if notes:
         st.caption(" ".join([*notes, "Drag over a part of the chart to see it in full."]))
+    return timeline
+
+
+def _findings(run: Run, timeline: Timeline) -> None:
+    """What explains the picture: records from the future of the whole run; who held the watermark back here."""
+    for record in workspace.store().futures.find(run.run_id):
+        if not record.late:
+            continue
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.warning(future_sentence(record), icon=":material/fast_forward:")
+            st.button(
+                "Go there", key=f"future-{record.seq}", icon=":material/my_location:", on_click=_around,
+                args=(run.run_id, record.seq),
+            )  # fmt: skip
+    sentences = holder_sentences(holders(timeline), timeline)
+    sentences += [silence_sentence(silence) for silence in workspace.store().silences.find(run.run_id, timeline)]
+    if sentences:
+        st.subheader("What holds the watermark back", anchor=False)
+        st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
+
+
+@guarded
+def _around(run_id: int, seq: int) -> None:
+    """Show the events around one, and move the page to it."""
+    first, last = workspace.store().timeline.extent(run_id)
+    st.session_state[f"range-{run_id}"] = (max(first, seq - _AROUND), min(last, seq + _AROUND))
+    st.session_state[f"part-{run_id}"] = _RECORDS
+    move_to(seq)
+
+
+def _records(run: Run, timeline: Timeline) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        source = st.selectbox("Source", timeline.sources, index=None, key="records-source", placeholder="all")
+        state_ = st.selectbox(
+            "State", ["in time", "out of order", "late"], index=None, key="records-state", placeholder="all"
+        )
+    key = f"records-{run.run_id}-{timeline.from_seq}-{timeline.to_seq}-{source}-{state_}"
+    offset = int(st.session_state.get(key, 0))
+    page = workspace.store().arrivals.page(
+        run.run_id, from_seq=timeline.from_seq, to_seq=timeline.to_seq, source=source, state=state_,
+        offset=offset, limit=_PAGE,
+    )  # fmt: skip
+    st.caption(f"{words.count(page.total, 'event')} from {timeline.from_seq:,} to {timeline.to_seq:,}")
+    grid(
+        arrival_table(page.records, state.event), key=f"records-{run.run_id}-grid", height=380,
+        on_pick=lambda seq: move_to(int(seq)), label="Records of the range",
+    )  # fmt: skip
+    pager(key, offset, _PAGE, page.total, what="events")
+
+
+def _figures(run: Run, timeline: Timeline) -> None:
+    arrivals = workspace.store().arrivals
+    bounds = (run.run_id, timeline.from_seq, timeline.to_seq)
+    grid(source_table(arrivals.sources(*bounds)), key="sources-grid", label="Sources in figures")
+    st.space("small")
+
+    def see(node: str) -> None:
+        st.session_state[f"seen-by-{run.run_id}"] = node
+
+    grid(operator_table(arrivals.operators(*bounds)), key="operators-grid", label="Operators in figures", on_pick=see)
+
+
+def _lag(timeline: Timeline) -> None:
+    st.caption(
+        "How far each record's event time was ahead of the watermark as it arrived. The more, the longer results "
+        "wait; below zero, the watermark had already passed the record."
+    )
+    draw_figure(lag_chart(timeline), "lag-chart")
+
+
+def _parts(run: Run, timeline: Timeline, records: int) -> None:
+    """One part at a time: what is not looked at is not asked for."""
+    key = f"part-{run.run_id}"
+    st.session_state.setdefault(key, _LATE)
+    part = st.segmented_control("Show", [_LATE, _RECORDS, _FIGURES, _LAG], key=key, required=True, width="content")
+    match part:
+        case "Records of the range":
+            _records(run, timeline)
+        case "Sources and operators":
+            _figures(run, timeline)
+        case "Lag":
+            _lag(timeline)
+        case _:
+            _late(run, records)
 
 
 def _late(run: Run, records: int) -> None:
     ledger = workspace.store().late
     summaries = ledger.summary(run.run_id)
-    st.subheader("Late records", anchor=False)
     if not summaries:
         st.success(
             f"None of {words.count(records, 'record')} was too late for any operator.", icon=":material/check_circle:"
@@ -139,8 +254,9 @@ def _show(run: Run) -> None:
     elif run.last_seq == 0:
         st.info("The sources had no records.", icon=":material/info:")
     else:
-        _chart(run, timed)
-        _late(run, sum(edge.total for edge in timed))
+        timeline = _chart(run, timed)
+        _findings(run, timeline)
+        _parts(run, timeline, sum(edge.total for edge in timed))
     _rejected(run)
 
 

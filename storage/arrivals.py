@@ -1,0 +1,180 @@
+"""What arrived in a range of events: the records themselves, and each source and operator in figures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from storage.database import Database
+from storage.lifetimes import FOREVER
+from storage.model import Edge, Run, Values
+from storage.runs import Runs
+from storage.sql import identifier
+from storage.tables import EVENTS, FIRES, LATE, select_columns
+
+_PAGE: Final = """
+SELECT seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, state::VARCHAR
+FROM {events} WHERE {where} LIMIT {limit} OFFSET {offset}
+"""
+_SOURCES: Final = """
+SELECT source, count(event_time_ms), count(*) FILTER (state = 'out of order'), count(*) FILTER (state = 'late'),
+    coalesce(max(max_event_time_ms - event_time_ms), 0), coalesce(avg(event_time_ms - watermark_ms), 0)::BIGINT,
+    min(seq), max(seq) FILTER (NOT is_end), max(watermark_ms) FILTER (watermark_ms < {forever})
+FROM {events} WHERE seq BETWEEN $from AND $to GROUP BY source
+"""
+_LATE: Final = """
+SELECT node, count(*), max(lateness_ms) FROM {late} WHERE seq BETWEEN $from AND $to GROUP BY node
+"""
+_FIRES: Final = "SELECT node, count(*) FROM {fires} WHERE seq BETWEEN $from AND $to GROUP BY node"
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A source event: when it arrived (seq), when it happened, and what the watermark of its source was after it."""
+
+    seq: int
+    source: str
+    event_time_ms: int | None
+    watermark_ms: int | None
+    is_end: bool
+    max_event_time_ms: int | None
+    state: str | None
+    columns: tuple[str, ...] = ()
+    values: Values = ()
+
+
+@dataclass(frozen=True)
+class ArrivalPage:
+    """A page of events in arrival order."""
+
+    records: tuple[Arrival, ...]
+    total: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class SourceTimes:
+    """A source in a range of events.
+
+    disorder_ms: how far behind the latest record before it the most belated record came. ahead_ms: how far the event
+    times are ahead of the watermark on average. watermark_ms: at the end of the range.
+    """
+
+    source: str
+    records: int
+    out_of_order: int
+    late: int
+    disorder_ms: int
+    ahead_ms: int
+    first_seq: int
+    last_seq: int | None
+    watermark_ms: int | None
+
+
+@dataclass(frozen=True)
+class OperatorTimes:
+    """An operator in a range of events: what decides its watermark, which windows fired, and what was late for it."""
+
+    node: str
+    operator: str
+    sources: Mapping[str, int]
+    windows: int
+    late: int
+    max_lateness_ms: int | None
+
+
+class Arrivals:
+    """The events of all runs. Every method raises UnknownRun."""
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+
+    def page(
+        self,
+        run_id: int,
+        *,
+        from_seq: int,
+        to_seq: int,
+        source: str | None = None,
+        state: str | None = None,
+        offset: int = 0,
+        limit: int = 100,
+    ) -> ArrivalPage:
+        """The events of a range in arrival order, each with what its record said."""
+        edges = {edge.node: edge for edge in self._runs.edges(run_id) if edge.role == "source"}
+        if not edges:
+            return ArrivalPage((), 0, offset)
+        events = identifier(f"run_{run_id}", EVENTS)
+        values: dict[str, object] = {"from": from_seq, "to": to_seq}
+        where = "seq BETWEEN $from AND $to"
+        for name, value in (("source", source), ("state", state)):
+            if value is not None:
+                where += f" AND {name} = ${name}"
+                values[name] = value
+        row = self._database.row(f"SELECT count(*) FROM {events} WHERE {where}", values)
+        rows = self._database.rows(_PAGE.format(events=events, where=where, limit=limit, offset=offset), values)
+        wanted: dict[str, list[int]] = defaultdict(list)
+        for found in rows:
+            wanted[found[1]].append(found[0])
+        said = {name: self._said(edges[name], seqs) for name, seqs in wanted.items() if name in edges}
+        records: list[Arrival] = []
+        for found in rows:
+            content = said.get(found[1], {}).get(found[0])
+            columns = edges[found[1]].names if content is not None else ()
+            records.append(Arrival(*(*found, columns, content or ())))
+        return ArrivalPage(tuple(records), int(row[0]) if row else 0, offset)
+
+    def sources(self, run_id: int, from_seq: int, to_seq: int) -> tuple[SourceTimes, ...]:
+        """Every source with records in the range, in the order of the graph."""
+        order = [edge.node for edge in self._runs.edges(run_id) if edge.role == "source"]
+        if not order:
+            return ()
+        sql = _SOURCES.format(events=identifier(f"run_{run_id}", EVENTS), forever=FOREVER)
+        rows = self._database.rows(sql, {"from": from_seq, "to": to_seq})
+        return tuple(SourceTimes(*row) for row in sorted(rows, key=lambda row: order.index(row[0])))
+
+    def operators(self, run_id: int, from_seq: int, to_seq: int) -> tuple[OperatorTimes, ...]:
+        """Every operator below a source with an event time, in the order of the graph."""
+        run, edges = self._runs.get(run_id), self._runs.edges(run_id)
+        if not edges:
+            return ()
+        bounds: dict[str, object] = {"from": from_seq, "to": to_seq}
+        late = {
+            str(row[0]): row[1:] for row in self._database.rows(_LATE.format(late=identifier(run.schema, LATE)), bounds)
+        }
+        fired = {
+            str(row[0]): int(row[1])
+            for row in self._database.rows(_FIRES.format(fires=identifier(run.schema, FIRES)), bounds)
+        }
+        timed = {edge.node for edge in edges if edge.role == "source" and any(column.time for column in edge.columns)}
+        found: dict[str, OperatorTimes] = {}
+        for edge in edges:
+            above = run.holdbacks(edge.node)
+            if edge.role == "operator" and timed & set(above):
+                count, most = late.get(edge.node, (0, None))
+                found[edge.node] = OperatorTimes(
+                    edge.node, edge.operator, above, fired.get(edge.node, 0), int(count), most
+                )
+        return tuple(found.values())
+
+    def place_in_source(self, run: Run, source: str, seq: int) -> tuple[int, str]:
+        """Which record of its source an event was, from 1, and what it said in one line."""
+        edge = self._runs.edge(run.run_id, source)
+        table = identifier(run.schema, edge.table)
+        row = self._database.row(f"SELECT rowid + 1 FROM {table} WHERE seq = ?", [seq])
+        content = self._said(edge, [seq]).get(seq, ())
+        line = ", ".join(f"{name}={value}" for name, value in zip(edge.names, content, strict=False))
+        return (int(row[0]) if row else 0), line
+
+    def _said(self, edge: Edge, seqs: list[int]) -> dict[int, Values]:
+        table = identifier(f"run_{edge.run_id}", edge.table)
+        # The bounds skip row groups; the list alone would be looked for in all of them.
+        found = self._database.rows(
+            f"SELECT c.seq{select_columns(edge.columns, 'c')} FROM {table} c "
+            "WHERE c.seq BETWEEN $low AND $high AND c.seq IN (SELECT unnest($seqs))",
+            {"low": min(seqs), "high": max(seqs), "seqs": seqs},
+        )
+        return {int(row[0]): row[1:] for row in found}

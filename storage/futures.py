@@ -1,0 +1,155 @@
+"""The record from the future: one whose event time moved the watermark so far that records after it were late.
+
+    event time      F                   F's time is the largest so far, up to the next larger one: its reign.
+        |        o  .   o o x o x       A late record (x) of that reign is late because of F when the largest
+        |     o     .                   event time without F would have left its window open.
+        +--------------------------->   arrival order
+
+How it is found: every record that set a new largest event time is a top; the late ledger is joined to the tops in
+whose reign its records came (one pass, ASOF), which leaves few candidates, and each is judged by the running maximum
+of its reign without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from storage.arrivals import Arrivals
+from storage.database import Database
+from storage.model import Edge, Run
+from storage.runs import Runs
+from storage.sql import identifier
+from storage.tables import EVENTS, LATE
+
+# What a late record of a node would have needed: the largest event time of the source below this.
+_LIMITS: Final = """
+limits AS (
+    SELECT node, seq, min(watermark_ms - lateness_ms) AS bound FROM {late}
+    WHERE watermark_ms IS NOT NULL AND lateness_ms IS NOT NULL AND seq BETWEEN $low AND $high
+        AND list_contains($nodes, node)
+    GROUP BY node, seq)
+"""
+_CANDIDATES: Final = """
+WITH {limits},
+tops AS (
+    SELECT seq, event_time_ms, before FROM (
+        SELECT seq, event_time_ms, coalesce(lag(max_event_time_ms) OVER (), {nothing}) AS before FROM {events}
+        WHERE source = $source AND event_time_ms IS NOT NULL)
+    WHERE event_time_ms > before)
+SELECT t.seq, any_value(t.event_time_ms), any_value(t.before), count(DISTINCT l.seq) AS records
+FROM limits l ASOF JOIN tops t ON l.seq > t.seq
+WHERE t.before - $held < l.bound
+GROUP BY t.seq ORDER BY records DESC, t.seq LIMIT $most
+"""
+_NEXT: Final = "SELECT min(seq) FROM {events} WHERE source = $source AND seq > $seq AND event_time_ms > $time"
+_LATE_BECAUSE: Final = """
+WITH {limits},
+without AS (
+    SELECT seq, greatest($before, max(event_time_ms) FILTER (event_time_ms < $time) OVER (ROWS UNBOUNDED PRECEDING))
+        AS top
+    FROM {events} WHERE source = $source AND seq > $seq AND seq < $high)
+SELECT count(DISTINCT l.seq) FROM limits l ASOF LEFT JOIN without w ON l.seq > w.seq
+WHERE coalesce(w.top, $before) - $held < l.bound
+"""
+# The next record of the source says how far ahead the very first was.
+_AFTER_FIRST: Final = """
+SELECT event_time_ms FROM {events} WHERE source = $source AND seq > $seq AND event_time_ms IS NOT NULL
+ORDER BY seq LIMIT 1
+"""
+# The largest event time before the first record: below all others, and yet far enough from the ends of BIGINT.
+_NOTHING: Final = -(1 << 60)
+_MOST: Final = 5
+
+
+@dataclass(frozen=True)
+class FutureRecord:
+    """A record that made others late.
+
+    ordinal: which record of its source it is, from 1. file: where the source reads, or empty. jump_ms: by how much
+    it moved the watermark. late: the records that would not be late without it. until_seq: the event at which the
+    source's other records had caught up with it; None where they never did.
+    """
+
+    source: str
+    seq: int
+    ordinal: int
+    file: str
+    content: str
+    event_time_ms: int
+    jump_ms: int
+    late: int
+    until_seq: int | None
+
+
+class FutureRecords:
+    """Records from the future, of all runs."""
+
+    def __init__(self, database: Database, runs: Runs, arrivals: Arrivals) -> None:
+        self._database = database
+        self._runs = runs
+        self._arrivals = arrivals
+
+    def find(self, run_id: int, *, most: int = 3) -> tuple[FutureRecord, ...]:
+        """Those that made the most others late, first. Raises UnknownRun."""
+        run, edges = self._runs.get(run_id), self._runs.edges(run_id)
+        if not run.late:
+            return ()
+        found: list[FutureRecord] = []
+        for edge in edges:
+            if edge.role == "source" and edge.watermark_delay_ms is not None:
+                found += self._of_source(run, edge, edges)
+        return tuple(sorted(found, key=lambda record: (-record.late, record.seq))[:most])
+
+    def _of_source(self, run: Run, edge: Edge, edges: tuple[Edge, ...]) -> list[FutureRecord]:
+        names = {
+            "events": identifier(run.schema, EVENTS),
+            "nothing": str(_NOTHING),
+            "limits": _LIMITS.format(late=identifier(run.schema, LATE)),
+        }
+        # Each way to hold the watermark back asks the question anew; all operators share one, but below interval joins.
+        groups: dict[int, list[str]] = {}
+        for node in dict.fromkeys(each.node for each in edges if each.role != "source"):
+            held = run.holdbacks(node)
+            if edge.node in held:
+                groups.setdefault(held[edge.node], []).append(node)
+        best: dict[int, FutureRecord] = {}
+        for held_ms, nodes in groups.items():
+            bounds: dict[str, object] = {
+                "source": edge.node, "held": held_ms + (edge.watermark_delay_ms or 0), "nodes": nodes,
+                "low": 0, "high": run.last_seq + 1,
+            }  # fmt: skip
+            rows = self._database.rows(_CANDIDATES.format(**names), {**bounds, "most": _MOST})
+            for seq, time, before, _ in rows:
+                record = self._judge(run, edge, names, bounds, int(seq), int(time), int(before))
+                if record.late > (best[record.seq].late if record.seq in best else 0):
+                    best[record.seq] = record
+        return list(best.values())
+
+    def _judge(
+        self,
+        run: Run,
+        edge: Edge,
+        names: Mapping[str, str],
+        bounds: Mapping[str, object],
+        seq: int,
+        time_ms: int,
+        before_ms: int,
+    ) -> FutureRecord:
+        at: dict[str, object] = {"source": edge.node, "seq": seq, "time": time_ms}
+        until = self._database.row(_NEXT.format(**names), at)
+        reign = {**bounds, **at, "before": before_ms, "low": seq}
+        end = int(until[0]) if until and until[0] is not None else None
+        if end is not None:
+            reign["high"] = end
+        row = self._database.row(_LATE_BECAUSE.format(**names), reign)
+        ordinal, content = self._arrivals.place_in_source(run, edge.node, seq)
+        if before_ms == _NOTHING:
+            following = self._database.row(_AFTER_FIRST.format(**names), {"source": edge.node, "seq": seq})
+            before_ms = int(following[0]) if following else time_ms
+        file = str(run.parameters(edge.node).get("path", ""))
+        return FutureRecord(
+            edge.node, seq, ordinal, file, content, time_ms, time_ms - before_ms,
+            int(row[0]) if row else 0, end,
+        )  # fmt: skip

@@ -1,0 +1,53 @@
+"""How far event time was ahead of the watermark: what is waited for at least, and who came too late.
+
+ahead   .  o  .      a record's event time minus the (combined) watermark as it arrived; below zero the watermark
+    0 ------x---     had already passed it
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+import plotly.graph_objects as go
+
+from storage.model import Timeline
+from ui import theme, words
+
+_STATES = {"in time": theme.IN_TIME, "out of order": theme.OUT_OF_ORDER, "late": theme.LATE}
+_SYMBOLS = {"in time": "circle", "out of order": "diamond", "late": "x"}
+
+
+def lags(timeline: Timeline) -> list[tuple[int, str, int]]:
+    """(event, state, event time minus the watermark before it in ms) of the drawn records that had a watermark."""
+    line = timeline.combined if len(timeline.sources) > 1 else timeline.watermarks
+    steps = sorted((row["seq"], row["watermark_ms"]) for row in line.to_pylist())
+    seqs = [seq for seq, _ in steps]
+    found = []
+    for row in timeline.points.to_pylist():
+        at = bisect_left(seqs, row["seq"]) - 1
+        if at >= 0 and steps[at][1] < words.END_MS:
+            found.append((row["seq"], row["state"], row["event_time_ms"] - steps[at][1]))
+    return found
+
+
+def lag_chart(timeline: Timeline) -> go.Figure:
+    """The chart of a timeline's lags, in the timeline's states and colours."""
+    chart = theme.figure(300)
+    found = lags(timeline)
+    largest = max((abs(lag) for _, _, lag in found), default=0)
+    unit, size = ("s", 1000) if largest >= 2000 else ("ms", 1)
+    for state, color in _STATES.items():
+        own = [(seq, lag) for seq, each, lag in found if each == state]
+        if own:
+            chart.add_scattergl(
+                x=[seq for seq, _ in own], y=[lag / size for _, lag in own], mode="markers", name=state,
+                marker={"color": color, "symbol": _SYMBOLS[state], "size": 6},
+                text=[f"event {seq:,}: {words.duration(lag)} ahead of the watermark" for seq, lag in own],
+                hovertemplate="%{text}<extra></extra>",
+            )  # fmt: skip
+    chart.add_hline(0, line={"width": 1.5, "dash": "dot", "color": theme.PROBLEM})
+    chart.update_xaxes(
+        title="arrival order (event number)", range=[timeline.from_seq, timeline.to_seq], tickformat=",d"
+    )
+    chart.update_yaxes(title=f"event time ahead of the watermark ({unit})")
+    return chart

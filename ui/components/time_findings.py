@@ -1,0 +1,68 @@
+"""What explains a timeline, in words: records from the future, sources that hold the watermark back, silent ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from storage.futures import FutureRecord
+from storage.holding import Holder, Silence
+from storage.model import Timeline
+from ui import words
+
+
+def future_sentence(record: FutureRecord) -> str:
+    """Which record it was, what it did, and whom it made late. Markdown."""
+    where = f"record {record.ordinal:,} of {words.escaped(record.source)}"
+    if record.file:
+        where += f" ({words.escaped(record.file.rpartition('/')[2])})"
+    until = (
+        f"until event {record.until_seq:,}, when the others had caught up"
+        if record.until_seq is not None
+        else "and nothing caught up with it before the end"
+    )
+    others = words.count(record.late, "record")
+    said = f"  \n{words.escaped(record.content)}" if record.content else ""
+    return (
+        f"**Event {record.seq:,} came from the future:** {where}, at {words.instant(record.event_time_ms)}, moved the "
+        f"watermark by **{words.duration(record.jump_ms)}** at once, {until}. **{others}** after it would not be late "
+        f"without it.{said}"
+    )
+
+
+def holder_sentences(holders: Sequence[Holder], timeline: Timeline) -> list[str]:
+    """Which source was the slowest, for how long, and by how much. Markdown."""
+    total = max(timeline.to_seq - timeline.from_seq, 1)
+    about = "" if timeline.is_exact else "about "
+    found = []
+    for holder in holders:
+        share = holder.events / total
+        if share < 0.02 and len(holders) > 1:
+            continue
+        by = (
+            "it had no watermark at all, so nothing could fire"
+            if holder.behind_ms is None
+            else f"at most {words.duration(holder.behind_ms)} behind the next source"
+        )
+        stretch = ""
+        if holder.to_seq - holder.from_seq < holder.events:
+            stretch = f", at the longest from event {holder.from_seq:,} to {holder.to_seq:,}"
+        found.append(
+            f"**{words.escaped(holder.source)}** held the combined watermark back during {about}{holder.events:,} of "
+            f"{total:,} events ({share:.0%}){stretch}; {by}."
+        )
+    return found
+
+
+def silence_sentence(silence: Silence) -> str:
+    """A source that sent nothing for unusually long. Markdown."""
+    events = silence.to_seq - silence.from_seq - 1
+    since = f"from event {silence.from_seq + 1:,}" + (" on" if silence.is_open else f" to {silence.to_seq - 1:,}")
+    went_on = ""
+    if silence.others_ms:
+        went_on = f" while the others went on by {words.duration(silence.others_ms)} of event time"
+    text = f"**{words.escaped(silence.source)} was idle** {since}: nothing for {words.count(events, 'event')}{went_on}."
+    if not silence.held:
+        return f"{text} It was ahead, so it held nothing back."
+    if silence.watermark_ms is None:
+        return f"{text} It had no watermark yet, so nothing could fire."
+    return f"{text} The combined watermark could not pass {words.instant(silence.watermark_ms)}, where it had stopped."

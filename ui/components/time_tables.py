@@ -1,0 +1,86 @@
+"""The records of a range, and its sources and operators in figures, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from storage.arrivals import Arrival, OperatorTimes, SourceTimes
+from ui import words
+from ui.components.grid import Cell, Row, Table
+
+_TONES: Final = {"late": "bad", "out of order": "warn", "in time": "good"}
+
+
+def arrival_table(records: Sequence[Arrival], event: int | None) -> Table:
+    """One line per source event: when it came, when it happened, what the watermark was then."""
+    columns = ("event", "source", "event time (UTC)", "state", "behind the latest", "watermark after", "record")
+    return Table(columns, [_arrival(record, event) for record in records], frozenset({"event", "behind the latest"}))
+
+
+def _arrival(record: Arrival, event: int | None) -> Row:
+    said = words.record(record.columns, record.values) or "a watermark"
+    what = "end of the source" if record.is_end else said
+    behind = 0
+    if record.event_time_ms is not None and record.max_event_time_ms is not None:
+        behind = record.max_event_time_ms - record.event_time_ms
+    return Row(
+        (
+            Cell(f"{record.seq:,}", is_number=True),
+            Cell(record.source, is_strong=True),
+            Cell("" if record.event_time_ms is None else words.instant(record.event_time_ms)),
+            Cell(record.state or "", tone=_TONES.get(record.state or "", "quiet")),
+            Cell(words.duration(behind) if behind else "", is_number=True),
+            Cell(words.instant(record.watermark_ms)),
+            Cell(what),
+        ),
+        pick=str(record.seq),
+        is_current=record.seq == event,
+    )
+
+
+def source_table(sources: Sequence[SourceTimes]) -> Table:
+    """One line per source."""
+    columns = (
+        "source", "records", "out of order", "late", "most behind", "ahead of its watermark, on average",
+        "watermark in the end",
+    )  # fmt: skip
+    rows = [
+        Row(
+            (
+                Cell(each.source, is_strong=True),
+                Cell(f"{each.records:,}", is_number=True),
+                Cell(f"{each.out_of_order:,}", is_number=True, tone="warn" if each.out_of_order else ""),
+                Cell(f"{each.late:,}", is_number=True, tone="bad" if each.late else ""),
+                Cell(words.duration(each.disorder_ms), is_number=True),
+                Cell(words.duration(each.ahead_ms) if each.watermark_ms is not None else "", is_number=True),
+                Cell(words.instant(each.watermark_ms)),
+            )
+        )
+        for each in sources
+    ]
+    return Table(columns, rows, frozenset(columns[1:6]))
+
+
+def operator_table(operators: Sequence[OperatorTimes]) -> Table:
+    """One line per operator that sees event time. Picking one shows the chart as it sees it."""
+    columns = ("operator", "kind", "its watermark is the lowest of", "windows fired", "late records", "late by at most")
+    rows = [
+        Row(
+            (
+                Cell(each.node, is_strong=True),
+                Cell(each.operator.replace("_", " ")),
+                Cell(", ".join(_held(*source) for source in each.sources.items())),
+                Cell(f"{each.windows:,}", is_number=True),
+                Cell(f"{each.late:,}", is_number=True, tone="bad" if each.late else ""),
+                Cell(words.duration(each.max_lateness_ms) if each.max_lateness_ms is not None else "", is_number=True),
+            ),
+            pick=each.node,
+        )
+        for each in operators
+    ]
+    return Table(columns, rows, frozenset(columns[3:]))
+
+
+def _held(source: str, by_ms: int) -> str:
+    return f"{source}, held back by {words.duration(by_ms)}" if by_ms else source
