@@ -79,7 +79,7 @@ def _run(given: argparse.Namespace) -> int:
         sys.stdout.flush()
         for what, count in output.count(spark).items():
             if count:
-                _complain(f"{count} {what}.", 0)
+                _complain(f"{count} {what}{'s' * (count > 1)}.", 0)
     return 0
 
 
@@ -117,9 +117,9 @@ class _Collected:
 
     def count(self, spark: SparkSession) -> Mapping[str, int]:
         """How many records were late and how many rows rejected."""
-        counts = {"late records": 0, "rejected rows": 0}
+        counts = {"late record": 0, "rejected row": 0}
         for output in self._outputs:
-            for what, folders in (("late records", output.late), ("rejected rows", output.rejected)):
+            for what, folders in (("late record", output.late), ("rejected row", output.rejected)):
                 for folder in folders:
                     counts[what] += spark.read.schema("node string").parquet(str(folder)).count()
         return counts

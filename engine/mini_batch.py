@@ -9,27 +9,11 @@ Source: Flink ExecutionConfigOptions, MiniBatchIntervalInferRule, CountBundleTri
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from engine.errors import PipelineError
-
-ENABLED: Final = "table.exec.mini-batch.enabled"
-SIZE: Final = "table.exec.mini-batch.size"
-LATENCY: Final = "table.exec.mini-batch.allow-latency"
-COMPACT: Final = "table.exec.deduplicate.mini-batch.compact-changes-enabled"
-PHASES: Final = "table.optimizer.agg-phase-strategy"
-
-_DURATION: Final = re.compile(r"(\d+)\s*([a-zµ]*)")
-_UNITS_MS: Final = {
-    **dict.fromkeys(("", "ms", "milli", "millis", "millisecond", "milliseconds"), 1),
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1000),
-    **dict.fromkeys(("m", "min", "minute", "minutes"), 60_000),
-    **dict.fromkeys(("h", "hour", "hours"), 3_600_000),
-    **dict.fromkeys(("d", "day", "days"), 86_400_000),
-}
+from engine.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, is_on, is_one_phase, records, time_ms
 
 
 @dataclass(frozen=True)
@@ -52,25 +36,18 @@ class Bundling:
     two_phases: bool = False
 
 
-def is_on(options: Mapping[str, str], name: str) -> bool:
-    """Whether an option that is true or false is true; options are false by default."""
-    return options.get(name, "false").strip().lower() == "true"
-
-
 def mini_batch(options: Mapping[str, str]) -> MiniBatch | None:
-    """The options of mini-batch, or None where it is off. Raises PipelineError where they make no sense."""
-    if not is_on(options, ENABLED):
+    """The options of mini-batch, or None where it is off. Raises PipelineError where one of its two is missing."""
+    if not is_on(options, MINI_BATCH):
         return None
-    text = options.get(SIZE, "").strip()
-    if not text.isdigit() or int(text) == 0:
-        message = f"options: mini-batch is on, but {SIZE} is {text or 'not set'}. Set a number of records above zero."
+    size, latency_ms = records(options, BUNDLE_SIZE), time_ms(options, LATENCY)
+    if size < 1:
+        message = f"options: mini-batch is on, but not {BUNDLE_SIZE.name}. Set a number of records above zero."
         raise PipelineError(message, "", "options")
-    latency = options.get(LATENCY, "").strip().lower()
-    found = _DURATION.fullmatch(latency)
-    if found is None or found[2] not in _UNITS_MS or int(found[1]) == 0:
-        message = f"options: mini-batch is on, but {LATENCY} is {latency or 'not set'}. Set a time such as 5 s."
+    if latency_ms < 1:
+        message = f"options: mini-batch is on, but not {LATENCY.name}. Set a time such as 5 s."
         raise PipelineError(message, "", "options")
-    return MiniBatch(int(text), int(found[1]) * _UNITS_MS[found[2]])
+    return MiniBatch(size, latency_ms)
 
 
 def bundling(options: Mapping[str, str], *, two_phases: bool = False) -> Bundling | None:
@@ -81,5 +58,4 @@ def bundling(options: Mapping[str, str], *, two_phases: bool = False) -> Bundlin
     batch = mini_batch(options)
     if batch is None:
         return None
-    one_phase = options.get(PHASES, "auto").strip().lower() == "one_phase"
-    return Bundling(batch.size, two_phases and not one_phase)
+    return Bundling(batch.size, two_phases and not is_one_phase(options))

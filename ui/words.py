@@ -65,16 +65,17 @@ def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def ago(moment: datetime, now: datetime) -> str:
-    """How long ago a UTC moment was: `just now`, `5 min ago`, `yesterday`, then the date."""
-    seconds = (now - moment).total_seconds()
+def ago(moment: datetime, now: datetime | None = None) -> str:
+    """How long ago a moment was: `just now`, `5 min ago`, `yesterday`, then the date. Without a zone it is UTC."""
+    then, now = (at if at.tzinfo else at.replace(tzinfo=UTC) for at in (moment, now or datetime.now(UTC)))
+    seconds = (now - then).total_seconds()
     if seconds < 45:
         return "just now"
     if seconds < 3600:
         return f"{max(1, round(seconds / 60))} min ago"
     if seconds < 86_400:
         return f"{round(seconds / 3600)} h ago"
-    return "yesterday" if seconds < 2 * 86_400 else f"{moment:%Y-%m-%d}"
+    return "yesterday" if seconds < 2 * 86_400 else f"{then:%Y-%m-%d}"
 
 
 def value(cell: object) -> str:

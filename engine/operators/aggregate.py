@@ -40,9 +40,9 @@ from engine.kernels.aggregation import (
     monotonicity,
     plan_calls,
 )
-from engine.kernels.state_ttl import has_state_ttl
 from engine.mini_batch import bundling
 from engine.operator import Analyzer, Derived, InputPlan, Keyed, KeyedInput, Offer, Operator, StepContext, Strategy
+from engine.options import has_state_ttl
 from engine.schema import Schema, quote
 
 _RETRACTIONS: Final = (UPDATE_BEFORE, DELETE)

@@ -20,8 +20,8 @@ from pydantic import Field
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
 from engine.errors import ExpressionError
 from engine.kernel import Kernel, Key, Output, Row
-from engine.kernels.state_ttl import has_state_ttl
 from engine.operator import Analyzer, Derived, InputPlan, Keyed, KeyedInput, Offer, Operator, StepContext, Strategy
+from engine.options import has_state_ttl
 from engine.schema import Schema, quote
 
 

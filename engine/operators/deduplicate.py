@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
-from typing import ClassVar, Final, assert_never
+from typing import ClassVar, assert_never
 
 from pydantic import Field
 
@@ -32,8 +32,7 @@ from engine.kernels.deduplication import (
     RowTimeKeepFirstKernel,
     RowTimeKernel,
 )
-from engine.kernels.state_ttl import has_state_ttl
-from engine.mini_batch import COMPACT, bundling, is_on
+from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
     Derived,
@@ -48,9 +47,8 @@ from engine.operator import (
     Strategy,
     require_insert_only,
 )
+from engine.options import COMPACT, SENSITIVE, has_state_ttl, is_on
 from engine.schema import Column, Schema, TimeUnit, quote
-
-SENSITIVE: Final = "table.exec.deduplicate.insert-update-after-sensitive-enabled"
 
 
 class Order(Enum):
@@ -258,7 +256,7 @@ class Deduplicate(Operator):
     def _plain_kernel(self, function: Function, context: StepContext, time_at: int, width: int) -> Callable[[], Kernel]:
         before = context.generate_update_before
         # Flink: where -U goes out, or somebody cares, the first row of a key is told from an update.
-        tell_insert = before or context.options.get(SENSITIVE, "true").strip().lower() != "false"
+        tell_insert = before or is_on(context.options, SENSITIVE)
         repeat = has_state_ttl(context.options)
         match function:
             case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:

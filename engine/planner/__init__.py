@@ -16,7 +16,9 @@ from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import PipelineError, StudioError
 from engine.mini_batch import mini_batch
 from engine.operator import Analyzer, InputPlan, Operator, Strategy
+from engine.options import check_options
 from engine.pipeline import Pipeline
+from engine.planner.arrival import check_arrival
 from engine.planner.derive import DerivedNode, derive
 from engine.planner.normalise import normalised, without_idle
 from engine.planner.plan import Check, InputNeed, NodePlan, Plan
@@ -40,6 +42,7 @@ def check(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Check:
     """Everything that is known of a pipeline, right or wrong, for people who are still typing."""
     try:
         pipeline.check()
+        check_options(pipeline.options)
         mini_batch(pipeline.options)
         nodes, problems = derive(pipeline, analyzer, folder)
     except StudioError as error:
@@ -51,6 +54,7 @@ def check(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Check:
     if problems:
         return Check(None, derived, problems)
     try:
+        check_arrival(pipeline, nodes)
         return Check(_decide(pipeline, nodes, analyzer, folder), derived)
     except StudioError as error:
         return Check(None, derived, (error,))

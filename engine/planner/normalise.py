@@ -14,11 +14,10 @@ from engine.changelog import UpdateKind
 from engine.errors import PlanRejected
 from engine.operator import Operator
 from engine.operators.changelog_normalize import ChangelogNormalize
+from engine.options import DUPLICATES, is_on
 from engine.pipeline import Edge, Node, Pipeline
 from engine.planner.derive import DerivedNode
 from engine.planner.update_kinds import Chosen
-
-DUPLICATES = "table.exec.source.cdc-events-duplicate"
 
 
 def normalised(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> Pipeline:
@@ -53,7 +52,7 @@ def without_idle(pipeline: Pipeline, original: Pipeline, chosen: Mapping[str, Ch
 
 
 def _may_repeat(pipeline: Pipeline) -> bool:
-    return pipeline.options.get(DUPLICATES, "false").strip().lower() == "true"
+    return is_on(pipeline.options, DUPLICATES)
 
 
 def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipeline:

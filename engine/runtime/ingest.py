@@ -164,9 +164,7 @@ def _rank_by_column(
     for at, (node, frame) in enumerate(zip(plan.sources, frames, strict=True)):
         source = node.operator
         assert isinstance(source, Source)
-        if source.arrival_column is None:
-            message = "the sources arrive by column, but this one names none. Set its arrival column."
-            raise PipelineError(message, node.id, "arrival_column")
+        assert source.arrival_column is not None, "the plan was checked"
         column = node.schema.column(source.arrival_column, node.id, "arrival_column")
         value = f.col(quote(column.name))
         value = f.unix_micros(value.cast("timestamp")) if column.type in ("timestamp", "date") else value
@@ -175,10 +173,6 @@ def _rank_by_column(
                 value.alias("__arrival"), f.lit(at).alias("__source"), "__index", f.struct("*").alias(f"__row{at}")
             )
         )
-    kinds = {dict(part.dtypes)["__arrival"] for part in parts}
-    if "string" in kinds and len(kinds) > 1:
-        message = f"the arrival columns have types that cannot be compared: {', '.join(sorted(kinds))}."
-        raise PipelineError(message, plan.sources[0].id, "arrival_column")
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.unionByName(part, allowMissingColumns=True)
@@ -193,15 +187,14 @@ def _rank_listed(
 ) -> tuple[list[DataFrame], dict[str, int]]:
     from pyspark.sql import functions as f
 
-    for name in dict.fromkeys(arrival.order):
-        if name not in counts:
-            message = f"arrival.order names {name!r}, which is no source; there are {', '.join(counts)}."
-            raise PipelineError(message, "", "arrival.order")
     ranked, last = [], {}
     for name, frame in zip(counts, frames, strict=True):
         places = [at for at, listed in enumerate(arrival.order) if listed == name]
         if len(places) != counts[name]:
-            message = f"arrival.order lists {name} {len(places)} times, but it has {counts[name]} events."
+            message = (
+                f"arrival.order lists it {len(places)} times, but it has {counts[name]} events, rejected rows not "
+                "counted. List every event, or choose another order of arrival."
+            )
             raise PipelineError(message, name, "arrival.order")
         last[name] = places[-1] if places else -1
         known = spark.createDataFrame(list(enumerate(places)), "__index bigint, __rank bigint")

@@ -10,7 +10,7 @@ from engine.errors import PipelineError
 from engine.pipeline import Pipeline
 from storage.errors import StoreError
 from storage.model import Draft, PipelineSummary
-from ui.ages import age
+from ui import words
 from ui.drafting import close, open_saved, resume
 from ui.guard import guarded
 from ui.history import History
@@ -46,7 +46,7 @@ def _row(summary: PipelineSummary) -> None:
     key = f"p{summary.pipeline_id}"
     name, when, actions = st.columns([5, 2, 4], vertical_alignment="center")
     name.markdown(f"**{_plain(summary.name)}**  \n:small[:gray[version {summary.version}]]")
-    when.caption(age(summary.saved_at))
+    when.caption(words.ago(summary.saved_at))
     with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         if st.button("Open", key=f"{key}|open", type="tertiary", help=f"Open {summary.name}"):
             open_saved(summary.pipeline_id)
@@ -89,7 +89,7 @@ def _draft(draft: Draft, pipeline: Pipeline) -> None:
     what = f"draft, {len(pipeline.nodes)} nodes" if draft.pipeline_id is None else "changes that are not saved"
     name, when, actions = st.columns([5, 2, 4], vertical_alignment="center")
     name.markdown(f"{_plain(pipeline.name)}  \n:small[:gray[{what}]]")
-    when.caption(age(draft.saved_at))
+    when.caption(words.ago(draft.saved_at))
     with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         if st.button("Go on", key=f"d{draft.key}|open", type="tertiary", help=f"Go on with {pipeline.name}"):
             resume(draft.key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from storage.model import Run, RunStatus
-from ui.ages import age
+from ui import words
 from ui.navigation import go
 from ui.state import state
 from ui.workspace import store
@@ -32,7 +32,7 @@ def _row(run: Run) -> None:
     name, when, action = st.columns([5, 2, 2], vertical_alignment="center")
     facts = f"{run.status.value}, {run.records:,} records" + (f", {run.late:,} late" if run.late else "")
     name.markdown(f"{_ICONS[run.status]} {run.name}  \n:small[:gray[{facts}]]")
-    when.caption(age(run.started_at))
+    when.caption(words.ago(run.started_at))
     with action:
         if st.button("Open", key=f"run|{run.run_id}", type="tertiary", help=f"Open run {run.run_id}, {run.name}"):
             state.update(run=run.run_id, edge=None, event=None)

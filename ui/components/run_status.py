@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from storage.model import Run, RunStatus
@@ -47,8 +46,7 @@ def seconds(run: Run, job: Job | None) -> float | None:
 
 def when(run: Run) -> str:
     """When the run started, as people say it."""
-    now = datetime.now(UTC).replace(tzinfo=None)
-    return words.ago(run.started_at.replace(tzinfo=None), now)
+    return words.ago(run.started_at)
 
 
 def facts(run: Run, job: Job | None) -> str:

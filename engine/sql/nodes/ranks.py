@@ -9,13 +9,12 @@ from typing import Any
 
 from sqlglot import exp
 
+from engine.options import MINI_BATCH, is_on
 from engine.schema import quote
 from engine.sql.algebra import Rank, SortKey, plain
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.window_ranks import window_rank
 from engine.sql.rejected import SqlRejected
-
-MINI_BATCH = "table.exec.mini-batch.enabled"
 
 
 def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
@@ -55,7 +54,7 @@ def _deduplicated(emitter: Emitter, relation: Rank, given: Emitted, used: list[s
         if not is_time or not derived.is_insert_only:
             return None
         parameters["order"] = "event_time"
-        if not key.descending and emitter.options.get(MINI_BATCH, "false").lower() == "true":
+        if not key.descending and is_on(emitter.options, MINI_BATCH):
             parameters["first_row"] = "at_once"
     narrow = emitter.narrowed(given, used, relation.at)
     parameters["keys"] = [narrow.names[name] for name in relation.partition]

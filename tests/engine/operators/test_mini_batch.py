@@ -9,17 +9,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import pytest
-
 from engine.aggregate_functions import Function
-from engine.errors import PipelineError
 from engine.joins import JoinKind, JoinSide
 from engine.kernel import Kernel
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
 from engine.kernels.deduplication import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel
 from engine.kernels.join_bundles import BundledJoin
-from engine.mini_batch import MiniBatch, mini_batch
 from engine.operators.aggregate import MiniBatchAggregateKernel
 from engine.operators.join import PairingJoin
 from tests.engine.cases import Case, check_cases
@@ -388,24 +384,3 @@ BUNDLES = [
 ]
 
 test_bundles = check_cases(BUNDLES)
-
-
-def test_mini_batch_is_off_unless_it_is_switched_on() -> None:
-    assert mini_batch({}) is None
-    assert mini_batch({"table.exec.mini-batch.enabled": "false", "table.exec.mini-batch.size": "x"}) is None
-    given = ON | {"table.exec.mini-batch.size": "3", "table.exec.mini-batch.allow-latency": "1 h"}
-    assert mini_batch(given) == MiniBatch(3, 3_600_000)
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({}, "table.exec.mini-batch.size is not set"),
-        ({"table.exec.mini-batch.size": "0"}, "size is 0. Set a number of records above zero"),
-        ({"table.exec.mini-batch.size": "5"}, "allow-latency is not set. Set a time such as 5 s"),
-        ({"table.exec.mini-batch.size": "5", "table.exec.mini-batch.allow-latency": "soon"}, "allow-latency is soon"),
-    ],
-)
-def test_what_is_missing_is_said(options: dict[str, str], sentence: str) -> None:
-    with pytest.raises(PipelineError, match=sentence):
-        mini_batch(ON | options)

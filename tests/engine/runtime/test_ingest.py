@@ -59,7 +59,11 @@ def test_sources_interleave_as_asked_and_end_with_their_last_record(
 @pytest.mark.parametrize(
     ("arrival", "sentence"),
     [
-        ({"mode": "listed", "order": ["a", "b"]}, "a: arrival.order lists a 1 times, but it has 3 events."),
+        (
+            {"mode": "listed", "order": ["a", "b"]},
+            "a: arrival.order lists it 1 times, but it has 3 events, rejected rows not counted. "
+            "List every event, or choose another order of arrival.",
+        ),
         ({"mode": "listed", "order": ["x"]}, "arrival.order names 'x', which is no source; there are a, b, c."),
     ],
 )

@@ -1,0 +1,166 @@
+"""The options of a pipeline: those of Flink's that change a changelog, by their names in Flink.
+
+Here is the one list of them, with what a form says and what a value may be. An option that would change
+nothing here (memory, networks, parallelism) is no part of a pipeline.
+Source: Flink ExecutionConfigOptions, OptimizerConfigOptions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from typing import Final
+
+from engine.errors import PipelineError
+
+_DURATION: Final = re.compile(r"(\d+)\s*([a-zµ]*)")
+_UNITS_MS: Final = {
+    **dict.fromkeys(("", "ms", "milli", "millis", "millisecond", "milliseconds"), 1),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1000),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60_000),
+    **dict.fromkeys(("h", "hour", "hours"), 3_600_000),
+    **dict.fromkeys(("d", "day", "days"), 86_400_000),
+}
+
+
+class Value(Enum):
+    """What an option's value is, as a sentence names it."""
+
+    SWITCH = "true or false"
+    NUMBER = "a number of records, -1 where there is no limit"
+    TIME = "a time such as 5 s"
+    PHASES = "AUTO, ONE_PHASE or TWO_PHASE"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option. name: Flink's. title, description: of its field in a form."""
+
+    name: str
+    title: str
+    description: str
+    value: Value
+    default: str
+
+
+MINI_BATCH: Final = Option(
+    "table.exec.mini-batch.enabled",
+    "Mini-batch",
+    "Fold the records of a bundle first, so that a key says once per bundle what they come to.",
+    Value.SWITCH,
+    "false",
+)
+BUNDLE_SIZE: Final = Option(
+    "table.exec.mini-batch.size", "Bundle size", "After so many records a bundle ends.", Value.NUMBER, "-1"
+)
+LATENCY: Final = Option(
+    "table.exec.mini-batch.allow-latency",
+    "Allowed latency",
+    "Flink ends a bundle after this time, too. Here no time passes; watermarks go on in steps of it.",
+    Value.TIME,
+    "0 ms",
+)
+COMPACT: Final = Option(
+    "table.exec.deduplicate.mini-batch.compact-changes-enabled",
+    "Compact the changes of a bundle",
+    "Deduplication by event time says only the last change of a key in a bundle.",
+    Value.SWITCH,
+    "false",
+)
+PHASES: Final = Option(
+    "table.optimizer.agg-phase-strategy",
+    "Aggregation in phases",
+    "Whether a bundle is folded per key before it is counted into the bundles that emit.",
+    Value.PHASES,
+    "AUTO",
+)
+STATE_TTL: Final = Option(
+    "table.exec.state.ttl",
+    "State TTL",
+    "Above zero, an operator may have forgotten a row, so it repeats results that did not change.",
+    Value.TIME,
+    "0 ms",
+)
+SENSITIVE: Final = Option(
+    "table.exec.deduplicate.insert-update-after-sensitive-enabled",
+    "Tell +I from +U",
+    "Off, deduplication calls the first row of a key +U where nobody needs -U.",
+    Value.SWITCH,
+    "true",
+)
+DUPLICATES: Final = Option(
+    "table.exec.source.cdc-events-duplicate",
+    "The source may repeat events",
+    "A changelog with a primary key is normalised, so that an event that comes twice counts once.",
+    Value.SWITCH,
+    "false",
+)
+OPTIONS: Final = {
+    option.name: option
+    for option in (MINI_BATCH, BUNDLE_SIZE, LATENCY, COMPACT, PHASES, STATE_TTL, SENSITIVE, DUPLICATES)
+}
+
+
+def check_options(options: Mapping[str, str]) -> None:
+    """Raise PipelineError for an option that does not exist, or a value that it cannot have."""
+    for name, text in options.items():
+        if name not in OPTIONS:
+            near = get_close_matches(name, OPTIONS, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(OPTIONS)}."
+            message = f"options: {name!r} is none that changes a changelog. {hint}"
+            raise PipelineError(message, "", "options")
+        if not _is_right(OPTIONS[name].value, text):
+            message = f"options: {name} is {OPTIONS[name].value.value}, not {text!r}."
+            raise PipelineError(message, "", "options")
+
+
+def is_on(options: Mapping[str, str], option: Option) -> bool:
+    """Whether a switch is on."""
+    return _text(options, option) == "true"
+
+
+def records(options: Mapping[str, str], option: Option) -> int:
+    """A number of records; -1 where there is no limit."""
+    return int(_text(options, option))
+
+
+def time_ms(options: Mapping[str, str], option: Option) -> int:
+    """A time in ms."""
+    found = _milliseconds(_text(options, option))
+    assert found is not None, "the options were checked"
+    return found
+
+
+def has_state_ttl(options: Mapping[str, str]) -> bool:
+    """Whether state may be forgotten. No clock runs here by which it would be, but the option shows all the same."""
+    return time_ms(options, STATE_TTL) > 0
+
+
+def is_one_phase(options: Mapping[str, str]) -> bool:
+    """Whether aggregation is asked not to fold before it counts."""
+    return _text(options, PHASES) == "one_phase"
+
+
+def _text(options: Mapping[str, str], option: Option) -> str:
+    return options.get(option.name, option.default).strip().lower()
+
+
+def _is_right(value: Value, text: str) -> bool:
+    text = text.strip().lower()
+    match value:
+        case Value.SWITCH:
+            return text in ("true", "false")
+        case Value.NUMBER:
+            return re.fullmatch(r"-1|[1-9]\d{0,17}", text) is not None
+        case Value.TIME:
+            return _milliseconds(text) is not None
+        case Value.PHASES:
+            return text in ("auto", "one_phase", "two_phase")
+
+
+def _milliseconds(text: str) -> int | None:
+    found = _DURATION.fullmatch(text)
+    return int(found[1]) * _UNITS_MS[found[2]] if found and found[2] in _UNITS_MS else None
