@@ -120,11 +120,15 @@ class Runs:
         self._end(run_id, status, sentence, node, finished_at)
 
     def interrupt_abandoned(self) -> None:
-        """Mark the runs whose process is gone. Called when the file is opened: nobody else can have it."""
+        """Mark the runs whose process is gone. Called when the file is opened: nobody else can have it.
+
+        The last that is known of such a run is its last commit, so there it ends.
+        """
         sentence = "the studio was closed or killed while this run was going on; what it had committed is here."
         with self._database.catalog_transaction() as cursor:
             cursor.execute(
-                f"UPDATE runs SET status = ?, error = ?, finished_at = {NOW} WHERE status = ?",
+                "UPDATE runs SET status = ?, error = ?, finished_at = "
+                "(SELECT max(committed_at) FROM run_epochs WHERE run_epochs.run_id = runs.run_id) WHERE status = ?",
                 [RunStatus.INTERRUPTED.value, sentence, RunStatus.RUNNING.value],
             )
 

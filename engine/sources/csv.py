@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from pydantic import Field
 
+from engine.errors import PipelineError
 from engine.operator import Derived, SourceFrames
 from engine.reading.csv_sample import Dialect, sample_csv
 from engine.reading.file_source import RowFile, one_character
@@ -109,6 +110,9 @@ class Csv(RowFile):
         return find_files(self.path, folder, node, _ENDINGS)
 
     def _columns(self, node: str, files: tuple[InputFile, ...]) -> tuple[Column, ...]:
+        if one_character(self.separator, node, "separator") == one_character(self.quote, node, "quote"):
+            message = f"separator and quote are both {self.quote!r}; choose two different characters."
+            raise PipelineError(message, node, "quote")
         dialect = Dialect(
             self.header,
             self.names,

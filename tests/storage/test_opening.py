@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -146,8 +147,11 @@ def test_a_run_whose_process_is_gone_is_marked_and_can_be_taken_up_again(tmp_pat
         recording = store.record(run.run_id)
         recording.begin(planned)
         recording.commit(Epoch(0, {"node": [(1, b"", "+I", (1,))]}).write(tmp_path, planned.edges))
+        closed_at = datetime.now(UTC).replace(tzinfo=None)
     with Store.open(tmp_path / "s.duckdb") as store:
         found = store.runs.get(run.run_id)
+        assert found.finished_at is not None, "it ended with its last commit"
+        assert found.started_at <= found.finished_at <= closed_at
         assert found.status is RunStatus.INTERRUPTED
         assert "closed or killed" in found.error
         assert store.changelog.page(run.run_id, "node").total == 1

@@ -285,6 +285,12 @@ def test_a_file_without_permission_is_a_sentence(tmp_path: Path, monkeypatch: py
         Csv(path="in.csv").derive("n", tmp_path)
 
 
+def test_a_separator_that_is_the_quote_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("a;b\n")
+    with pytest.raises(PipelineError, match="separator and quote are both ';'; choose two different characters"):
+        Csv(path="in.csv", separator=";", quote=";").derive("n", tmp_path)
+
+
 def test_a_separator_of_two_characters_is_a_sentence(tmp_path: Path) -> None:
     write(tmp_path, EVENTS)
     with pytest.raises(PipelineError, match="separator: '::' is not one character"):
