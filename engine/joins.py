@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final
 
 from engine.errors import PlanRejected
-from engine.operator import Derived, Keys
+from engine.operator import Derived, Keys, Origin
 from engine.schema import Column, Schema, quote
 
 PORTS: Final = ("left", "right")
@@ -102,6 +102,24 @@ def free_name(name: str, taken: Sequence[Column]) -> str:
     while found.lower() in used:
         found, number = f"{name}{number}", number + 1
     return found
+
+
+def pair_origins(
+    inputs: Sequence[Sequence[str]],
+    output: Sequence[str],
+    keys: Sequence[tuple[str, str]],
+    window: tuple[str, str] | None = None,
+) -> tuple[Origin, Origin]:
+    """What a joined row was made of: the left row and the right row that it holds.
+
+    keys: the right and the left keys, which tell the right rows of a join that only gives left ones.
+    """
+    left, right = inputs
+    own = tuple(zip(left, output, strict=False))
+    bounds = 3 if window is not None else 0
+    if len(output) - bounds < len(left) + len(right):
+        return Origin(own, window), Origin(tuple(keys), window)
+    return Origin(own, window), Origin(tuple(zip(right, output[len(left) :], strict=False)), window)
 
 
 @dataclass(frozen=True)

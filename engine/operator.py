@@ -118,6 +118,20 @@ class Strategy:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Which records of an input an output record was made of: those in the operator's table that agree with it.
+
+    columns: pairs of an input's and an output's column that are equal. window: the output's columns with the
+    bounds that the input's event time lies between, start included. is_partial: the operator also compares an
+    expression, so some of them may belong to another key.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    window: tuple[str, str] | None = None
+    is_partial: bool = False
+
+
+@dataclass(frozen=True)
 class StepContext:
     """Everything that is decided of a node when its step is made."""
 
@@ -233,6 +247,10 @@ class Operator(Parameters):
     @abstractmethod
     def step(self, context: StepContext) -> Step:
         """What Spark shall do."""
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin | None]:
+        """Per input what an output record was made of, by the columns' names; None: of the one that caused it."""
+        return (None,) * len(inputs)
 
     @abstractmethod
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:

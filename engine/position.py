@@ -16,7 +16,7 @@ whatever the record itself caused.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 TIMER: Final = b"\xff"
 _ONE_BYTE: Final = 240
@@ -41,6 +41,32 @@ def timer(rank: int, time_ms: int, origin_seq: int, origin_step: bytes) -> bytes
     time_ms: what the timer waited for. origin: the position of the first record of its window.
     """
     return TIMER + ordinal(rank) + (time_ms + _SIGN).to_bytes(8, "big") + ordinal(origin_seq) + origin_step
+
+
+class Firing(NamedTuple):
+    """What the path of a timer's output says: the operator's rank, what it waited for, the event that began it."""
+
+    rank: int
+    time_ms: int
+    seq: int
+
+
+def origin_of(step: bytes) -> Firing | None:
+    """The timer that a path starts with; None for what a record caused by itself. The inverse of `timer`."""
+    if not step.startswith(TIMER):
+        return None
+    rank, at = _number(step, 1)
+    time_ms = int.from_bytes(step[at : at + 8], "big") - _SIGN
+    seq, _ = _number(step, at + 8)
+    return Firing(rank, time_ms, seq)
+
+
+def _number(step: bytes, at: int) -> tuple[int, int]:
+    """The number whose code begins there, and where the next one begins."""
+    size = step[at] - _ONE_BYTE + 1
+    if size <= 0:
+        return step[at], at + 1
+    return int.from_bytes(step[at + 1 : at + 1 + size], "big"), at + 1 + size
 
 
 def hexadecimal(step: bytes) -> str:

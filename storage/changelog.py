@@ -16,14 +16,14 @@ import duckdb
 
 from engine.changelog import RowKind
 from storage.as_of import TablesAsOf
-from storage.database import Database, Row, first_sentence
+from storage.database import Database, first_sentence
 from storage.errors import ExportFailed
 from storage.filters import conditions
 from storage.folding import fold
 from storage.model import CascadeRecord, Edge, Filter, FoldedPage, Page, Record, TableAsOf
 from storage.runs import Runs
 from storage.sql import identifier, literal
-from storage.tables import select_columns
+from storage.tables import record_columns, select_columns, to_record
 
 ALL: Final = Filter()
 _KNOWN_COUNTS: Final = 512
@@ -118,7 +118,7 @@ class Changelogs:
         found: list[CascadeRecord] = []
         for edge in self._runs.edges(run_id):
             if edge.total:
-                sql = f"SELECT {_record(edge)} FROM {_table(edge)} c WHERE c.seq = $seq LIMIT $limit"
+                sql = f"SELECT {record_columns(edge)} FROM {_table(edge)} c WHERE c.seq = $seq LIMIT $limit"
                 rows = self._database.rows(sql, {"seq": seq, "limit": limit})
                 found += [CascadeRecord(edge, to_record(row)) for row in rows]
         # Edges come in topological order and the sort is stable: equal steps stay in it.
@@ -189,7 +189,7 @@ class Changelogs:
         else:
             skip = offset
         rows = self._database.rows(
-            f"SELECT {_record(edge)} FROM {_table(edge)} c WHERE {where} LIMIT {limit + 1} OFFSET {skip}",
+            f"SELECT {record_columns(edge)} FROM {_table(edge)} c WHERE {where} LIMIT {limit + 1} OFFSET {skip}",
             values,
         )
         records = tuple(to_record(row) for row in rows[:limit])
@@ -202,7 +202,7 @@ class Changelogs:
             return {}, frozenset()
         where, values = conditions(edge, wanted)
         found = self._database.rows(
-            f"SELECT {_record(edge)}, coalesce({where}, false) FROM {_table(edge)} c "
+            f"SELECT {record_columns(edge)}, coalesce({where}, false) FROM {_table(edge)} c "
             "WHERE c.rowid IN (SELECT unnest($rows))",
             {**values, "rows": sorted(row for row in rows if row >= 0)},
         )
@@ -229,14 +229,5 @@ class Changelogs:
         return total
 
 
-def to_record(row: Row) -> Record:
-    """A row of rowid, seq, step, kind and values as a record."""
-    return Record(row[0], row[1], row[2], RowKind.of(row[3]), row[4:])
-
-
 def _table(edge: Edge) -> str:
     return identifier(f"run_{edge.run_id}", edge.table)
-
-
-def _record(edge: Edge) -> str:
-    return f"c.rowid, c.seq, c.step, c.kind::VARCHAR{select_columns(edge.columns, 'c')}"

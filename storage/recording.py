@@ -13,7 +13,7 @@ from typing import Final
 
 from engine.changelog import RowKind
 from engine.recorder import EdgeInfo, EpochOutput, RunPlan
-from storage import lifetimes, runs
+from storage import flow, lifetimes, runs
 from storage.database import Cursor, Database
 from storage.errors import EpochRefused
 from storage.model import Edge, EdgeColumn
@@ -86,6 +86,9 @@ class Recording:
                 if folder is not None and (files := parquet_files([folder])):
                     self._append(cursor, output.epoch, edge, files)
             self._append_events(cursor, output)
+            for edge in edges:
+                if not edge.is_insert_only:
+                    flow.note_seconds(cursor, self._schema, edge, edge.total)
             self._append_late(cursor, parquet_files(output.late))
             self._append_fires(cursor, parquet_files(output.fires))
             self._append_rejected(cursor, parquet_files(output.rejected))

@@ -10,6 +10,9 @@ store.arrivals    source events in a range, and sources and operators in figures
 store.silences    sources that sent nothing for unusually long
 store.futures     records from the future, which made others late
 store.late        late and rejected records
+store.flows       retractions over a whole run: along the wires, by key, by second, and those for nothing
+store.lineage     what an output record was made of
+store.comparing   the tables that two runs came to, beside each other
 """
 
 from __future__ import annotations
@@ -23,11 +26,14 @@ from typing import ClassVar, Final
 
 from storage.arrivals import Arrivals
 from storage.changelog import Changelogs
+from storage.comparing import Comparisons
 from storage.database import Database
 from storage.drafts import Drafts
+from storage.flow import Flows
 from storage.futures import FutureRecords
 from storage.holding import Silences
 from storage.late import LateRecords
+from storage.lineage import Lineages
 from storage.migrations import migrate
 from storage.pipelines import Pipelines
 from storage.recording import Recording
@@ -79,6 +85,9 @@ class Store:
         self.arrivals = Arrivals(self._database, self.runs)
         self.futures = FutureRecords(self._database, self.runs, self.arrivals)
         self.late = LateRecords(self._database, self.runs)
+        self.flows = Flows(self._database, self.runs)
+        self.lineage = Lineages(self._database, self.runs)
+        self.comparing = Comparisons(self._database, self.runs)
         self.runs.interrupt_abandoned()
 
     @classmethod

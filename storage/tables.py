@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
+from engine.changelog import RowKind
 from engine.recorder import EdgeInfo
 from engine.schema import Schema
-from storage.model import Edge, EdgeColumn
+from storage.model import Edge, EdgeColumn, Record
 from storage.sql import identifier, literal
 
 KIND: Final = "ENUM('+I', '-U', '+U', '-D')"
@@ -23,6 +24,7 @@ OVERVIEW: Final = "_overview"
 LATE: Final = "_late"
 BLOCK: Final = 256
 FIRES: Final = "_fires"
+SECONDS: Final = "_seconds"
 REJECTED: Final = "_rejected"
 
 # `rowid` is DuckDB's own: the place of a row in its table, which is what pages count in.
@@ -106,6 +108,7 @@ def create_run(schema: str, run_name: str) -> list[str]:
         "window_end_ms BIGINT)",
         f"CREATE TABLE IF NOT EXISTS {name}.{REJECTED} (node VARCHAR, file VARCHAR, line BIGINT, "
         "raw VARCHAR, reason VARCHAR)",
+        create_seconds(name),
         *_comments(
             name,
             {
@@ -116,10 +119,17 @@ def create_run(schema: str, run_name: str) -> list[str]:
                 LATE: "Records that came too late for an operator. needed_delay_ms: the smallest watermark "
                 "delay of the source that would have kept the record.",
                 FIRES: "Windows that fired; seq is the event whose watermark fired them.",
+                SECONDS: "Per output and second of event time: the records that its events made the output take back.",
                 REJECTED: "Rows of the sources that could not be read, with file, line and reason.",
             },
         ),
     ]
+
+
+def create_seconds(schema: str) -> str:
+    """The statement that makes the table of what was taken back per second of event time."""
+    columns = "node VARCHAR, port VARCHAR, start_ms BIGINT, updates_before BIGINT, deletes BIGINT"
+    return f"CREATE TABLE IF NOT EXISTS {schema}.{SECONDS} ({columns})"
 
 
 def create_edge(schema: str, edge: Edge) -> list[str]:
@@ -157,6 +167,16 @@ def create_edge(schema: str, edge: Edge) -> list[str]:
         "WHERE l.seq <= n AND l.until_seq > n",
     ]
     return statements
+
+
+def record_columns(edge: Edge) -> str:
+    """The select list, over an alias c, that `to_record` reads."""
+    return f"c.rowid, c.seq, c.step, c.kind::VARCHAR{select_columns(edge.columns, 'c')}"
+
+
+def to_record(row: tuple[Any, ...]) -> Record:
+    """A row of rowid, seq, step, kind and values as a record."""
+    return Record(row[0], row[1], row[2], RowKind.of(row[3]), row[4:])
 
 
 def select_columns(columns: Sequence[EdgeColumn], alias: str) -> str:

@@ -37,6 +37,7 @@ VIEWS: Final = (
     View("build", "Build", ":material/edit_square:"),
     View("run", "Run", ":material/play_circle:"),
     View("changelog", "Changelog", ":material/receipt_long:"),
+    View("retractions", "Retractions", ":material/undo:"),
     View("event_time", "Event time", ":material/timeline:"),
 )
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from engine.aggregate_functions import NEVER_NULL, NUMERIC, Function, result_type
 from engine.errors import ExpressionError, PipelineError
 from engine.kernels.accumulators import AggregateCall
-from engine.operator import Analyzer, Derived, Monotonicity, Parameters
+from engine.operator import Analyzer, Derived, Monotonicity, Origin, Parameters
 from engine.schema import Column, Schema, arrow_type, is_numeric, quote
 
 
@@ -196,6 +196,12 @@ def described(aggregates: Iterable[Aggregate], *, retracting: bool) -> str:
         f"{call.function.value}{suffix}({'DISTINCT ' if call.distinct else ''}{call.argument or '*'})"
         for call in aggregates
     )
+
+
+def group_origin(group_by: GroupBy, output: Sequence[str], window: tuple[str, str] | None = None) -> Origin:
+    """What a result was made of: the rows that agree in the group's columns, which stand first in the output."""
+    columns = tuple((item, output[at]) for at, item in enumerate(group_by) if isinstance(item, str))
+    return Origin(columns, window, is_partial=len(columns) < len(group_by))
 
 
 def group_sql(group_by: GroupBy) -> list[str]:

@@ -35,13 +35,25 @@ from engine.kernels.aggregation import (
     call_sql,
     derive_columns,
     described,
+    group_origin,
     group_sql,
     key_expressions,
     monotonicity,
     plan_calls,
 )
 from engine.mini_batch import bundling
-from engine.operator import Analyzer, Derived, InputPlan, Keyed, KeyedInput, Offer, Operator, StepContext, Strategy
+from engine.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Keyed,
+    KeyedInput,
+    Offer,
+    Operator,
+    Origin,
+    StepContext,
+    Strategy,
+)
 from engine.options import has_state_ttl
 from engine.schema import Schema, quote
 
@@ -228,6 +240,10 @@ class GroupAggregate(Operator):
             emit_unchanged=has_state_ttl(context.options),
         )
         return Keyed((KeyedInput(key_expressions(self.group_by), values),), kernel, bundling=bundles)
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
+        """The rows of its group."""
+        return (group_origin(self.group_by, output),)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT ... GROUP BY ..."""

@@ -20,7 +20,18 @@ from pydantic import Field
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
 from engine.errors import ExpressionError
 from engine.kernel import Kernel, Key, Output, Row
-from engine.operator import Analyzer, Derived, InputPlan, Keyed, KeyedInput, Offer, Operator, StepContext, Strategy
+from engine.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Keyed,
+    KeyedInput,
+    Offer,
+    Operator,
+    Origin,
+    StepContext,
+    Strategy,
+)
 from engine.options import has_state_ttl
 from engine.schema import Schema, quote
 
@@ -123,6 +134,10 @@ class ChangelogNormalize(Operator):
             repeat=has_state_ttl(context.options),
         )
         return Keyed((KeyedInput(tuple(map(quote, self.keys)), columns),), kernel)
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
+        """The row of its key."""
+        return (Origin(tuple((name, name) for name in self.keys)),)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """Flink puts this stage above an upsert source by itself; the query only reads the source."""

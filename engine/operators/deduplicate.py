@@ -42,6 +42,7 @@ from engine.operator import (
     Monotonicity,
     Offer,
     Operator,
+    Origin,
     Step,
     StepContext,
     Strategy,
@@ -199,6 +200,10 @@ class Deduplicate(Operator):
             # What goes out when it is complete waits for the watermark anyway.
             bundling=None if function is Function.ROWTIME_FIRST_COMPLETE else bundling(context.options),
         )
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
+        """The rows of its key, one of which it is."""
+        return (Origin(tuple((name, name) for name in self.keys)),)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The ROW_NUMBER pattern that Flink recognises as a deduplication."""

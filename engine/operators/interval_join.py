@@ -23,7 +23,7 @@ from pydantic import Field, model_validator
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.errors import ExpressionError, PlanRejected
 from engine.expressions import compile_condition
-from engine.joins import PORTS, JoinKind, joined, key_expressions
+from engine.joins import PORTS, JoinKind, joined, key_expressions, pair_origins
 from engine.kernel import Kernel, Key, Output, Row
 from engine.operator import (
     Analyzer,
@@ -33,6 +33,7 @@ from engine.operator import (
     KeyedInput,
     Offer,
     Operator,
+    Origin,
     StepContext,
     Strategy,
     require_insert_only,
@@ -263,6 +264,10 @@ class IntervalJoin(Operator):
         kernel = partial(IntervalJoinKernel, self.kind, self.lower_ms, self.upper_ms, widths, matches)
         sides = (_timed(keys[0], left), _timed(keys[1], right))
         return Keyed(sides, kernel, uses_time=True)
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
+        """The row of each side."""
+        return pair_origins(inputs, output, ())
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN with the left event time BETWEEN two bounds of the right one."""

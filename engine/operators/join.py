@@ -20,7 +20,7 @@ from pydantic import Field
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.errors import ExpressionError
 from engine.expressions import compile_condition
-from engine.joins import PORTS, JoinKind, JoinSide, join_keys, join_side, joined, key_expressions
+from engine.joins import PORTS, JoinKind, JoinSide, join_keys, join_side, joined, key_expressions, pair_origins
 from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.join_bundles import BundledJoin, Change, ReplacingKernel
 from engine.kernels.ordered_rows import identity
@@ -33,6 +33,7 @@ from engine.operator import (
     KeyedInput,
     Offer,
     Operator,
+    Origin,
     StepContext,
     Strategy,
 )
@@ -316,6 +317,11 @@ class Join(Operator):
         if bundles is None:
             return Keyed(given, pairing)
         return Keyed(given, partial(BundledJoin, pairing, self.kind, left_side, right_side), bundling=bundles)
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
+        """The row of each side."""
+        keys = tuple(zip(self.right_keys, self.left_keys, strict=True))
+        return pair_origins(inputs, output, keys)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN ... ON, or EXISTS. The further condition names joined columns, so it stands above an inner join only."""

@@ -33,6 +33,7 @@ from engine.operator import (
     KeyedInput,
     Offer,
     Operator,
+    Origin,
     StepContext,
     Strategy,
     require_insert_only,
@@ -152,6 +153,10 @@ class OverAggregate(Operator):
             uses_time=self._by_time,
             by_event_time=self._by_time,
         )
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
+        """The rows of its partition."""
+        return (Origin(tuple((name, name) for name in self.partition_by)),)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT ..., SUM(v) OVER w AS s FROM t WINDOW w AS (...)."""

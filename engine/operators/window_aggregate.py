@@ -26,12 +26,24 @@ from engine.kernels.aggregation import (
     check_names,
     derive_columns,
     described,
+    group_origin,
     group_sql,
     key_expressions,
     plan_calls,
 )
 from engine.kernels.windows import SessionWindowKernel, SlicedWindowKernel, WindowKernel
-from engine.operator import Analyzer, Derived, InputPlan, Keyed, KeyedInput, Offer, Operator, StepContext, Strategy
+from engine.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Keyed,
+    KeyedInput,
+    Offer,
+    Operator,
+    Origin,
+    StepContext,
+    Strategy,
+)
 from engine.schema import Column, Schema, TimeUnit, quote
 from engine.windows import Windowing, WindowKind, duration
 
@@ -213,6 +225,11 @@ class WindowAggregate(Operator):
         )
         keyed = KeyedInput(key_expressions(self.group_by), (time.milliseconds, *values))
         return Keyed((keyed,), made, uses_time=True)
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
+        """The rows of its group whose time lies in its window."""
+        groups = len(self.group_by)
+        return (group_origin(self.group_by, output, window=(output[groups], output[groups + 1])),)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The aggregation of a window table function."""

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.errors import PlanRejected
-from engine.joins import PORTS, JoinKind, free_name, joined, key_expressions
+from engine.joins import PORTS, JoinKind, free_name, joined, key_expressions, pair_origins
 from engine.kernel import Kernel, Key, Output, Row
 from engine.operator import (
     Analyzer,
@@ -28,6 +28,7 @@ from engine.operator import (
     KeyedInput,
     Offer,
     Operator,
+    Origin,
     StepContext,
     Strategy,
 )
@@ -181,6 +182,11 @@ class WindowJoin(Operator):
         left_keys, right_keys = key_expressions(context.node, left, right, self.left_keys, self.right_keys)
         kernel = partial(WindowJoinKernel, self.kind, self.size_ms, self.offset_ms, len(left), len(right))
         return Keyed((_timed(left_keys, left), _timed(right_keys, right)), kernel, uses_time=True)
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
+        """The row of each side, in its window."""
+        keys = tuple(zip(self.right_keys, self.left_keys, strict=True))
+        return pair_origins(inputs, output, keys, window=(output[-3], output[-2]))
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The join of two windowing table functions on keys, window_start and window_end."""

@@ -31,6 +31,7 @@ from engine.operator import (
     KeyedInput,
     Offer,
     Operator,
+    Origin,
     StepContext,
     Strategy,
     require_insert_only,
@@ -260,6 +261,14 @@ class WindowTopN(Operator):
         )
         keys = tuple(map(quote, self.partition_by))
         return Keyed((KeyedInput(keys, (*times, *map(quote, schema.names))),), kernel, uses_time=True)
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
+        """The rows that it competes with: those of its partition and window."""
+        names = (*self.partition_by, *self.window_columns)
+        made = None
+        if self.windowing is not None:
+            made = (output[len(inputs[0])], output[len(inputs[0]) + 1])
+        return (Origin(tuple((name, name) for name in names), made),)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """ROW_NUMBER() per window in a sub-query, the range in WHERE."""

@@ -19,6 +19,7 @@ from pathlib import Path
 import duckdb
 
 from engine.changelog import RowKind
+from engine.operator import Origin
 from engine.recorder import EdgeInfo, EpochOutput
 from storage import Store
 from storage.model import Filter
@@ -172,6 +173,19 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "records from the future": lambda: store.futures.find(run_id),
         "late records": lambda: late.page(run_id, offset=at() // 100),
         "late summary": lambda: late.summary(run_id),
+    }
+    # The answers to these two are remembered: asking with another limit asks anew.
+    more = iter(range(10, 1000))
+    flows, origins = store.flows, {("totals", "in"): Origin((("k", "k"),))}
+    questions |= {
+        "wires": lambda: flows.wires(run_id),
+        "amplification": lambda: flows.amplification(run_id),
+        "keys taken back": lambda: flows.keys(run_id, "totals", limit=next(more)),
+        "seconds taken back": lambda: flows.seconds(run_id, "totals"),
+        "pairs for nothing": lambda: flows.cancelled(run_id, "totals", limit=next(more)),
+        "lineage by key": lambda: store.lineage.of(run_id, "totals", at(), origins),
+        "lineage by position": lambda: store.lineage.of(run_id, "joined", at(), {}),
+        "two tables, by key": lambda: store.comparing.tables(run_id, run_id, "totals"),
     }
     for name, question in questions.items():
         times = []

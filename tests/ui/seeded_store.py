@@ -12,6 +12,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.position import timer
 from engine.recorder import EdgeInfo, RunPlan
 from storage import Store
 from tests.storage.written_runs import Epoch, columns, edge
@@ -97,11 +98,14 @@ def windows(store: Store, folder: Path) -> int:
     times = [50_000, 54_000, 79_900, 120_000, 100_001, 109_000]
     marks = [45_000, 49_000, 74_900, 115_000, 115_000, 115_000]
     fires = [
-        (3, 50_000, ("a", "[1,2]")),
-        (4, 70_000, ("a", "[3]")),
-        (7, 120_000, ("a", "[4]")),
+        (3, 50_000, ("a", "[1,2]"), 1),
+        (4, 70_000, ("a", "[3]"), 3),
+        (7, 120_000, ("a", "[4]"), 4),
     ]
-    results = [(seq, b"\xff\x01\x00", "+I", (BASE + start, *values)) for seq, start, values in fires]
+    results = [
+        (seq, timer(1, BASE + start + 9_999, first, b"") + b"\x00", "+I", (BASE + start, *values))
+        for seq, start, values, first in fires
+    ]
     epoch = Epoch(
         records={
             "clicks": [
@@ -122,7 +126,7 @@ def windows(store: Store, folder: Path) -> int:
             )
             for n, time in ((5, 100_001), (6, 109_000))
         ],
-        fires=[("per_window", seq, BASE + start, BASE + start + 10_000) for seq, start, _ in fires],
+        fires=[("per_window", seq, BASE + start, BASE + start + 10_000) for seq, start, _, _ in fires],
         rejected=[
             ("clicks", "clicks.csv", 4, "a,2,yesterday", "ts: 'yesterday' is not a BIGINT"),
             ("clicks", "clicks.csv", 9, "b", "3 columns are declared, the line has 1"),
@@ -158,7 +162,8 @@ def two_sources(store: Store, folder: Path) -> int:
     for start in range(0, 40_000, 10_000):
         at = next((seq for seq in range(2, 41, 2) if seq * 1000 - 7000 >= start + 9999), 42)
         fires.append(("both", at, BASE + start, BASE + start + 10_000))
-        records["both"].append((at, b"\xff\x02" + bytes([start // 10_000]), "+I", (start, 1)))
+        path = timer(2, BASE + start + 9_999, start // 1000 + 1, b"") + b"\x00"
+        records["both"].append((at, path, "+I", (start, 1)))
     return record(
         store, folder, "orders and payments", text, edges, Epoch(records=records, watermarks=watermarks, fires=fires)
     )

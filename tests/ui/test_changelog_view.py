@@ -79,14 +79,17 @@ def test_what_an_event_did_is_a_tree_over_all_edges(seeded: dict[str, int], open
     ]
 
 
+FIRED = "the watermark reached 2001-09-09 01:47:39.999, which event 1 waited for: the first result of its key"
+
+
 def test_what_a_watermark_fires_is_not_said_to_be_the_records_doing(
     seeded: dict[str, int], open_view: OpenView
 ) -> None:
     app = open_view("changelog", run=seeded["windows"], edge="per_window", event=3)
     assert [(row[0], row[3]) for row in rows_of(app, "cascade")] == [
-        ("clicks", "rows"),
-        ("per_window", "the watermark fired"),
-        ("out", "sink"),
+        ("clicks", "the event: a new row"),
+        ("per_window", FIRED),
+        ("out", "written"),
     ]
 
 

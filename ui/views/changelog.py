@@ -82,11 +82,7 @@ def _cascade(run: Run, event: int) -> None:
             else "No operator emitted anything for this event."
         )
         return
-    pipeline = pipeline_of(run)
-    inputs = {
-        node.id: tuple((edge.source, edge.source_port) for edge in pipeline.inputs(node.id)) for node in pipeline.nodes
-    }
-    grid(cascade_table(found, inputs), key="cascade", height=320, label=f"What event {event} did")
+    grid(cascade_table(found, pipeline_of(run)), key="cascade", height=320, label=f"What event {event} did")
 
 
 def _show(run: Run, edge: Edge) -> None:

@@ -26,6 +26,7 @@ from engine.operator import (
     Monotonicity,
     Offer,
     Operator,
+    Origin,
     Parameters,
     StepContext,
     Strategy,
@@ -196,6 +197,10 @@ class TopN(Operator):
             (KeyedInput(keys, columns),),
             partial(topn_kernel, ranks, order, given.mode.is_insert_only, None if row_key is None else places),
         )
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
+        """The rows that it competes with: those of its partition."""
+        return (Origin(tuple((name, name) for name in self.partition_by)),)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The number in a sub-query, the range in WHERE; a comment above what Flink refuses."""

@@ -1,0 +1,103 @@
+"""Where the tables of two changelogs differ: by upsert key where both have the same one, else by whole row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from storage.database import Database
+from storage.lifetimes import FOREVER
+from storage.model import Edge, Values
+from storage.runs import Runs
+from storage.sql import identifier
+from storage.tables import lifetimes_table
+
+_SHOWN: Final = 200
+
+
+@dataclass(frozen=True)
+class DifferentRow:
+    """A row that is not the same in both tables; None where one of them has none such."""
+
+    left: Values | None
+    right: Values | None
+
+
+@dataclass(frozen=True)
+class TableComparison:
+    """Two tables beside each other. equal: the rows that are in both. rows: the first of those that differ."""
+
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+    left: int
+    right: int
+    equal: int
+    different: int
+    rows: tuple[DifferentRow, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """True where the two are the same table."""
+        return self.different == 0
+
+
+class Comparisons:
+    """Tables of runs beside each other."""
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+
+    def tables(
+        self, left_run: int, right_run: int, node: str, port: str = "out", *, limit: int = _SHOWN
+    ) -> TableComparison:
+        """What the same output came to in two runs. Columns are compared by their place.
+
+        Raises UnknownRun, UnknownEdge.
+        """
+        left = self._runs.edge(left_run, node, port)
+        right = self._runs.edge(right_run, node, port)
+        key = left.upsert_key if left.upsert_key == right.upsert_key else ()
+        keys = [at for at, name in enumerate(left.names) if name in key] or list(range(len(left.names)))
+        pairs = self._pairs(left, right, keys, is_key=bool(key))
+        columns = range(len(left.columns))
+        same = " AND ".join(f"a{at} IS NOT DISTINCT FROM b{at}" for at in columns) or "true"
+        counted = self._database.row(
+            f"SELECT count(*) FILTER (in_a), count(*) FILTER (in_b), count(*) FILTER (in_a AND in_b AND {same}), "
+            f"count(*) FILTER (NOT (coalesce(in_a AND in_b, false) AND {same})) FROM ({pairs})"
+        )
+        rows = self._database.rows(
+            f"SELECT in_a, in_b{''.join(f', a{at}' for at in columns)}{''.join(f', b{at}' for at in columns)} "
+            f"FROM ({pairs}) WHERE NOT (coalesce(in_a AND in_b, false) AND {same}) "
+            f"ORDER BY {', '.join(f'coalesce(a{at}, b{at})' for at in keys) or 'in_a'} LIMIT {int(limit)}"
+        )
+        width = len(left.columns)
+        different = tuple(
+            DifferentRow(row[2 : 2 + width] if row[0] else None, row[2 + width :] if row[1] else None) for row in rows
+        )
+        in_left, in_right, equal, differing = (int(count) for count in counted or (0, 0, 0, 0))
+        return TableComparison(left.names, key, in_left, in_right, equal, differing, different)
+
+    def _pairs(self, left: Edge, right: Edge, keys: list[int], *, is_key: bool) -> str:
+        """Each row of one table beside that of the other: a0.. and b0.., in_a, in_b."""
+        # Equal rows without a key are told apart by their number, so that each meets one of the other table.
+        nth = f"row_number() OVER (PARTITION BY {', '.join(f'x{at}' for at in keys)})" if keys and not is_key else "1"
+        on = " AND ".join([*(f"a.x{at} IS NOT DISTINCT FROM b.x{at}" for at in keys), "a.nth = b.nth"])
+        names = range(len(left.columns))
+        chosen = "".join(f", a.x{at} AS a{at}" for at in names) + "".join(f", b.x{at} AS b{at}" for at in names)
+        return (
+            f"SELECT a.is_there AS in_a, b.is_there AS in_b{chosen} "
+            f"FROM (SELECT *, {nth} AS nth FROM ({_table(left)})) a "
+            f"FULL JOIN (SELECT *, {nth} AS nth FROM ({_table(right)})) b ON {on}"
+        )
+
+
+def _table(edge: Edge) -> str:
+    """The rows that are there at the end, as x0, x1 and so on."""
+    columns = "".join(f", c.{identifier(column.stored_as)} AS x{at}" for at, column in enumerate(edge.columns))
+    table = identifier(f"run_{edge.run_id}", edge.table)
+    if edge.is_insert_only:
+        return f"SELECT true AS is_there{columns} FROM {table} c"
+    lifetimes = identifier(f"run_{edge.run_id}", lifetimes_table(edge.table))
+    joined = f"{table} c JOIN {lifetimes} l ON l.opened = c.rowid"
+    return f"SELECT true AS is_there{columns} FROM {joined} WHERE l.until_seq = {FOREVER}"

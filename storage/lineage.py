@@ -1,0 +1,201 @@
+"""What an output record was made of: from it up the wires, level by level, to the records of the sources.
+
+A record-at-a-time step has one cause, whose step is a prefix. A stateful one answers from the rows of its key: those
+that its input's table held at that moment, or, for a record that takes something back, just before it. One pass over
+an input answers for all records of a level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from engine.operator import Origin
+from engine.position import TIMER
+from storage.database import Database
+from storage.graph import inputs_of
+from storage.model import Edge, EdgeColumn, Record
+from storage.runs import Runs
+from storage.sql import identifier
+from storage.tables import LATE, lifetimes_table, record_columns, to_record
+
+_DEEPEST: Final = 30
+_TIMES: Final = {"epoch_ms": "{0}", "epoch_s": "{0} * 1000", "timestamp": "epoch_ms({0})"}
+
+Origins = Mapping[tuple[str, str], Origin | None]
+
+
+@dataclass
+class Ancestor:
+    """A record with the records that it was made of. more: how many of those are not listed.
+
+    is_partial: some of them may belong to another key. is_known: False where it stands in the tree before, with
+    what it was made of.
+    """
+
+    edge: Edge
+    record: Record
+    parents: list[Ancestor] = field(default_factory=list)
+    more: int = 0
+    is_partial: bool = False
+    is_known: bool = True
+
+
+class Lineages:
+    """The lineage of the records of all runs. Raises UnknownRun and UnknownEdge."""
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+
+    def of(
+        self,
+        run_id: int,
+        node: str,
+        row: int,
+        origins: Origins,
+        port: str = "out",
+        *,
+        siblings: int = 8,
+        most: int = 200,
+    ) -> Ancestor | None:
+        """The tree above the record at this row of an edge; None where there is no such row.
+
+        origins: by node and input port, as `engine.operator.Operator.origins` says. siblings: how many records are
+        listed of one input, the newest first to be chosen. most: of all.
+        """
+        edge = self._runs.edge(run_id, node, port)
+        found = self._records(edge, [row])
+        if not found:
+            return None
+        edges = {(other.node, other.port): other for other in self._runs.edges(run_id)}
+        inputs = inputs_of(self._runs.get(run_id).document)
+        root = Ancestor(edge, found[row])
+        seen = {(edge.table, row)}
+        level = [root]
+        for _ in range(_DEEPEST):
+            above: list[Ancestor] = []
+            for emitter in dict.fromkeys(entry.edge.node for entry in level):
+                entries = [entry for entry in level if entry.edge.node == emitter]
+                for port_in, output in inputs.get(emitter, ()):
+                    if output not in edges:
+                        continue
+                    origin = origins.get((emitter, port_in))
+                    if origin is None:
+                        above += self._causes(entries, edges[output])
+                    else:
+                        above += self._members(entries, edges[output], port_in, origin, siblings)
+            level = []
+            for entry in above:
+                place = (entry.edge.table, entry.record.row)
+                entry.is_known = place not in seen
+                if entry.is_known:
+                    seen.add(place)
+                    level.append(entry)
+            if not level or len(seen) >= most:
+                break
+        return root
+
+    def _causes(self, entries: Sequence[Ancestor], given: Edge) -> list[Ancestor]:
+        """The one record that each was computed from: the last whose step is a prefix of its own."""
+        seqs = sorted({entry.record.seq for entry in entries})
+        rows = self._database.rows(
+            f"SELECT {record_columns(given)} FROM {_table(given)} c WHERE c.seq IN (SELECT unnest($seqs))",
+            {"seqs": seqs},
+        )
+        records = list(map(to_record, rows))
+        found: list[Ancestor] = []
+        for entry in entries:
+            causes = [record for record in records if _caused(record, entry.record)]
+            if causes:
+                entry.parents.append(Ancestor(given, max(causes, key=lambda record: len(record.step))))
+                found.append(entry.parents[-1])
+        return found
+
+    def _members(
+        self, entries: Sequence[Ancestor], given: Edge, port: str, origin: Origin, siblings: int
+    ) -> list[Ancestor]:
+        """The rows of its key that its input's table held."""
+        emitter = entries[0].edge
+        moment = "(q.seq - (q.kind IN ('-U', '-D'))::BIGINT)"
+        parts = [
+            f"c.{_stored(given, mine)} IS NOT DISTINCT FROM q.{_stored(emitter, theirs)}"
+            for mine, theirs in origin.columns
+        ]
+        held = ""
+        if given.is_insert_only:
+            parts.append(f"c.seq <= {moment}")
+        else:
+            lifetimes = identifier(f"run_{given.run_id}", lifetimes_table(given.table))
+            held = f"JOIN {lifetimes} l ON l.opened = c.rowid AND l.seq <= {moment} AND l.until_seq > {moment}"
+        values: dict[str, object] = {"rows": [entry.record.row for entry in entries]}
+        if origin.window is not None:
+            parts += _in_window(given, emitter, origin.window)
+            parts.append(_not_late(given.run_id))
+            values |= {"node": emitter.node, "port": port}
+        counted = self._database.rows(
+            f"SELECT q.rowid, count(*), max(c.rowid, {int(siblings)}) FROM {_table(emitter)} q "
+            f"JOIN {_table(given)} c ON {' AND '.join(parts) or 'true'} {held} "
+            "WHERE q.rowid IN (SELECT unnest($rows)) GROUP BY q.rowid",
+            values,
+        )
+        records = self._records(given, sorted({row for _, _, rows in counted for row in rows}))
+        by_row = {entry.record.row: entry for entry in entries}
+        found: list[Ancestor] = []
+        for row, total, rows in counted:
+            entry = by_row[row]
+            listed = [Ancestor(given, records[at]) for at in sorted(rows)]
+            entry.parents += listed
+            entry.more += int(total) - len(listed)
+            entry.is_partial = entry.is_partial or origin.is_partial
+            found += listed
+        return found
+
+    def _records(self, edge: Edge, rows: Sequence[int]) -> dict[int, Record]:
+        if not rows:
+            return {}
+        found = self._database.rows(
+            f"SELECT {record_columns(edge)} FROM {_table(edge)} c WHERE c.rowid IN (SELECT unnest($rows))",
+            {"rows": list(rows)},
+        )
+        return {record.row: record for record in map(to_record, found)}
+
+
+def _caused(cause: Record, record: Record) -> bool:
+    """Whether one record led to another. What a watermark fires is not the doing of the record that moved it."""
+    if cause.seq != record.seq or not record.step.startswith(cause.step):
+        return False
+    return not (cause.step == b"" and record.step.startswith(TIMER))
+
+
+def _in_window(given: Edge, emitter: Edge, window: tuple[str, str]) -> list[str]:
+    column = next((column for column in given.columns if column.time), None)
+    if column is None:
+        return []
+    time = _TIMES[str(column.time)].format(f"c.{identifier(column.stored_as)}")
+    start, end = (_milliseconds(emitter, name) for name in window)
+    return [f"{time} >= {start}", f"{time} < {end}"]
+
+
+def _not_late(run_id: int) -> str:
+    late = identifier(f"run_{run_id}", LATE)
+    return f"NOT EXISTS (FROM {late} t WHERE t.node = $node AND t.port = $port AND t.seq = c.seq AND t.step = c.step)"
+
+
+def _milliseconds(edge: Edge, name: str) -> str:
+    column = _column(edge, name)
+    place = f"q.{identifier(column.stored_as)}"
+    return f"epoch_ms({place})" if column.duckdb_type == "TIMESTAMP" else place
+
+
+def _column(edge: Edge, name: str) -> EdgeColumn:
+    return next(column for column in edge.columns if column.name == name)
+
+
+def _stored(edge: Edge, name: str) -> str:
+    return identifier(_column(edge, name).stored_as)
+
+
+def _table(edge: Edge) -> str:
+    return identifier(f"run_{edge.run_id}", edge.table)

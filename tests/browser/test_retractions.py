@@ -1,0 +1,74 @@
+"""Retractions in the browser: an event's cascade explained, a record traced, a run's flows, mini-batch beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from engine.examples import examples
+from storage import Store
+from tests.browser.app_server import App, running_app
+from tests.browser.conftest import OpenPage
+from tests.ui import seeded_store
+
+RUN_TIMEOUT_MS = 180_000
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The app with runs in its store: 1 word count, 2 the word frequency, cancelled."""
+    folder = tmp_path_factory.mktemp("app")
+    with Store.open(folder / "studio.duckdb") as store:
+        seeded_store.word_count(store, folder)
+        words = examples()["01-word-frequency"]
+        run = store.runs.create(words.name, words.to_json())
+        store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
+        with running_app(folder) as running:
+            yield running
+
+
+def rows(page: Page, label: str) -> Locator:
+    return page.get_by_role("region", name=label, exact=True).locator("tbody tr")
+
+
+def test_a_cascade_is_explained_and_a_record_is_traced_by_a_click(open_page: OpenPage) -> None:
+    page = open_page("retractions?run=1&event=3")
+    tree = rows(page, "What event 3 did")
+    expect(tree).to_have_count(9)
+    expect(tree.nth(1)).to_contain_text("cnt 1 → 2: the old value is taken back")
+    expect(rows(page, "What the record was made of").first).to_contain_text("cnt=2, words=1")
+    tree.nth(3).click()
+    expect(rows(page, "What the record was made of").first).to_contain_text("cnt=1, words=2")
+    page.keyboard.press("p")
+    expect(rows(page, "What event 2 did").first).to_contain_text("World")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_flow_of_a_run_is_drawn_with_who_amplifies_it(
+    open_page: OpenPage, scheme: Literal["light", "dark"]
+) -> None:
+    page = open_page("retractions?run=1&edge=outer", color_scheme=scheme)
+    page.get_by_role("radio", name="The whole run").click()
+    expect(page.locator(".sankey-link")).to_have_count(10)
+    expect(rows(page, "Amplification").first).to_contain_text("retractions begin here")
+    expect(rows(page, "Keys").first).to_contain_text("1")
+
+
+@pytest.mark.slow
+def test_mini_batch_is_run_in_the_background_and_compared(open_page: OpenPage) -> None:
+    page = open_page("run?run=2")
+    page.get_by_role("button", name="Run again").click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
+    page = open_page("retractions?run=3")
+    page.get_by_role("radio", name="Mini-batch").click()
+    page.get_by_role("button", name="Run it in bundles of 2", exact=False).click()
+    expect(page.get_by_text("is the same in both: 2 rows")).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    expect(rows(page, "Saved").first).to_contain_text("count_words")
+    expect(page).to_have_url(re.compile("run=3"))

@@ -1,0 +1,17 @@
+"""Positions: a timer's path says what it waited for."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.position import Firing, ordinal, origin_of, timer
+
+
+@given(st.integers(0, 10**6), st.integers(-(1 << 63), (1 << 63) - 1), st.integers(1, 1 << 62), st.integers(0, 300))
+def test_the_path_of_a_timer_is_read_back(rank: int, time_ms: int, seq: int, nth: int) -> None:
+    assert origin_of(timer(rank, time_ms, seq, b"\x00") + ordinal(nth)) == Firing(rank, time_ms, seq)
+
+
+def test_what_a_record_caused_by_itself_has_no_timer() -> None:
+    assert origin_of(b"\x00\x01") is None

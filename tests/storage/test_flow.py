@@ -1,0 +1,101 @@
+"""Retractions over a whole run: along the wires, by key, by second of event time, and those that undo each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.changelog import RowKind
+from storage import Store
+from storage.flow import Amplification, RetractedKey, RetractedSecond, Wire
+from storage.sql import identifier
+from storage.tables import SECONDS
+from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
+
+WORDS = edge("words", columns(word="string", ts="bigint*"), watermark_delay_ms=0)
+TOTALS = edge("totals", columns(word="string", n="bigint"), "[I,UB,UA]", ["word"])
+PAIRS = edge("pairs", columns(word="string", note="string"), "[I,UB,UA,D]")
+PLAN = plan(WORDS, TOTALS, PAIRS, wires=[("words", "totals"), ("totals", "pairs")])
+FIRST = Epoch(
+    0,
+    records={
+        "words": [(1, b"", "+I", ("Hello", 1_500)), (2, b"", "+I", ("World", -1)), (3, b"", "+I", ("Hello", 1_900))],
+        "totals": [
+            (1, b"\0", "+I", ("Hello", 1)),
+            (2, b"\0", "+I", ("World", 1)),
+            (3, b"\0", "-U", ("Hello", 1)),
+            (3, b"\1", "+U", ("Hello", 2)),
+        ],
+        "pairs": [
+            (1, b"\0", "+I", ("a", None)),
+            (1, b"\1", "-D", ("a", None)),
+            (3, b"\0", "-U", ("b", "x")),
+            (3, b"\1", "+U", ("b", "x")),
+        ],
+    },
+    watermarks=[(1, "words", 1_500, 1_500, False), (2, "words", -1, 1_500, False), (3, "words", 1_900, 1_900, False)],
+)
+SECOND = Epoch(
+    1,
+    records={
+        "words": [(4, b"", "+I", ("World", -200)), (5, b"", "+I", ("Hello", 1_200))],
+        "totals": [
+            (4, b"\0", "-U", ("World", 1)),
+            (4, b"\1", "+U", ("World", 2)),
+            (5, b"\0", "-U", ("Hello", 2)),
+            (5, b"\1", "+U", ("Hello", 3)),
+        ],
+        "pairs": [(5, b"\0", "-U", ("b", "x")), (5, b"\1", "+U", ("b", "y"))],
+    },
+    watermarks=[(4, "words", -200, 1_900, False), (5, "words", 1_200, 1_900, False)],
+)
+
+
+@pytest.fixture
+def run_id(store: Store, tmp_path: Path) -> int:
+    return recorded(store, tmp_path, PLAN, FIRST, SECOND)
+
+
+def test_what_flows_along_each_wire_is_counted_by_kind(store: Store, run_id: int) -> None:
+    wires = store.flows.wires(run_id)
+    assert [(wire.source, wire.target) for wire in wires] == [("words", "totals"), ("totals", "pairs"), ("pairs", "")]
+    assert wires[1] == Wire("totals", "pairs", "in", {kind: n for kind, n in zip(RowKind, (2, 3, 3, 0), strict=True)})
+
+
+def test_an_operator_that_starts_retractions_is_told_from_one_that_passes_them_on(store: Store, run_id: int) -> None:
+    assert store.flows.amplification(run_id) == (
+        Amplification("totals", "operator", 5, 8, 0, 3),
+        Amplification("pairs", "operator", 8, 6, 3, 3),
+    )
+
+
+def test_the_keys_with_the_most_retractions_come_first(store: Store, run_id: int) -> None:
+    assert store.flows.keys(run_id, "totals") == (RetractedKey(("Hello",), 5, 2), RetractedKey(("World",), 3, 1))
+    assert store.flows.keys(run_id, "words") == ()
+
+
+def test_without_an_upsert_key_a_whole_row_is_the_key(store: Store, run_id: int) -> None:
+    assert store.flows.keys(run_id, "pairs", limit=1) == (RetractedKey(("b", "x"), 3, 2),)
+
+
+def test_seconds_are_those_of_the_events_that_caused_it_before_1970_too(store: Store, run_id: int) -> None:
+    assert store.flows.seconds(run_id, "totals") == (RetractedSecond(1000, 2, 0), RetractedSecond(-1000, 1, 0))
+    assert store.flows.seconds(run_id, "pairs") == (RetractedSecond(1000, 2, 1),)
+
+
+def test_a_run_of_an_older_studio_gets_its_seconds_when_they_are_asked_for(store: Store, run_id: int) -> None:
+    before = store.flows.seconds(run_id, "totals")
+    with store._database.transaction() as cursor:
+        cursor.execute(f"DROP TABLE {identifier(f'run_{run_id}', SECONDS)}")
+    assert store.flows.seconds(run_id, "totals") == before
+
+
+def test_neighbours_that_undo_each_other_are_found_null_values_too(store: Store, run_id: int) -> None:
+    found = store.flows.cancelled(run_id, "pairs")
+    assert (found.updates, found.inserts) == (1, 1)
+    assert [(first.seq, first.kind.symbol, second.kind.symbol) for first, second in found.examples] == [
+        (1, "+I", "-D"),
+        (3, "-U", "+U"),
+    ]
+    assert store.flows.cancelled(run_id, "totals").examples == ()

@@ -1,0 +1,112 @@
+"""Why a record was emitted, in words: per operator, from the kinds and what stands beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from engine.changelog import RowKind
+from engine.pipeline import Pipeline
+from storage.model import CascadeRecord, Edge, EdgeColumn, Record
+from ui.branches import branches, inputs_of
+from ui.reasons import reasons
+
+
+def edge(node: str, operator: str, names: Sequence[str], key: Sequence[str] = ()) -> Edge:
+    columns = tuple(EdgeColumn(name, name, "bigint", "BIGINT") for name in names)
+    role = "source" if operator == "rows" else "operator"
+    return Edge(1, node, "out", operator, role, "[I,UB,UA,D]", node, columns, tuple(key), None)
+
+
+def said(
+    operator: str,
+    names: Sequence[str],
+    emitted: Sequence[tuple[str, tuple[Any, ...]]],
+    *,
+    key: Sequence[str] = (),
+    **parameters: object,
+) -> list[str]:
+    """The reasons of what one event made an operator emit."""
+    pipeline = Pipeline.model_validate(
+        {
+            "nodes": [
+                {"id": "given", "operator": "rows"},
+                {"id": "op", "operator": operator, "parameters": parameters},
+            ],
+            "edges": [{"source": "given", "target": "op"}],
+        }
+    )
+    cascade = [CascadeRecord(edge("given", "rows", ["x"]), Record(0, 1, b"", RowKind.INSERT, (1,)))]
+    target = edge("op", operator, names, key)
+    for at, (kind, values) in enumerate(emitted):
+        cascade.append(CascadeRecord(target, Record(at, 1, bytes([at]), RowKind.of(kind), values)))
+    return reasons(branches(tuple(cascade), inputs_of(pipeline)), pipeline)[1:]
+
+
+def test_a_result_that_moves_takes_its_old_value_back() -> None:
+    changes = [("-U", (7, 1)), ("+U", (7, 2))]
+    assert said("aggregate", ["k", "n"], changes, key=["k"]) == [
+        "n 1 → 2: the old value is taken back",
+        "n 1 → 2: the new value is said",
+    ]
+
+
+def test_a_group_that_empties_is_deleted_and_a_new_one_is_its_first_result() -> None:
+    changes = [("-D", (7, 1)), ("+I", (8, 1))]
+    assert said("aggregate", ["k", "n"], changes, key=["k"]) == [
+        "no row of its key is left",
+        "the first result of its key",
+    ]
+
+
+def test_an_update_of_nothing_is_called_that() -> None:
+    assert said("aggregate", ["k", "n"], [("-U", (7, 1)), ("+U", (7, 1))], key=["k"])[0].startswith("nothing changed")
+
+
+def test_ranks_shift_down_when_a_row_comes_in() -> None:
+    changes = [("-U", ("b1", 1)), ("+U", ("b2", 1)), ("-U", ("b0", 2)), ("+U", ("b1", 2))]
+    assert said("topn", ["row", "rank"], changes, key=["rank"], with_rank=True, rank_end=2) == [
+        "rank 1 → 2: the incumbent moves down",
+        "rank 1: a row comes in",
+        "rank 2: the row that stood there falls past the last rank",
+        "rank 1 → 2: the incumbent moves down",
+    ]
+
+
+def test_ranks_shift_up_when_a_row_goes() -> None:
+    changes = [("-U", ("b2", 1)), ("+U", ("b1", 1)), ("-D", ("b1", 2))]
+    assert said("topn", ["row", "rank"], changes, key=["rank"], with_rank=True, rank_end=2) == [
+        "rank 1: the row that stood there is gone",
+        "rank 2 → 1: the row moves up",
+        "rank 2 → 1: the row moves up",
+    ]
+
+
+def test_without_ranks_a_row_is_among_the_best_or_not() -> None:
+    assert said("topn", ["row"], [("-D", ("b1",)), ("+I", ("b2",))], rank_end=3) == [
+        "it is no longer among the best 3",
+        "it is among the best 3 now",
+    ]
+
+
+def test_a_deduplication_says_which_row_it_keeps() -> None:
+    changes = [("-U", (1, "a")), ("+U", (1, "b"))]
+    assert said("deduplicate", ["k", "v"], changes, key=["k"], keep="last", order="event_time") == [
+        "no longer the last row of its key by event time: it is taken back",
+        "the last row of its key by event time now",
+    ]
+
+
+def test_a_padded_row_goes_before_its_first_partner_comes() -> None:
+    changes = [("-D", (1, "a", None, None)), ("+I", (1, "a", 1, "b"))]
+    assert said("join", ["k", "v", "k0", "v0"], changes, kind="left") == [
+        "the padded row goes: a partner has come",
+        "two rows meet",
+    ]
+
+
+@pytest.mark.parametrize(("kind", "comes"), [("semi", "it has a partner"), ("anti", "it has no partner")])
+def test_semi_and_anti_joins_say_whether_there_is_a_partner(kind: str, comes: str) -> None:
+    assert said("join", ["k"], [("+I", (1,))], kind=kind) == [comes]

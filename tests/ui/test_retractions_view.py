@@ -1,0 +1,94 @@
+"""The retractions page on a seeded store."""
+
+from __future__ import annotations
+
+import json
+
+from engine.changelog import RowKind
+from storage import Store
+from tests.ui.conftest import OpenView
+from tests.ui.drawn import current_rows, rows_of
+from ui.theme import KIND_COLORS
+
+
+def test_without_runs_it_says_what_to_do(open_view: OpenView) -> None:
+    assert open_view("retractions").subheader[0].value == "Nothing has run yet"
+
+
+def test_a_run_that_never_began_says_so(seeded: dict[str, int], open_view: OpenView) -> None:
+    assert "before its first epoch" in open_view("retractions", run=seeded["failed"]).info[0].value
+
+
+def test_an_events_cascade_says_why_each_record_was_emitted(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("retractions", run=seeded["word_count"], event=3)
+    assert app.markdown[0].value == (
+        "**Event 3 made 9 records**, 3 of which take something back; 3 records left the pipeline."
+    )
+    assert [(row[0], row[1], row[3]) for row in rows_of(app, "retraction-cascade")] == [
+        ("words", "+I", "the event: a new row"),
+        ("inner", "-U", "cnt 1 → 2: the old value is taken back"),
+        ("outer", "-U", "words 2 → 1: the old value is taken back"),
+        ("out", "-U", "written"),
+        ("outer", "+U", "words 2 → 1: the new value is said"),
+        ("out", "+U", "written"),
+        ("inner", "+U", "cnt 1 → 2: the new value is said"),
+        ("outer", "+I", "the first result of its key"),
+        ("out", "+I", "written"),
+    ]
+
+
+def test_the_last_record_of_the_event_is_traced_to_its_sources(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("retractions", run=seeded["word_count"], event=3)
+    assert [row[:4] for row in rows_of(app, "retraction-lineage")] == [
+        ["out", "3", "+I", "cnt=2, words=1"],
+        ["outer", "3", "+I", "cnt=2, words=1"],
+        ["inner", "3", "+U", "word=Hello, cnt=2"],
+        ["words", "3", "+I", "word=Hello"],
+    ]
+    assert current_rows(app, "retraction-cascade")[0][0] == "out"
+
+
+def test_an_event_without_a_record_says_so(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("retractions", run=seeded["windows"], event=0)
+    assert "nothing has happened" in app.caption[0].value
+
+
+def test_the_flow_chart_has_a_band_per_wire_and_kind_in_its_colour(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("retractions", run=seeded["word_count"])
+    app.segmented_control(key="retraction-part").set_value("The whole run").run()
+    [chart] = app.get("plotly_chart")
+    link = json.loads(chart.proto.spec)["data"][0]["link"]
+    assert link["value"] == [3, 2, 1, 1, 2, 2, 2, 2, 2, 2]
+    red, green, blue = (int(KIND_COLORS[RowKind.INSERT][at : at + 2], 16) for at in (1, 3, 5))
+    assert link["color"][0].startswith(f"rgba({red},{green},{blue}")
+
+
+def test_the_whole_run_names_who_starts_retractions_and_for_which_keys(
+    seeded: dict[str, int], open_view: OpenView
+) -> None:
+    app = open_view("retractions", run=seeded["word_count"], edge="outer")
+    app.segmented_control(key="retraction-part").set_value("The whole run").run()
+    assert rows_of(app, "amplification")[0] == [
+        "inner", "group aggregate", "3", "4", "1.33", "0", "1", "retractions begin here",
+    ]  # fmt: skip
+    assert rows_of(app, "retracted-keys") == [["1", "2", "5"]]
+
+
+def test_an_edge_that_takes_nothing_back_says_so(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("retractions", run=seeded["windows"])
+    app.segmented_control(key="retraction-part").set_value("The whole run").run()
+    assert "never takes anything back" in app.info[0].value
+
+
+def test_mini_batch_compares_with_the_run_that_there_is_already(
+    store: Store, seeded: dict[str, int], open_view: OpenView
+) -> None:
+    from engine.pipeline import Pipeline
+    from ui.variants import in_mini_batch, run_of
+
+    base = Pipeline.from_json(store.runs.get(seeded["word_count"]).document)
+    variant = in_mini_batch(base, 2)
+    assert run_of(store, variant) is None
+    app = open_view("retractions", run=seeded["word_count"])
+    app.segmented_control(key="retraction-part").set_value("Mini-batch").run()
+    assert [button.label for button in app.button if button.key == "mini-batch-run"] == ["Run it in bundles of 2"]

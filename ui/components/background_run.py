@@ -1,0 +1,52 @@
+"""A variant of a run in the background: the button that starts it, how far it is, and the run that it became."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.pipeline import Pipeline
+from storage.model import Run, RunStatus
+from ui import workspace
+from ui.guard import guarded
+from ui.runs import runs
+from ui.variants import run_of
+
+_REFRESH_S = 0.7
+
+
+@guarded
+def _start(variant: Pipeline, base: Run) -> None:
+    runs().start(
+        variant,
+        epochs=base.epochs,
+        master=base.engine or None,
+        pipeline_id=base.pipeline_id,
+        pipeline_version=base.pipeline_version,
+    )
+
+
+@st.fragment(run_every=_REFRESH_S)
+def _going_on(run_id: int) -> None:
+    run, job = workspace.store().runs.get(run_id), runs().job(run_id)
+    if run.status is not RunStatus.RUNNING:
+        st.rerun()
+    if job is None:
+        st.caption("It was started by another app, so its progress is not known here.")
+        return
+    done = sum(node.state == "done" for node in job.progress.nodes.values())
+    st.progress(done / max(len(job.progress.nodes), 1), text=f"{job.progress.phase} · {job.seconds:.0f} s")
+
+
+def background_run(base: Run, variant: Pipeline, *, label: str, key: str) -> Run | None:
+    """Draw what there is of the variant; the run once it has finished.
+
+    The page stays where it is: the run that is open does not change.
+    """
+    found = run_of(workspace.store(), variant)
+    if found is None:
+        st.button(label, icon=":material/play_arrow:", key=key, on_click=_start, args=(variant, base))
+        return None
+    if found.status is RunStatus.RUNNING:
+        _going_on(found.run_id)
+        return None
+    return found

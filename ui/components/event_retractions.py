@@ -1,0 +1,101 @@
+"""One event's retractions: what it made every operator take back and say instead, and what one record was made of."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from engine.changelog import RowKind
+from storage.model import Edge, Run
+from ui import words, workspace
+from ui.branches import inputs_of
+from ui.components.cascade import Place, cascade_table, place_of
+from ui.components.event_player import event_player
+from ui.components.grid import grid
+from ui.components.lineage_table import lineage_table
+from ui.components.operator_table import pipeline_of
+from ui.components.run_picker import name_of
+from ui.guard import guarded
+from ui.origins import origins_of
+from ui.state import state
+
+_CASCADE: Final = 1000
+_RECORD: Final = "retraction-record"
+_TAKING: Final = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
+
+
+@guarded
+def _pick(text: str) -> None:
+    st.session_state[_RECORD] = (state.run, *place_of(text))
+
+
+def _record(run: Run, cascade_places: list[Place]) -> Place | None:
+    """The record that is traced: the picked one, by default the last that the event put on the way out."""
+    picked = st.session_state.get(_RECORD)
+    if picked is not None and picked[0] == run.run_id:
+        name, row = picked[1], picked[2]
+        if st.session_state.get(f"{_RECORD}-event") == state.event or (name, row) in cascade_places:
+            return name, row
+    return cascade_places[-1] if cascade_places else None
+
+
+def event_retractions(run: Run, edge: Edge) -> None:
+    """Draw the player, the cascade of its event with a reason per record, and the lineage of the picked one."""
+    takes_back = any(count for kind, count in edge.counts.items() if not kind.is_accumulate)
+    only = takes_back and st.toggle(
+        f"Previous and next stop only where {name_of(edge)} takes something back", key="retraction-stops"
+    )
+    event = event_player(edge, run.last_seq, _TAKING if only else frozenset())
+    if not event:
+        st.caption("Before the first event nothing has happened.")
+        return
+    found = workspace.store().changelog.cascade(run.run_id, event, limit=_CASCADE)
+    if not found:
+        st.caption("No operator emitted anything for this event.")
+        return
+    pipeline = pipeline_of(run)
+    taken_back = sum(not entry.record.kind.is_accumulate for entry in found)
+    consumed = {output for outputs in inputs_of(pipeline).values() for output in outputs}
+    last = [entry for entry in found if (entry.edge.node, entry.edge.port) not in consumed]
+    st.markdown(
+        f"**Event {event:,} made {words.count(len(found), 'record')}**"
+        + (f", {taken_back:,} of which take something back" if taken_back else ", none of which takes anything back")
+        + (f"; {words.count(len(last), 'record')} left the pipeline." if last else "; nothing left the pipeline.")
+    )
+    places = [(name_of(entry.edge), entry.record.row) for entry in found]
+    record = _record(run, places)
+    table = cascade_table(found, pipeline, current=record, pickable=True)
+    grid(table, key="retraction-cascade", on_pick=_pick, height=380, label=f"What event {event} did")
+    _strategies(run, {entry.edge.node for entry in found})
+    if record is not None:
+        _lineage(run, record)
+
+
+def _strategies(run: Run, nodes: set[str]) -> None:
+    """How the operators of this cascade work, as the planner decided it."""
+    planned = [node for node in run.explanation.get("nodes", ()) if node["id"] in nodes and node["role"] != "source"]
+    if planned:
+        with st.expander("How these operators work, and why"):
+            for node in planned:
+                st.markdown(f"**{node['id']}** · {node['strategy']}: {node['reason']}.")
+
+
+def _lineage(run: Run, record: Place) -> None:
+    edges = workspace.store().runs.edges(run.run_id)
+    edge = next((edge for edge in edges if name_of(edge) == record[0]), None)
+    if edge is None:
+        return
+    origins = origins_of(pipeline_of(run), edges)
+    root = workspace.store().lineage.of(run.run_id, edge.node, record[1], origins, edge.port)
+    if root is None:
+        return
+    said = words.record(edge.names, root.record.values)
+    verb = "takes back" if not root.record.kind.is_accumulate else "says"
+    st.markdown(
+        f"**What this record was made of**: {name_of(edge)} {verb} `{said}`, because of event {root.record.seq:,}"
+    )
+    st.caption(
+        "Back to the sources: the rows that each operator held of its key at that moment. Click a record to trace it."
+    )
+    grid(lineage_table(root), key="retraction-lineage", on_pick=_pick, height=320, label="What the record was made of")

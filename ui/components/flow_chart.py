@@ -1,0 +1,68 @@
+"""What flowed along the wires of a run, from the sources to the sinks, a band per kind (a Sankey chart)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import plotly.graph_objects as go
+
+from storage.flow import Wire
+from storage.model import Edge
+from ui import words
+from ui.theme import KIND_COLORS, KIND_WORDS, ROLE_COLORS, figure
+
+_ALPHA: Final = 0.6
+_OUT: Final = "written"
+
+
+def flow_chart(edges: Sequence[Edge], wires: Sequence[Wire]) -> go.Figure:
+    """The chart. A node is as tall as what flows through it; what leaves the pipeline flows on to the right."""
+    roles = {edge.node: edge.role for edge in edges}
+    names = list(roles)
+    colors = [ROLE_COLORS.get(roles[name], ROLE_COLORS["operator"]) for name in names]
+    labels = list(names)
+    sources, targets, values, link_colors, texts = [], [], [], [], []
+    for wire in wires:
+        total = sum(wire.counts.values())
+        if not total:
+            continue
+        if wire.target:
+            target = names.index(wire.target)
+        else:
+            target = len(labels)
+            labels.append(_OUT if roles[wire.source] == "sink" else "")
+            colors.append("rgba(0,0,0,0)")
+        for kind, count in wire.counts.items():
+            if count:
+                sources.append(names.index(wire.source))
+                targets.append(target)
+                values.append(count)
+                link_colors.append(_transparent(KIND_COLORS[kind]))
+                to = f"{wire.source} → {wire.target}" if wire.target else f"{wire.source} writes"
+                share = f"{count / total:.0%} of them" if total != count else "all of them"
+                texts.append(
+                    f"<b>{kind.symbol}</b> {KIND_WORDS[kind]}<br>{to}<br>{words.count(count, 'record')}, {share}"
+                )
+    chart = figure(height=max(260, 90 + 46 * len(names)))
+    chart.add_trace(
+        go.Sankey(
+            name="flow",
+            arrangement="snap",
+            node={
+                "label": labels, "color": colors, "pad": 22, "thickness": 12, "line": {"width": 0},
+                "hovertemplate": "%{label}<br>%{value:,} records<extra></extra>",
+            },
+            link={
+                "source": sources, "target": targets, "value": values, "color": link_colors, "customdata": texts,
+                "hovertemplate": "%{customdata}<extra></extra>",
+            },
+        )
+    )  # fmt: skip
+    chart.update_layout(margin={"l": 8, "r": 8, "t": 12, "b": 12})
+    return chart
+
+
+def _transparent(color: str) -> str:
+    red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{_ALPHA})"

@@ -1,0 +1,51 @@
+"""What an output record was made of, as a tree: the record, then what its operator read, up to the sources."""
+
+from __future__ import annotations
+
+from storage.lineage import Ancestor
+from ui import words
+from ui.components.cascade import place_text
+from ui.components.grid import Cell, Row, Table
+from ui.components.run_picker import name_of
+
+
+def lineage_table(root: Ancestor) -> Table:
+    """The tree as a grid. A row picks its record; those of the record's own event are marked."""
+    rows: list[Row] = []
+    _add(root, root.record.seq, 0, rows)
+    return Table(("edge", "event", "kind", "record", "why"), rows, frozenset({"event"}), frozenset({"event", "kind"}))
+
+
+def _add(entry: Ancestor, event: int, depth: int, rows: list[Row]) -> None:
+    edge, record = entry.edge, entry.record
+    rows.append(
+        Row(
+            (
+                Cell(name_of(edge), is_strong=True, indent=depth),
+                Cell(f"{record.seq:,}", is_number=True),
+                Cell(kinds=(record.kind,)),
+                Cell(words.record(edge.names, record.values)),
+                _why(entry, event, depth),
+            ),
+            pick=place_text((name_of(edge), record.row)),
+            is_current=depth == 0,
+        )
+    )
+    if not entry.is_known:
+        return
+    for parent in entry.parents:
+        _add(parent, event, depth + 1, rows)
+    if entry.more:
+        partial = " (some may belong to another key: the operator compares an expression)" if entry.is_partial else ""
+        what = f"{name_of(edge)} read {words.count(entry.more, 'more record')} of its key{partial}."
+        rows.append(Row(note=f"{' ' * 4 * (depth + 1)}… {what}"))
+
+
+def _why(entry: Ancestor, event: int, depth: int) -> Cell:
+    if depth == 0:
+        return Cell("the record", tone="quiet")
+    if not entry.is_known:
+        return Cell("see above", tone="quiet")
+    if entry.record.seq == event:
+        return Cell("came with the event itself", tone="active")
+    return Cell(f"was there since event {entry.record.seq:,}", tone="quiet")

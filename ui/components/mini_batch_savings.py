@@ -1,0 +1,46 @@
+"""What mini-batch would save: the same run in bundles, in the background, and the counts of both beside each other."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from storage.model import Edge, Run, RunStatus
+from ui import words, workspace
+from ui.components.background_run import background_run
+from ui.components.grid import grid
+from ui.components.operator_table import pipeline_of
+from ui.components.retraction_tables import comparison_table, saved_table
+from ui.components.run_picker import name_of
+from ui.variants import in_mini_batch
+
+
+def mini_batch_savings(run: Run, edge: Edge) -> None:
+    """Draw the size of a bundle, run it in the background, and compare what came out."""
+    st.markdown("In mini-batch an operator folds the records of a bundle and says once per key what they come to.")
+    if run.status is not RunStatus.FINISHED:
+        st.info("This run has not finished, so there is nothing to compare with.", icon=":material/info:")
+        return
+    suggested = max(2, min(10_000, run.last_seq // 4))
+    size = st.number_input("Records of a bundle", 1, 1_000_000, suggested, key="mini-batch-size", width=220)
+    variant = in_mini_batch(pipeline_of(run), int(size))
+    other = background_run(run, variant, label=f"Run it in bundles of {size:,}", key="mini-batch-run")
+    if other is None:
+        return
+    runs = workspace.store().runs
+    saved = run.records - other.records
+    st.markdown(
+        f"Run {other.run_id} in bundles of **{size:,}**: **{other.records:,}** records instead of {run.records:,}"
+        + (f", {saved / run.records:.0%} less." if saved > 0 and run.records else ", so it saves nothing.")
+    )
+    grid(saved_table(runs.counters(run.run_id), runs.counters(other.run_id)), key="mini-batch-saved", label="Saved")
+    found = workspace.store().comparing.tables(run.run_id, other.run_id, edge.node, edge.port)
+    if found.is_same:
+        st.success(
+            f"The table of {name_of(edge)} is the same in both: {words.count(found.equal, 'row')}.",
+            icon=":material/check_circle:",
+        )
+    else:
+        st.warning(f"The tables of {name_of(edge)} differ in {words.count(found.different, 'row')}.")
+        grid(
+            comparison_table(edge, found, "record by record", "mini-batch"), key="mini-batch-rows", label="Differences"
+        )

@@ -1,0 +1,152 @@
+"""Retractions in numbers, as grids: per operator, per key, per second of event time, and pairs that undo each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from storage.comparing import TableComparison
+from storage.flow import Amplification, Cancelled, RetractedKey, RetractedSecond
+from storage.model import Edge, NodeCounters
+from ui import words
+from ui.components.grid import Cell, Row, Table
+from ui.components.record_list import cell_of, number_columns
+
+
+def amplification_table(found: Sequence[Amplification]) -> Table:
+    """One line per operator: what it makes of a record, and of a record that is taken back."""
+    columns = ("operator", "kind", "records in", "records out", "out per record", "taken back in", "taken back out", "")
+    rows = [
+        Row(
+            (
+                Cell(each.node, is_strong=True),
+                Cell(each.operator.replace("_", " "), tone="quiet"),
+                Cell(f"{each.records_in:,}", is_number=True),
+                Cell(f"{each.records_out:,}", is_number=True),
+                Cell(_ratio(each.records_out, each.records_in), is_number=True, is_strong=True),
+                Cell(f"{each.taken_back_in:,}", is_number=True),
+                Cell(f"{each.taken_back_out:,}", is_number=True),
+                Cell(_role(each), tone="quiet"),
+            )
+        )
+        for each in found
+    ]
+    return Table(columns, rows, frozenset(columns[2:7]))
+
+
+def keys_table(edge: Edge, found: Sequence[RetractedKey]) -> Table:
+    """The keys with the most retractions, the worst first."""
+    names = edge.upsert_key or edge.names
+    keyed = [at for at, name in enumerate(edge.names) if name in names]
+    rows = [
+        Row(
+            (
+                *(cell_of(edge, at, value) for at, value in zip(keyed, each.key, strict=True)),
+                Cell(f"{each.taken_back:,}", is_number=True, is_strong=True),
+                Cell(f"{each.records:,}", is_number=True),
+            )
+        )
+        for each in found
+    ]
+    shown = [edge.names[at] for at in keyed]
+    return Table([*shown, "taken back", "of records"], rows, number_columns(edge) | {"taken back", "of records"})
+
+
+def seconds_table(found: Sequence[RetractedSecond]) -> Table:
+    """The seconds of event time whose events made the edge take back most."""
+    days = {words.instant(each.start_ms)[:10] for each in found}
+    day = days.pop() if len(days) == 1 else ""
+    rows = [
+        Row(
+            (
+                Cell(words.clock(each.start_ms, day).removesuffix(".000"), note=f"{words.instant(each.start_ms)} UTC"),
+                Cell(f"{each.updates_before + each.deletes:,}", is_number=True, is_strong=True),
+                Cell(f"{each.updates_before:,}", is_number=True),
+                Cell(f"{each.deletes:,}", is_number=True),
+            )
+        )
+        for each in found
+    ]
+    columns = (f"second ({day or 'UTC'})", "taken back", "by -U", "by -D")
+    return Table(columns, rows, frozenset(columns[1:]))
+
+
+def cancelled_table(found: Cancelled) -> Table:
+    """The first pairs of neighbours that undo each other."""
+    rows = [
+        Row(
+            (
+                Cell(f"{first.seq:,}", is_number=True),
+                Cell(kinds=(first.kind, second.kind)),
+                *(cell_of(found.edge, at, value) for at, value in enumerate(first.values)),
+            ),
+            pick=str(first.seq),
+        )
+        for first, second in found.examples
+    ]
+    numbers = number_columns(found.edge) | {"event"}
+    return Table(("event", "kinds", *found.edge.names), rows, numbers, frozenset({"event", "kinds"}))
+
+
+def saved_table(before: Sequence[NodeCounters], after: Sequence[NodeCounters]) -> Table:
+    """One line per operator: its records in both runs, and what the second one saved."""
+    others = {counter.node: counter for counter in after}
+    columns = ("operator", "records out", "in mini-batch", "saved", "taken back", "taken back in mini-batch")
+    rows = []
+    for counter in before:
+        other = others.get(counter.node)
+        if other is None or counter.role == "source":
+            continue
+        rows.append(
+            Row(
+                (
+                    Cell(counter.node, is_strong=True),
+                    Cell(f"{counter.records_out:,}", is_number=True),
+                    Cell(f"{other.records_out:,}", is_number=True),
+                    _saved(counter.records_out, other.records_out),
+                    Cell(f"{_taken_back(counter):,}", is_number=True),
+                    Cell(f"{_taken_back(other):,}", is_number=True),
+                )
+            )
+        )
+    return Table(columns, rows, frozenset(columns[1:]))
+
+
+def comparison_table(edge: Edge, found: TableComparison, left: str, right: str) -> Table:
+    """The rows in which two tables differ: what the left one says, then the right one, differing cells marked."""
+    rows: list[Row] = []
+    for row in found.rows:
+        for name, values, other in ((left, row.left, row.right), (right, row.right, row.left)):
+            if values is None:
+                nothing = [Cell("no such row", tone="bad"), *(Cell("") for _ in edge.names[1:])]
+                rows.append(Row((Cell(name, tone="quiet"), *nothing)))
+                continue
+            cells = [
+                cell_of(edge, at, value, changed=other is None or repr(value) != repr(other[at]))
+                for at, value in enumerate(values)
+            ]
+            rows.append(Row((Cell(name, tone="quiet"), *cells)))
+    return Table(("", *edge.names), rows, number_columns(edge))
+
+
+def _ratio(out: int, given: int) -> str:
+    return f"{out / given:.2f}" if given else ""
+
+
+def _role(each: Amplification) -> str:
+    if each.taken_back_out and not each.taken_back_in:
+        return "retractions begin here"
+    if each.taken_back_in and not each.taken_back_out:
+        return "retractions end here"
+    if each.taken_back_out > each.taken_back_in:
+        return "takes back more than it is given"
+    return ""
+
+
+def _saved(before: int, after: int) -> Cell:
+    if after >= before:
+        return Cell("nothing" if after == before else f"{after - before:,} more", is_number=True, tone="quiet")
+    return Cell(f"{before - after:,} ({(before - after) / before:.0%})", is_number=True, tone="good")
+
+
+def _taken_back(counter: NodeCounters) -> int:
+    return sum(count for kind, count in counter.counts.items() if not kind.is_accumulate)

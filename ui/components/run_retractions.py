@@ -1,0 +1,69 @@
+"""A whole run's retractions: where they flow, who multiplies them, for which keys and seconds, which for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from engine.changelog import RowKind
+from storage.model import Edge, Run
+from ui import words, workspace
+from ui.components.event_player import move_to
+from ui.components.flow_chart import flow_chart
+from ui.components.grid import grid
+from ui.components.retraction_tables import amplification_table, cancelled_table, keys_table, seconds_table
+from ui.components.run_picker import name_of
+from ui.theme import draw_figure, kind_badge
+
+
+def run_retractions(run: Run, edge: Edge) -> None:
+    """Draw the flow chart, the amplification, and what the edge takes back: by key, by second, and for nothing."""
+    flows = workspace.store().flows
+    edges = workspace.store().runs.edges(run.run_id)
+    st.html(f"<b>What flowed where</b>, by kind; hover over a band for its count: &nbsp; {_legend(edges)}")
+    draw_figure(flow_chart(edges, flows.wires(run.run_id)), key=f"flow-{run.run_id}")
+    st.markdown("**Amplification**: what each operator makes of a record")
+    grid(amplification_table(flows.amplification(run.run_id)), key="amplification", label="Amplification")
+    st.markdown(f"**What {name_of(edge)} takes back**")
+    if not any(count for kind, count in edge.counts.items() if not kind.is_accumulate):
+        st.info(f"{name_of(edge)} never takes anything back. Choose another edge above.", icon=":material/info:")
+        return
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption("The keys with the most retractions")
+        grid(keys_table(edge, flows.keys(run.run_id, edge.node, edge.port)), key="retracted-keys", label="Keys")
+    with right:
+        seconds = flows.seconds(run.run_id, edge.node, edge.port)
+        st.caption("The seconds of event time with the most retractions")
+        if seconds:
+            grid(seconds_table(seconds), key="retracted-seconds", label="Seconds")
+        else:
+            st.caption("The events that took something back have no event time.")
+    _cancelled(run, edge)
+
+
+def _legend(edges: Sequence[Edge]) -> str:
+    """The kinds that the bands' colours stand for, with how many there are on all edges."""
+    counts = {kind: sum(edge.counts.get(kind, 0) for edge in edges) for kind in RowKind}
+    return " &nbsp; ".join(f"{kind_badge(kind)} {count:,}" for kind, count in counts.items() if count)
+
+
+def _cancelled(run: Run, edge: Edge) -> None:
+    found = workspace.store().flows.cancelled(run.run_id, edge.node, edge.port)
+    if not found.updates and not found.inserts:
+        st.caption("No two neighbours on this edge undo each other: nothing was taken back only to be said again.")
+        return
+    parts = []
+    if found.updates:
+        parts.append(f"{words.count(found.updates, 'time')} a -U was followed by a +U of the very same row")
+    if found.inserts:
+        parts.append(f"{words.count(found.inserts, 'time')} a row was inserted and deleted at once")
+    said = " and ".join(parts)
+    st.markdown(
+        f"**For nothing**: {said}, which is {2 * (found.updates + found.inserts) / edge.total:.0%} of the edge."
+    )
+    grid(
+        cancelled_table(found), key="cancelled", on_pick=lambda seq: move_to(int(seq)), height=240,
+        label="Pairs that undo each other",
+    )  # fmt: skip

@@ -1,0 +1,32 @@
+"""What each operator of a run makes its records of, for the store's lineage: asked of the operators themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.errors import StudioError
+from engine.operator import Operator, Origin
+from engine.pipeline import Pipeline
+from engine.registry import configured
+from storage.model import Edge
+
+
+def origins_of(pipeline: Pipeline, edges: Sequence[Edge]) -> dict[tuple[str, str], Origin | None]:
+    """By node and input port. A node that this studio does not know is left out: its records have one cause."""
+    names = {edge.node: edge.names for edge in edges if edge.port == "out"}
+    found: dict[tuple[str, str], Origin | None] = {}
+    for node in pipeline.nodes:
+        try:
+            operator = configured(node)
+        except StudioError:
+            continue
+        wires = {edge.target_port: edge.source for edge in pipeline.inputs(node.id)}
+        ports = operator.ports
+        is_known = node.id in names and all(wires.get(port) in names for port in ports)
+        if isinstance(operator, Operator) and is_known:
+            inputs = [names[wires[port]] for port in ports]
+            found |= {
+                (node.id, port): origin
+                for port, origin in zip(ports, operator.origins(inputs, names[node.id]), strict=True)
+            }
+    return found

@@ -1,0 +1,38 @@
+"""A run once more with one thing changed, to be compared with: in mini-batch, or with retraction switched off.
+
+A variant is found again by its document, so that it is run once and is there after a reload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from engine.mini_batch import ENABLED, LATENCY, SIZE
+from engine.pipeline import Pipeline
+from storage import Store
+from storage.model import Run, RunStatus
+
+_SEARCHED: Final = 200
+_LATENCY: Final = "1 s"
+
+
+def in_mini_batch(pipeline: Pipeline, size: int) -> Pipeline:
+    """The pipeline in bundles of so many records. A latency that it has already stays."""
+    latency = pipeline.options.get(LATENCY, _LATENCY)
+    name = f"{pipeline.name}, mini-batch of {size:,}"
+    return with_options(pipeline, name, {ENABLED: "true", SIZE: str(size), LATENCY: latency})
+
+
+def with_options(pipeline: Pipeline, name: str, options: Mapping[str, str]) -> Pipeline:
+    """The same pipeline under other options."""
+    return pipeline.model_copy(update={"name": name, "options": {**pipeline.options, **options}})
+
+
+def run_of(store: Store, variant: Pipeline) -> Run | None:
+    """The newest run of exactly this document that has not failed; None where there is none."""
+    wanted = variant.to_json()
+    for run in store.runs.list(limit=_SEARCHED):
+        if run.document == wanted and run.status in (RunStatus.RUNNING, RunStatus.FINISHED):
+            return run
+    return None
