@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from engine.mini_batch import ENABLED, LATENCY, SIZE
+from engine.options import BUNDLE_SIZE, LATENCY, MINI_BATCH
 from engine.pipeline import Pipeline
 from storage import Store
 from storage.model import Run, RunStatus
@@ -19,9 +19,9 @@ _LATENCY: Final = "1 s"
 
 def in_mini_batch(pipeline: Pipeline, size: int) -> Pipeline:
     """The pipeline in bundles of so many records. A latency that it has already stays."""
-    latency = pipeline.options.get(LATENCY, _LATENCY)
+    latency = pipeline.options.get(LATENCY.name, _LATENCY)
     name = f"{pipeline.name}, mini-batch of {size:,}"
-    return with_options(pipeline, name, {ENABLED: "true", SIZE: str(size), LATENCY: latency})
+    return with_options(pipeline, name, {MINI_BATCH.name: "true", BUNDLE_SIZE.name: str(size), LATENCY.name: latency})
 
 
 def with_options(pipeline: Pipeline, name: str, options: Mapping[str, str]) -> Pipeline:
