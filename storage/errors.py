@@ -12,7 +12,11 @@
     ├── UnknownEdge                 the run has no such node or port
     ├── UnknownColumn               the edge has no such column
     ├── EpochRefused                an epoch that cannot follow those that are already there
-    └── ExportFailed                the file to download could not be written
+    ├── ExportFailed                the file to download could not be written
+    └── QueryError                  a person's own SQL
+        ├── QueryRefused            it is no query, or asks for what is not the store's
+        ├── QueryFailed             DuckDB could not answer it
+        └── QueryStopped            it reached a limit
 
 A class keeps its facts as attributes and writes its own sentence.
 """
@@ -149,3 +153,31 @@ class RunIsRunning(StoreError):
     def __init__(self, run_id: int) -> None:
         self.run_id = run_id
         super().__init__(f"run {run_id} is still running. Cancel it first, then delete it.")
+
+
+class QueryError(StoreError):
+    """A person's own SQL gave no result."""
+
+
+class QueryRefused(QueryError):
+    """It may not be asked; nothing was run."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+class QueryFailed(QueryError):
+    """DuckDB could not answer it."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+class QueryStopped(QueryError):
+    """It reached the limit on time or memory."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the query was stopped: {reason}. Filter earlier, or join and group less.")

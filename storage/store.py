@@ -9,6 +9,8 @@ store.timeline    event time over arrival order, decimated
 store.arrivals    source events in a range, and sources and operators in figures
 store.silences    sources that sent nothing for unusually long
 store.futures     records from the future, which made others late
+store.queries     a person's own SQL, read-only and with limits
+store.catalog     the tables described, and examples of SQL
 store.late        late and rejected records
 store.flows       retractions over a whole run: along the wires, by key, by second, and those for nothing
 store.lineage     what an output record was made of
@@ -25,6 +27,7 @@ from types import TracebackType
 from typing import ClassVar, Final
 
 from storage.arrivals import Arrivals
+from storage.catalog import Catalog
 from storage.changelog import Changelogs
 from storage.comparing import Comparisons
 from storage.database import Database
@@ -36,6 +39,7 @@ from storage.late import LateRecords
 from storage.lineage import Lineages
 from storage.migrations import migrate
 from storage.pipelines import Pipelines
+from storage.queries import Queries
 from storage.recording import Recording
 from storage.runs import Runs
 from storage.timeline import Timelines
@@ -88,6 +92,8 @@ class Store:
         self.flows = Flows(self._database, self.runs)
         self.lineage = Lineages(self._database, self.runs)
         self.comparing = Comparisons(self._database, self.runs)
+        self.queries = Queries(self._database)
+        self.catalog = Catalog(self._database, self.runs)
         self.runs.interrupt_abandoned()
 
     @classmethod

@@ -39,6 +39,7 @@ VIEWS: Final = (
     View("changelog", "Changelog", ":material/receipt_long:"),
     View("retractions", "Retractions", ":material/undo:"),
     View("event_time", "Event time", ":material/timeline:"),
+    View("sql", "SQL", ":material/database:"),
 )
 
 

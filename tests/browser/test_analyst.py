@@ -1,9 +1,10 @@
-"""Event time in depth, in the browser, on seeded runs."""
+"""Event time in depth and SQL, in the browser, on seeded runs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -51,3 +52,17 @@ def test_the_record_from_the_future_is_named_and_shown(open_page: OpenPage) -> N
     page.get_by_role("button", name="Go there").click()
     expect(page).to_have_url(re.compile("event=8"))
     expect(page.get_by_role("region", name="Records of the range").locator("tr.current")).to_contain_text("02:46:48")
+
+
+def test_sql_is_asked_answered_and_downloaded(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("sql?run=2")
+    page.get_by_role("button", name="Late records by operator").click()
+    expect(rows(page, "Result")).to_have_count(1)
+    expect(rows(page, "Result").first).to_contain_text("window closed")
+    with page.expect_download() as got:
+        page.get_by_role("button", name="CSV").click()
+    got.value.save_as(tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text().splitlines()[1] == '"per_window","window closed","2","5001"'
+    page.get_by_role("textbox").fill("COPY runs TO 'x.csv'")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_role("alert")).to_contain_text("it copies to or from a file")

@@ -1,0 +1,122 @@
+"""What can be asked of the store: its tables with what they hold, and queries to begin with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from storage.database import Database
+from storage.model import Edge
+from storage.runs import Runs
+from storage.sql import identifier
+
+_TABLES: Final = """
+SELECT table_name, coalesce(comment, ''), estimated_size FROM duckdb_tables()
+WHERE schema_name = $schema AND database_name = current_database() ORDER BY table_name
+"""
+_COLUMNS: Final = """
+SELECT table_name, column_name, data_type, coalesce(comment, '') FROM duckdb_columns()
+WHERE schema_name = $schema AND database_name = current_database() ORDER BY table_name, column_index
+"""
+
+
+@dataclass(frozen=True)
+class ColumnDescription:
+    """A column, its type and what it means."""
+
+    name: str
+    type: str
+    comment: str
+
+
+@dataclass(frozen=True)
+class TableDescription:
+    """A table: its name inside its schema, what it holds, how many rows, its columns."""
+
+    schema: str
+    name: str
+    comment: str
+    rows: int
+    columns: tuple[ColumnDescription, ...]
+
+    @property
+    def quoted(self) -> str:
+        """The name as SQL says it."""
+        plain = self.name.replace("_", "a").isalnum() and not self.name[0].isdigit()
+        return self.name if plain else identifier(self.name)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A query to begin with."""
+
+    title: str
+    sql: str
+
+
+class Catalog:
+    """The tables of the store and of every run."""
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+
+    def tables(self, schema: str = "main") -> tuple[TableDescription, ...]:
+        """The tables of a schema: `main`, or that of a run."""
+        columns: dict[str, list[ColumnDescription]] = {}
+        for table, *column in self._database.rows(_COLUMNS, {"schema": schema}):
+            columns.setdefault(str(table), []).append(ColumnDescription(*column))
+        return tuple(
+            TableDescription(schema, str(name), str(comment), int(rows), tuple(columns.get(str(name), ())))
+            for name, comment, rows in self._database.rows(_TABLES, {"schema": schema})
+        )
+
+    def examples(self, run_id: int) -> tuple[Example, ...]:
+        """Queries that a run can answer. Raises UnknownRun."""
+        edges = self._runs.edges(run_id)
+        if not edges:
+            return (Example("All runs", "SELECT run_id, name, status, started_at\nFROM runs\nORDER BY run_id DESC"),)
+        result = edges[-1]
+        table = identifier(result.table)
+        found = [
+            Example(f"What {result.node} said", f"FROM {table}\nORDER BY seq, step\nLIMIT 100"),
+            Example("Records by kind", f"SELECT kind, count(*) AS records\nFROM {table}\nGROUP BY kind\nORDER BY kind"),
+            Example("The table in the end", f"FROM {identifier(result.table + ' as of')}({_last(self._runs, run_id)})"),
+            Example("Which events said the most", _loudest(result)),
+        ]
+        timed = any(column.time for edge in edges for column in edge.columns)
+        if timed:
+            found += [
+                Example("Event time over arrival", "SELECT seq, event_time_ms\nFROM _events\nORDER BY seq"),
+                Example(
+                    "How out of order the sources are",
+                    "SELECT source, state, count(*) AS records,\n"
+                    "    max(max_event_time_ms - event_time_ms) AS behind_ms\n"
+                    "FROM _events\nWHERE NOT is_end\nGROUP BY ALL\nORDER BY ALL",
+                ),
+                Example(
+                    "Late records by operator",
+                    "SELECT node, reason, count(*) AS records, max(lateness_ms) AS late_by_ms\n"
+                    "FROM _late\nGROUP BY ALL\nORDER BY records DESC",
+                ),
+            ]
+        found.append(
+            Example(
+                "All runs",
+                "SELECT run_id, name, status, sum(inserts) AS inserts,\n"
+                "    sum(updates_before + updates_after) AS updates, sum(deletes) AS deletes\n"
+                "FROM runs LEFT JOIN run_edges USING (run_id)\nGROUP BY ALL\nORDER BY run_id",
+            )
+        )
+        return tuple(found)
+
+
+def _last(runs: Runs, run_id: int) -> int:
+    return runs.get(run_id).last_seq
+
+
+def _loudest(edge: Edge) -> str:
+    return (
+        f"SELECT seq AS event, count(*) AS records\nFROM {identifier(edge.table)}\nGROUP BY seq\n"
+        "ORDER BY records DESC, event\nLIMIT 20"
+    )

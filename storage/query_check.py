@@ -1,0 +1,212 @@
+"""Which SQL may be asked: one query that reads the store's own tables, and nothing else.
+
+DuckDB's own parser says what a text means; what is run afterwards is written from that very tree, so nothing can be
+read one way here and another way there. Everything in it must be known to be harmless: the kinds of node, the tables
+(a name that is no table of the store could be a file), the functions. The transaction is read-only on top of that.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import duckdb
+
+from storage.database import Cursor, first_sentence
+from storage.errors import QueryRefused
+
+_NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+_TABLES: Final = frozenset(
+    {"BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EXPRESSION_LIST", "EMPTY", "SHOW_REF", "PIVOT"}
+)
+_TABLE_FUNCTIONS: Final = frozenset({"range", "generate_series", "unnest", "json_each", "json_tree"})
+_CATALOG: Final = frozenset({"duckdb_tables", "duckdb_columns", "duckdb_views", "duckdb_schemas", "duckdb_functions"})
+_INFORMATION: Final = frozenset({"tables", "columns", "schemata"})
+# Those that wait, write, bind other SQL, or tell of the process rather than of the store.
+_REFUSED: Final = frozenset(
+    {
+        "sleep_ms", "write_log", "setseed", "nextval", "currval", "setval", "getvariable", "getenv", "current_setting",
+        "json_serialize_plan", "json_execute_serialized_sql", "current_query", "current_connection_id", "stats",
+    }
+)  # fmt: skip
+_PLAIN_NAME: Final = re.compile(r"\w+")
+_KINDS: Final = {
+    "INSERT": "it writes",
+    "UPDATE": "it writes",
+    "DELETE": "it writes",
+    "MERGE_INTO": "it writes",
+    "CREATE": "it creates something",
+    "DROP": "it drops something",
+    "ALTER": "it alters a table",
+    "COPY": "it copies to or from a file",
+    "ATTACH": "it attaches a file",
+    "DETACH": "it detaches a file",
+    "LOAD": "it loads an extension",
+    "SET": "it changes a setting",
+    "VARIABLE_SET": "it changes a setting",
+    "PRAGMA": "it is a PRAGMA",
+    "EXPORT": "it exports to files",
+    "CALL": "it calls a procedure",
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What there is in the store: its tables by (schema, name) and the macros of its runs, in lower case."""
+
+    catalog: str
+    tables: frozenset[tuple[str, str]]
+    macros: frozenset[tuple[str, str]]
+    functions: frozenset[str]
+
+    @classmethod
+    def of(cls, cursor: Cursor) -> Known:
+        """Ask the catalog."""
+        catalog = str(_one(cursor.execute("SELECT current_database()").fetchone()))
+        tables = cursor.execute(
+            "SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() WHERE database_name = ?", [catalog]
+        ).fetchall()
+        macros = cursor.execute(
+            "SELECT lower(schema_name), lower(function_name) FROM duckdb_functions() "
+            "WHERE database_name = ? AND function_type = 'table_macro' AND NOT internal",
+            [catalog],
+        ).fetchall()
+        functions = cursor.execute(
+            "SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
+            "WHERE function_type IN ('scalar', 'aggregate', 'macro') AND internal"
+        ).fetchall()
+        return cls(catalog, frozenset(tables), frozenset(macros), frozenset(row[0] for row in functions) - _REFUSED)
+
+
+def checked(cursor: Cursor, text: str, schema: str) -> str:
+    """The query as DuckDB writes it, without anything around it. schema: where plain names are looked for, then main.
+
+    Raises QueryRefused with what is not allowed, or what could not be read.
+    """
+    try:
+        statements = cursor.extract_statements(text)
+    except duckdb.Error as error:
+        raise QueryRefused(first_sentence(str(error))) from error
+    if len(statements) != 1:
+        what = "There is no query." if not statements else f"These are {len(statements)} statements; ask one at a time."
+        raise QueryRefused(what)
+    kind = statements[0].type.name
+    if kind != "SELECT":
+        reason = _KINDS.get(kind, f"it is a statement of the kind {kind}")
+        msg = f"This is no query: {reason}. Only SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE may be asked."
+        raise QueryRefused(msg)
+    serialized = str(_one(cursor.execute("SELECT json_serialize_sql(?)", [text]).fetchone()))
+    tree = json.loads(serialized)
+    if tree.get("error"):
+        raise QueryRefused(first_sentence(str(tree.get("error_message", "it cannot be read"))))
+    _Check(Known.of(cursor), schema.lower()).statement(tree)
+    return str(_one(cursor.execute("SELECT json_deserialize_sql(?)", [serialized]).fetchone()))
+
+
+class _Check:
+    """Walks the tree of a query."""
+
+    def __init__(self, known: Known, schema: str) -> None:
+        self._known = known
+        self._schema = schema
+        self._ctes: set[str] = set()
+
+    def statement(self, tree: Mapping[str, Any]) -> None:
+        for part in _parts(tree):
+            for entry in _ctes(part):
+                name = str(entry["key"])
+                # A name with a dot or a slash could be a file where the CTE itself is not in scope.
+                if not _PLAIN_NAME.fullmatch(name):
+                    msg = f"A WITH clause names {name!r}; give it a name of letters, digits and _."
+                    raise QueryRefused(msg)
+                self._ctes.add(name.lower())
+        for part in _parts(tree):
+            self._part(part)
+
+    def _part(self, part: Mapping[str, Any]) -> None:
+        type_ = part.get("type")
+        if not isinstance(type_, str):
+            return
+        if type_.endswith("_NODE") and type_ not in _NODES:
+            msg = f"A part of the query is no query: {type_.removesuffix('_NODE').replace('_', ' ').lower()}."
+            raise QueryRefused(msg)
+        if part.get("class") == "FUNCTION":
+            self._function(part)
+        if "sample" in part and "class" not in part and not type_.endswith("_NODE"):
+            self._table(type_, part)
+
+    def _table(self, type_: str, part: Mapping[str, Any]) -> None:
+        if type_ not in _TABLES:
+            msg = f"A table of the kind {type_} may not be asked."
+            raise QueryRefused(msg)
+        if type_ == "TABLE_FUNCTION":
+            self._table_function(part["function"])
+        elif type_ == "BASE_TABLE":
+            self._base_table(part)
+        elif type_ == "SHOW_REF" and part.get("table_name"):
+            self._named(list(part.get("qualified_name", {}).get("path", [])) or [part["table_name"]])
+
+    def _base_table(self, part: Mapping[str, Any]) -> None:
+        path = [name for name in (part.get("catalog_name"), part.get("schema_name"), part.get("table_name")) if name]
+        self._named(path)
+
+    def _named(self, path: list[str]) -> None:
+        names = [str(name).lower() for name in path]
+        if len(names) == 3 and names[0] == self._known.catalog.lower():
+            names = names[1:]
+        match names:
+            case [name] if name in self._ctes or self._is_table(self._schema, name) or self._is_table("main", name):
+                return
+            case [name] if name in _CATALOG or name.strip('"') in ("databases", "tables"):
+                return
+            case ["information_schema", name] if name in _INFORMATION:
+                return
+            case [schema, name] if self._is_table(schema, name):
+                return
+        msg = f"There is no table {'.'.join(map(str, path))} in the store; files cannot be read here."
+        raise QueryRefused(msg)
+
+    def _is_table(self, schema: str, name: str) -> bool:
+        return (schema, name) in self._known.tables
+
+    def _table_function(self, function: Mapping[str, Any]) -> None:
+        name, schema = str(function["function_name"]).lower(), str(function.get("schema") or "").lower()
+        if not schema and (name in _TABLE_FUNCTIONS or name in _CATALOG):
+            return
+        if (schema or self._schema, name) in self._known.macros:
+            return
+        msg = f"The table function {function['function_name']} may not be asked here."
+        raise QueryRefused(msg)
+
+    def _function(self, function: Mapping[str, Any]) -> None:
+        name = str(function.get("function_name", "")).lower()
+        if name not in self._known.functions and name not in _TABLE_FUNCTIONS and name not in _CATALOG:
+            if ((str(function.get("schema") or "").lower() or self._schema), name) in self._known.macros:
+                return
+            msg = f"The function {function.get('function_name')} may not be asked here."
+            raise QueryRefused(msg)
+
+
+def _parts(tree: Any) -> Iterator[Mapping[str, Any]]:
+    """Every object of the tree, without recursion: queries may be nested deeply."""
+    waiting = [tree]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            yield each
+            waiting.extend(each.values())
+        elif isinstance(each, list):
+            waiting.extend(each)
+
+
+def _ctes(part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = part.get("cte_map")
+    return list(found.get("map", [])) if isinstance(found, dict) else []
+
+
+def _one(row: tuple[Any, ...] | None) -> Any:
+    assert row is not None
+    return row[0]

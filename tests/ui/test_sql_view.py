@@ -1,0 +1,45 @@
+"""The SQL page on a seeded store."""
+
+from __future__ import annotations
+
+from tests.ui.conftest import OpenView
+from tests.ui.drawn import rows_of
+
+
+def test_an_example_is_asked_with_a_click(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("sql", run=seeded["windows"])
+    button = next(button for button in app.button if button.label == "Late records by operator")
+    button.click().run()
+    assert rows_of(app, "sql-result") == [["per_window", "window closed", "2", "5001"]]
+
+
+def test_a_query_of_ones_own_is_answered_with_a_chart_where_columns_fit(
+    seeded: dict[str, int], open_view: OpenView
+) -> None:
+    app = open_view("sql", run=seeded["windows"])
+    app.text_area(key="sql-text").set_value("SELECT seq, ts FROM clicks ORDER BY seq")
+    app.button(key="sql-ask").click().run()
+    assert rows_of(app, "sql-result")[0] == ["1", "1000000050000"]
+    assert app.get("plotly_chart")
+    assert any("6 rows" in markdown.value for markdown in app.markdown)
+
+
+def test_what_may_not_be_asked_is_a_sentence(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("sql", run=seeded["windows"])
+    app.text_area(key="sql-text").set_value("DROP TABLE runs")
+    app.button(key="sql-ask").click().run()
+    assert app.error[0].value.startswith("This is no query: it drops something.")
+
+
+def test_more_rows_than_are_shown_are_announced(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("sql", run=seeded["windows"])
+    app.text_area(key="sql-text").set_value("FROM range(5000)")
+    app.button(key="sql-ask").click().run()
+    assert any("The first 1,000 rows**, and there are more" in markdown.value for markdown in app.markdown)
+
+
+def test_the_tables_are_described_beside_it(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("sql", run=seeded["windows"])
+    labels = [expander.label for expander in app.expander]
+    assert "`clicks` · 6 rows" in labels
+    assert any(label.startswith("`_late`") for label in labels)

@@ -1,0 +1,48 @@
+"""The tables that SQL can ask, each with what it holds and its columns."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from storage.catalog import TableDescription
+from storage.model import Run
+from ui import words, workspace
+from ui.theme import muted
+
+
+def schema_browser(run: Run) -> None:
+    """Draw the tables of a run, then the studio's own."""
+    catalog = workspace.store().catalog
+    tables = catalog.tables(run.schema)
+    st.markdown(f"**Tables of run {run.run_id}**")
+    edges = [table for table in tables if not table.name.startswith("_")]
+    own = [table for table in tables if table.name.startswith("_") and not table.name.startswith("_lifetimes")]
+    for table in edges:
+        _table(table)
+    if edges:
+        st.caption(f'The table after event n: `FROM "{edges[-1].name} as of"(n)`')
+    st.markdown("**What the studio noted of it**")
+    for table in own:
+        _table(table)
+    st.markdown("**All runs**")
+    for table in catalog.tables():
+        if table.name != "migrations":
+            _table(table)
+
+
+def _table(table: TableDescription) -> None:
+    # Of the catalog's tables DuckDB counts replaced rows too; a run's are only added to.
+    rows_there = "" if table.schema == "main" else f" · {words.count(table.rows, 'row')}"
+    with st.expander(f"`{table.quoted}`{rows_there}"):
+        rows = "".join(
+            f'<tr><td style="padding:.1rem .6rem .1rem 0;border:0;font-family:var(--st-code-font)">{escape(each.name)}'
+            f'</td><td style="padding:.1rem .6rem .1rem 0;border:0">{muted(each.type[:40])}</td>'
+            f'<td style="padding:.1rem 0;border:0">{muted(each.comment)}</td></tr>'
+            for each in table.columns
+        )
+        note = (
+            f'<div style="font-size:.85rem;padding-bottom:.4rem">{escape(table.comment)}</div>' if table.comment else ""
+        )
+        st.html(f'{note}<table style="border-collapse:collapse;font-size:.82rem">{rows}</table>')

@@ -1,0 +1,104 @@
+"""SQL: a person's own questions to the store, read-only, with the tables described and examples to begin with."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from storage.errors import QueryError
+from storage.model import Run
+from storage.queries import MEMORY_LIMIT_MIB, ROW_LIMIT, TIME_LIMIT_S, QueryResult
+from ui import words, workspace
+from ui.components.grid import Cell, Row, Table, grid
+from ui.components.query_chart import query_chart
+from ui.components.run_picker import pick_run
+from ui.components.schema_browser import schema_browser
+from ui.guard import as_sentence, guarded
+
+_TEXT: Final = "sql-text"
+_ASKED: Final = "sql-asked"
+
+
+@guarded
+def _ask(text: str) -> None:
+    st.session_state[_TEXT] = text
+    st.session_state[_ASKED] = text
+
+
+@guarded
+def _ask_what_is_written() -> None:
+    st.session_state[_ASKED] = st.session_state[_TEXT]
+
+
+def _writer(text: str, schema: str) -> Callable[[], bytes]:
+    def write() -> bytes:
+        with tempfile.TemporaryDirectory(prefix="changelog-studio-sql-") as folder:
+            path = Path(folder) / "result.csv"
+            workspace.store().queries.export(text, path, schema=schema)
+            return path.read_bytes()
+
+    return write
+
+
+def _editor(run: Run) -> None:
+    examples = workspace.store().catalog.examples(run.run_id)
+    with st.container(horizontal=True, gap="small"):
+        for at, example in enumerate(examples):
+            st.button(example.title, key=f"example-{at}", type="tertiary", on_click=_ask, args=(example.sql,))
+    st.session_state.setdefault(_TEXT, examples[0].sql)
+    st.text_area(
+        "SQL", key=_TEXT, height=170, label_visibility="collapsed", placeholder="SELECT ...",
+        help="DuckDB's SQL. Tables of the chosen run need no prefix; those of another run are run_2.name.",
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Ask", type="primary", icon=":material/play_arrow:", key="sql-ask", on_click=_ask_what_is_written)
+        st.caption(
+            f"Reads only; up to {ROW_LIMIT:,} rows are shown, and a query ends after {TIME_LIMIT_S:g} s or "
+            f"{MEMORY_LIMIT_MIB:,} MiB."
+        )
+
+
+def _result(result: QueryResult, text: str, schema: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        shown = words.count(len(result.rows), "row")
+        more = ", and there are more" if result.is_cut else ""
+        st.markdown(f"**{'The first ' if result.is_cut else ''}{shown}**{more} · {words.elapsed(result.seconds)}")
+        st.space("stretch")
+        st.download_button(
+            "CSV", _writer(text, schema), "result.csv", "text/csv", icon=":material/download:", on_click="ignore",
+            key="sql-csv", help="All rows, up to a million.", disabled=not result.rows,
+        )  # fmt: skip
+    if not result.rows:
+        st.caption("The query gave no row.")
+        return
+    numbers = frozenset(
+        name for at, name in enumerate(result.columns) if any(isinstance(row[at], int | float) for row in result.rows)
+    )
+    rows = [Row([Cell.of(value) for value in row]) for row in result.rows]
+    grid(Table(result.columns, rows, numbers), key="sql-result", height=420, label="Result")
+    query_chart(result)
+
+
+def _show(run: Run) -> None:
+    left, right = st.columns([2.6, 1], gap="medium")
+    with left:
+        _editor(run)
+        text = st.session_state.get(_ASKED)
+        if text is not None:
+            try:
+                result = workspace.store().queries.run(text, schema=run.schema)
+            except QueryError as error:
+                st.error(as_sentence(error), icon=":material/error:")
+            else:
+                _result(result, text, run.schema)
+    with right:
+        schema_browser(run)
+
+
+chosen = pick_run()
+if chosen is not None:
+    _show(chosen)
