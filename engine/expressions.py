@@ -208,8 +208,11 @@ class _Compiler:
             message = "LIKE needs its pattern as a literal"
             raise _Unsupported(message)
         marks = {"%": ".*", "_": "."}
-        pattern = re.compile("".join(marks.get(char, re.escape(char)) for char in node.expression.this), re.DOTALL)
-        return _Part(_with(lambda v: pattern.fullmatch(v) is not None, text), "boolean")
+        # A backslash takes the meaning from the character after it.
+        parts = re.findall(r"\\.|.", node.expression.this, re.DOTALL)
+        pattern = re.compile("".join(marks.get(part, re.escape(part[-1])) for part in parts), re.DOTALL)
+        is_match = not node.args.get("negate")
+        return _Part(_with(lambda v: (pattern.fullmatch(v) is not None) is is_match, text), "boolean")
 
     def _arithmetic(self, node: exp.Expr) -> _Part:
         if isinstance(node, exp.Neg):

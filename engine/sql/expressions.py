@@ -1,7 +1,7 @@
 """Bound expressions, written as Spark SQL with Flink's meaning.
 
-Where the two differ: integers divide to integers, a CAST to VARCHAR(n) cuts, EXTRACT gives a BIGINT, a
-TIMESTAMP has no zone and a TIMESTAMP_LTZ has one. What is not known to mean the same is refused.
+Where the two differ stands in a file of its own: numbers, casts, patterns, moments, functions. A TIMESTAMP has
+no zone and a TIMESTAMP_LTZ has one. What is not known to mean the same is refused.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Final
 
 from sqlglot import exp
 
-from engine.schema import quote, type_from
+from engine.schema import quote
 from engine.sql.algebra import Expr
+from engine.sql.casts import cast
 from engine.sql.dialect import Flink
-from engine.sql.functions import EXTRACTED, SCALARS, TIME_UNITS
+from engine.sql.functions import SCALARS
+from engine.sql.moments import cut_off, extracted, from_epoch, parsed, shifted
+from engine.sql.numbers import arithmetic, remainder, rounded, truncated
+from engine.sql.patterns import like, replacement, similar, text
 from engine.sql.rejected import SqlRejected
 
 _BINARY: Final[dict[type[Expr], str]] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Mod: "%",
     exp.EQ: "=",
     exp.NEQ: "<>",
     exp.LT: "<",
@@ -34,9 +34,7 @@ _BINARY: Final[dict[type[Expr], str]] = {
     exp.Is: "IS",
     exp.NullSafeEQ: "<=>",
     exp.DPipe: "||",
-    exp.Like: "LIKE",
 }
-_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 
 
 @dataclass(frozen=True)
@@ -53,12 +51,14 @@ class Writer:
             left, right = self.write(expression.this), self.write(expression.expression)
             return f"({left} {_BINARY[kind]} {right})"
         match expression:
+            case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod() | exp.Div():
+                return arithmetic(self, expression)
             case exp.Column():
                 return self._column(expression)
             case exp.Paren():
                 return self.write(expression.this)
             case exp.Literal():
-                return _text(expression.name) if expression.is_string else expression.name
+                return text(expression.name) if expression.is_string else expression.name
             case exp.Boolean():
                 return "TRUE" if expression.this else "FALSE"
             case exp.Null():
@@ -70,17 +70,18 @@ class Writer:
             case exp.NullSafeNEQ():
                 return f"(NOT ({self.write(expression.this)} <=> {self.write(expression.expression)}))"
             case exp.Between():
-                low, high = self.write(expression.args["low"]), self.write(expression.args["high"])
-                return f"({self.write(expression.this)} BETWEEN {low} AND {high})"
+                return self._between(expression)
             case exp.In() if expression.expressions:
                 items = ", ".join(map(self.write, expression.expressions))
                 return f"({self.write(expression.this)} IN ({items}))"
-            case exp.Escape():
-                return f"{self.write(expression.this)[:-1]} ESCAPE {self.write(expression.expression)})"
-            case exp.Div():
-                return self._divided(expression)
+            case exp.Like():
+                return like(self, expression)
+            case exp.Escape() if isinstance(expression.this, exp.Like):
+                return like(self, expression.this, expression.expression)
+            case exp.SimilarTo():
+                return similar(self, expression)
             case exp.Cast():
-                return self._cast(expression)
+                return cast(self, expression)
             case exp.Case() | exp.If():
                 return self._case(expression)
             case exp.Interval():
@@ -105,26 +106,10 @@ class Writer:
             raise SqlRejected(message, column)
         return quote(self.names[column.name])
 
-    def _divided(self, division: exp.Div) -> str:
-        left, right = self.write(division.this), self.write(division.expression)
-        types = [self.type_of(side) for side in (left, right)]
-        if all(type_ in _INTEGERS for type_ in types):
-            wider = max(types, key=_INTEGERS.index)
-            return f"CAST({left} div {right} AS {wider.upper()})"
-        return f"({left} / {right})"
-
-    def _cast(self, cast: exp.Cast) -> str:
-        value = self.write(cast.this)
-        written = cast.to.sql(dialect=Flink)
-        target, length = spark_type(cast.to)
-        word = "TRY_CAST" if isinstance(cast, exp.TryCast) else "CAST"
-        if target is None:
-            message = f"there is no type {written} here. Use a type of Flink SQL without rows in it."
-            raise SqlRejected(message, cast.to)
-        if target == "string" and self.type_of(value) == "boolean":
-            value = f"upper(CAST({value} AS STRING))"
-        cast_to = f"{word}({value} AS {target.upper()})"
-        return f"left({cast_to}, {length})" if length is not None else cast_to
+    def _between(self, between: exp.Between) -> str:
+        value, low, high = (self.write(part) for part in (between.this, between.args["low"], between.args["high"]))
+        found = f"({value} BETWEEN {low} AND {high})"
+        return f"({found} OR ({value} BETWEEN {high} AND {low}))" if between.args.get("symmetric") else found
 
     def _case(self, case: exp.Case | exp.If) -> str:
         if isinstance(case, exp.If):
@@ -145,13 +130,12 @@ class Writer:
             words = f"{unit.this.name.upper()} TO {unit.expression.name.upper()}"
         else:
             words = unit.name.upper() if unit is not None else "SECOND"
-        return f"INTERVAL {_text(interval.this.name)} {words}"
+        return f"INTERVAL {text(interval.this.name)} {words}"
 
     def _function(self, call: Expr) -> str:
         match call:
             case exp.Substring():
-                parts = (call.this, call.args.get("start"), call.args.get("length"))
-                return f"substring({', '.join(self.write(part) for part in parts if part is not None)})"
+                return self._substring(call)
             case exp.StrPosition():
                 return f"locate({self.write(call.args['substr'])}, {self.write(call.this)})"
             case exp.Trim():
@@ -159,42 +143,37 @@ class Writer:
                 what = call.expression
                 characters = f"{self.write(what)} " if isinstance(what, exp.Expression) else ""
                 return f"trim({where} {characters}FROM {self.write(call.this)})"
-            case exp.Extract() if call.name.upper() in EXTRACTED:
-                return f"CAST({EXTRACTED[call.name.upper()]}({self.write(call.expression)}) AS BIGINT)"
+            case exp.Overlay():
+                return self._overlaid(call)
+            case exp.Extract():
+                return extracted(self, call)
             case exp.Floor() | exp.Ceil():
-                return self._rounded(call)
+                return rounded(self, call) if call.args.get("to") is None else cut_off(self, call)
             case exp.Anonymous():
                 return self._named(call)
             case _:
                 message = f"{call.sql(dialect=Flink)} is not supported here."
                 raise SqlRejected(message, call)
 
-    def _rounded(self, call: exp.Floor | exp.Ceil) -> str:
-        value = self.write(call.this)
-        to = call.args.get("to")
-        type_ = self.type_of(value)
-        if to is None:
-            found = f"{'floor' if isinstance(call, exp.Floor) else 'ceil'}({value})"
-            return f"CAST({found} AS {type_.upper()})" if not type_.startswith("decimal") else found
-        unit = to.name.upper()
-        if unit not in TIME_UNITS:
-            message = f"there is no unit {unit}; there are {', '.join(TIME_UNITS)}."
-            raise SqlRejected(message, call)
-        down = f"CAST(date_trunc('{unit}', {value}) AS {type_.upper()})"
-        if isinstance(call, exp.Floor):
-            return down
-        step = "INTERVAL '3' MONTH" if unit == "QUARTER" else f"INTERVAL '{7 if unit == 'WEEK' else 1}' "
-        step = step if unit == "QUARTER" else step + ("DAY" if unit == "WEEK" else unit)
-        return f"CASE WHEN {down} = {value} THEN {value} ELSE {down} + {step} END"
+    def _substring(self, call: exp.Substring) -> str:
+        parts = [self.write(part) for part in (call.this, call.args.get("start"), call.args.get("length")) if part]
+        found = f"substring({', '.join(parts)})"
+        length = call.args.get("length")
+        # A negative length gives NULL, not an empty text.
+        is_safe = length is None or isinstance(length.unnest(), exp.Literal)
+        return found if is_safe else f"CASE WHEN {parts[2]} >= 0 THEN {found} END"
+
+    def _overlaid(self, call: exp.Overlay) -> str:
+        whole, part, start = (self.write(call.args[name]) for name in ("this", "expression", "from_"))
+        length = call.args.get("for_")
+        many = f" FOR {self.write(length)}" if length is not None else ""
+        found = f"overlay({whole} PLACING {part} FROM {start}{many})"
+        return f"CASE WHEN {start} BETWEEN 1 AND char_length({whole}) THEN {found} ELSE {whole} END"
 
     def _named(self, call: exp.Anonymous) -> str:
         name = call.name.upper()
         if name in ("TIMESTAMPDIFF", "TIMESTAMPADD") and len(call.expressions) == 3:
-            unit, first, second = call.expressions
-            found = f"{name.lower()}({unit.name.upper()}, {self.write(first)}, {self.write(second)})"
-            return f"CAST({found} AS INT)" if name == "TIMESTAMPDIFF" else found
-        if name == "MOD" and len(call.expressions) == 2:
-            return "({} % {})".format(*map(self.write, call.expressions))
+            return shifted(self, call)
         scalar = SCALARS.get(name)
         if scalar is None:
             message = f"there is no function {name}; there are {', '.join(sorted(SCALARS))}."
@@ -203,30 +182,25 @@ class Writer:
         if count < scalar.least or (scalar.most is not None and count > scalar.most):
             message = f"{name} takes {_counted(scalar.least, scalar.most)}, but it is given {count}."
             raise SqlRejected(message, call)
-        return scalar.written([self.write(argument) for argument in call.expressions])
-
-
-def spark_type(data_type: exp.DataType) -> tuple[str | None, int | None]:
-    """A type of Flink SQL as Spark writes it, and the length to which a text is cut; (None, None): no such type."""
-    kind = data_type.this
-    sizes = [int(size.name) for size in data_type.expressions if isinstance(size, exp.DataTypeParam)]
-    if kind in (exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.TEXT, exp.DType.NCHAR, exp.DType.NVARCHAR):
-        # CHAR alone is CHAR(1); STRING and VARCHAR(2147483647) have no limit.
-        length = sizes[0] if sizes else 1 if kind is exp.DType.CHAR else None
-        return "string", length if length is not None and length < 1 << 31 - 1 else None
-    if kind in (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ):
-        return "timestamp_ntz", None
-    if kind in (exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ):
-        return "timestamp", None
-    try:
-        return type_from(data_type.sql(dialect="spark")), None
-    except ValueError:
-        return None, None
-
-
-def _text(text: str) -> str:
-    """A text as a Spark SQL literal, in which a backslash means itself."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        arguments = [self.write(argument) for argument in call.expressions]
+        match name:
+            case "MOD":
+                return remainder(self, call.expressions, *arguments)
+            case "CEILING":
+                return rounded(self, exp.Ceil(this=call.expressions[0]))
+            case "TRUNCATE":
+                return truncated(self, arguments[0], arguments[1] if count > 1 else "0")
+            case "SIGN":
+                return f"CAST(sign({arguments[0]}) AS {self.type_of(arguments[0]).upper()})"
+            case "TO_TIMESTAMP_LTZ":
+                return from_epoch(self, arguments, call)
+            case "TO_TIMESTAMP" | "TO_DATE" | "UNIX_TIMESTAMP":
+                return parsed(name, arguments)
+            case "REGEXP_REPLACE":
+                put_in = replacement(arguments[2], isinstance(call.expressions[2].unnest(), exp.Literal))
+                return f"regexp_replace({arguments[0]}, {arguments[1]}, {put_in})"
+            case _:
+                return scalar.written(arguments)
 
 
 def _counted(least: int, most: int | None) -> str:

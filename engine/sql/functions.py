@@ -1,6 +1,6 @@
 """The scalar functions of Flink SQL, each as Spark SQL that means the same.
 
-{0}, {1} are the arguments, {*} all of them. A function that is not here is refused.
+{0}, {1} are the arguments, {*} all of them, {&} that none is NULL. A function that is not here is refused.
 """
 
 from __future__ import annotations
@@ -11,15 +11,21 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Scalar:
-    """Spark SQL for a call with at least and at most so many arguments (most None: any number)."""
+    """Spark SQL for a call with at least and at most so many arguments (most None: any number).
+
+    fuller: where a call with more arguments than needed is written otherwise.
+    """
 
     template: str
     least: int
     most: int | None
+    fuller: str = ""
 
     def written(self, arguments: list[str]) -> str:
         """The call in Spark SQL."""
-        text = self.template.replace("{*}", ", ".join(arguments))
+        template = self.fuller if self.fuller and len(arguments) > self.least else self.template
+        text = template.replace("{*}", ", ".join(arguments))
+        text = text.replace("{&}", " AND ".join(f"{argument} IS NOT NULL" for argument in arguments))
         for at, argument in enumerate(arguments):
             text = text.replace("{" + str(at) + "}", argument)
         return text
@@ -29,58 +35,133 @@ def _same(name: str, least: int, most: int | None) -> Scalar:
     return Scalar(f"{name}({{*}})", least, most)
 
 
+def _never_null(name: str) -> Scalar:
+    """A function that is NULL as soon as one argument is, where Spark leaves NULL out."""
+    return Scalar(f"CASE WHEN {{&}} THEN {name}({{*}}) END", 2, None)
+
+
+_LOGARITHM: Final = (
+    "CASE WHEN {0} > 0 THEN %s({0}) WHEN {0} = 0 THEN double('-Infinity') WHEN {0} < 0 THEN double('NaN') END"
+)
+
 _SAME: Final = {
     "COALESCE": (1, None),
     "NULLIF": (2, 2),
-    "GREATEST": (2, None),
-    "LEAST": (2, None),
     "ABS": (1, 1),
     "SQRT": (1, 1),
     "EXP": (1, 1),
-    "LN": (1, 1),
-    "LOG10": (1, 1),
-    "LOG2": (1, 1),
     "POWER": (2, 2),
     "SIN": (1, 1),
     "COS": (1, 1),
     "TAN": (1, 1),
+    "COT": (1, 1),
+    "ASIN": (1, 1),
+    "ACOS": (1, 1),
+    "ATAN": (1, 1),
+    "ATAN2": (2, 2),
+    "SINH": (1, 1),
+    "COSH": (1, 1),
+    "TANH": (1, 1),
+    "DEGREES": (1, 1),
+    "RADIANS": (1, 1),
+    "PI": (0, 0),
+    "E": (0, 0),
     "SIGN": (1, 1),
+    "MOD": (2, 2),
+    "CEILING": (1, 1),
+    "TRUNCATE": (1, 2),
+    "ROUND": (1, 2),
+    "HEX": (1, 1),
+    "UNHEX": (1, 1),
+    "BIN": (1, 1),
     "UPPER": (1, 1),
     "LOWER": (1, 1),
     "CONCAT": (1, None),
     "CONCAT_WS": (2, None),
     "REPLACE": (3, 3),
+    "TRANSLATE": (3, 3),
     "REGEXP_REPLACE": (3, 3),
+    "REGEXP_COUNT": (2, 2),
+    "REGEXP_INSTR": (2, 2),
+    "REGEXP_SUBSTR": (2, 2),
+    "STARTSWITH": (2, 2),
+    "ENDSWITH": (2, 2),
     "REVERSE": (1, 1),
     "REPEAT": (2, 2),
-    "LPAD": (3, 3),
-    "RPAD": (3, 3),
-    "LTRIM": (1, 1),
-    "RTRIM": (1, 1),
-    "INITCAP": (1, 1),
     "ASCII": (1, 1),
+    "ELT": (2, None),
+    "PRINTF": (1, None),
     "MD5": (1, 1),
     "SHA1": (1, 1),
+    "SHA2": (2, 2),
+    "PARSE_URL": (2, 3),
+    "URL_ENCODE": (1, 1),
+    "URL_DECODE": (1, 1),
     "DATE_FORMAT": (2, 2),
+    "FROM_UNIXTIME": (1, 2),
+    "UNIX_TIMESTAMP": (1, 2),
+    "TO_TIMESTAMP_LTZ": (1, 2),
+    "TO_TIMESTAMP": (1, 2),
+    "TO_DATE": (1, 2),
     "ARRAY": (0, None),
+    "ARRAY_CONTAINS": (2, 2),
+    "ARRAY_DISTINCT": (1, 1),
+    "ARRAY_JOIN": (2, 3),
+    "ARRAY_MAX": (1, 1),
+    "ARRAY_MIN": (1, 1),
+    "MAP_KEYS": (1, 1),
+    "MAP_VALUES": (1, 1),
 }
+
+_WORD: Final = (
+    "aggregate(split(lower({0}), ''), struct('' AS t, FALSE AS w), "
+    "(a, c) -> struct(concat(a.t, if(a.w, c, upper(c))) AS t, c rlike '[0-9A-Za-z]' AS w), a -> a.t)"
+)
 
 SCALARS: Final[dict[str, Scalar]] = {
     **{name: _same(name, least, most) for name, (least, most) in _SAME.items()},
+    "GREATEST": _never_null("greatest"),
+    "LEAST": _never_null("least"),
     "IFNULL": Scalar("coalesce({0}, {1})", 2, 2),
     "IF": Scalar("if({0}, {1}, {2})", 3, 3),
+    "LN": Scalar(_LOGARITHM % "ln", 1, 1),
+    "LOG10": Scalar(_LOGARITHM % "log10", 1, 1),
+    "LOG2": Scalar(_LOGARITHM % "log2", 1, 1),
+    "LOG": Scalar(_LOGARITHM % "ln", 1, 2, "log({0}, {1})"),
     "CHAR_LENGTH": Scalar("char_length({0})", 1, 1),
     "CHARACTER_LENGTH": Scalar("char_length({0})", 1, 1),
     "SUBSTR": Scalar("substr({*})", 2, 3),
     "LEFT": Scalar("left({0}, {1})", 2, 2),
     "RIGHT": Scalar("right({0}, {1})", 2, 2),
     "INSTR": Scalar("instr({0}, {1})", 2, 2),
-    "LOCATE": Scalar("locate({0}, {1})", 2, 2),
-    "SPLIT_INDEX": Scalar("try_element_at(split({0}, concat('\\\\Q', {1}, '\\\\E')), {2} + 1)", 3, 3),
+    "LOCATE": Scalar("locate({*})", 2, 3),
+    "LTRIM": Scalar("ltrim({0})", 1, 2, "trim(LEADING {1} FROM {0})"),
+    "RTRIM": Scalar("rtrim({0})", 1, 2, "trim(TRAILING {1} FROM {0})"),
+    "BTRIM": Scalar("trim({0})", 1, 2, "trim(BOTH {1} FROM {0})"),
+    "LPAD": Scalar("CASE WHEN {1} >= 0 AND {2} <> '' THEN lpad({*}) END", 3, 3),
+    "RPAD": Scalar("CASE WHEN {1} >= 0 AND {2} <> '' THEN rpad({*}) END", 3, 3),
+    "INITCAP": Scalar(_WORD, 1, 1),
+    "CHR": Scalar("chr({0})", 1, 1),
+    "SHA224": Scalar("sha2({0}, 224)", 1, 1),
+    "SHA256": Scalar("sha2({0}, 256)", 1, 1),
+    "SHA384": Scalar("sha2({0}, 384)", 1, 1),
+    "SHA512": Scalar("sha2({0}, 512)", 1, 1),
+    "TO_BASE64": Scalar("base64({0})", 1, 1),
+    "FROM_BASE64": Scalar("CAST(unbase64({0}) AS STRING)", 1, 1),
+    "STR_TO_MAP": Scalar("str_to_map({0}, ',', '=')", 1, 3, "str_to_map({*})"),
+    "SPLIT": Scalar("split({0}, concat('\\\\Q', {1}, '\\\\E'))", 2, 2),
+    "SPLIT_INDEX": Scalar(
+        "CASE WHEN {2} >= 0 AND {0} <> '' THEN try_element_at(split({0}, concat('\\\\Q', {1}, '\\\\E')), {2} + 1) END",
+        3,
+        3,
+    ),
     "REGEXP": Scalar("({0} rlike {1})", 2, 2),
-    "REGEXP_EXTRACT": Scalar("nullif(regexp_extract({*}), '')", 2, 3),
-    "ROUND": Scalar("round({*})", 1, 2),
-    "TRUNCATE": Scalar("CAST({0} * power(10, {1}) AS BIGINT) / power(10, {1})", 2, 2),
+    "REGEXP_EXTRACT": Scalar(
+        "CASE WHEN {0} rlike {1} THEN regexp_extract({0}, {1}, 0) END",
+        2,
+        3,
+        "CASE WHEN {0} rlike {1} THEN regexp_extract({*}) END",
+    ),
     "YEAR": Scalar("CAST(year({0}) AS BIGINT)", 1, 1),
     "QUARTER": Scalar("CAST(quarter({0}) AS BIGINT)", 1, 1),
     "MONTH": Scalar("CAST(month({0}) AS BIGINT)", 1, 1),
@@ -91,28 +172,11 @@ SCALARS: Final[dict[str, Scalar]] = {
     "HOUR": Scalar("CAST(hour({0}) AS BIGINT)", 1, 1),
     "MINUTE": Scalar("CAST(minute({0}) AS BIGINT)", 1, 1),
     "SECOND": Scalar("CAST(second({0}) AS BIGINT)", 1, 1),
-    "TO_TIMESTAMP_LTZ": Scalar("timestamp_millis({0})", 1, 2),
-    "TO_TIMESTAMP": Scalar("to_timestamp_ntz({*})", 1, 2),
-    "TO_DATE": Scalar("to_date({*})", 1, 2),
     "CARDINALITY": Scalar("CAST(size({0}) AS INT)", 1, 1),
+    "ELEMENT": Scalar("try_element_at({0}, 1)", 1, 1),
+    "ARRAY_SORT": Scalar("sort_array({0})", 1, 1),
+    "ARRAY_REVERSE": Scalar("reverse({0})", 1, 1),
     "IS_DIGIT": Scalar("({0} rlike '^[0-9]+$')", 1, 1),
     "IS_ALPHA": Scalar("({0} rlike '^[A-Za-z]+$')", 1, 1),
 }
 """By name. REGEXP_EXTRACT without a match is NULL in Flink and empty in Spark."""
-
-EXTRACTED: Final = {
-    "YEAR": "year",
-    "QUARTER": "quarter",
-    "MONTH": "month",
-    "WEEK": "weekofyear",
-    "DOY": "dayofyear",
-    "DAY": "dayofmonth",
-    "DOW": "dayofweek",
-    "HOUR": "hour",
-    "MINUTE": "minute",
-    "SECOND": "second",
-    "EPOCH": "unix_seconds",
-}
-"""EXTRACT(unit FROM x): the unit, and Spark's function for it."""
-
-TIME_UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")

@@ -49,6 +49,8 @@ def evaluate(condition: str, row: tuple[Any, ...] = ROW) -> Any:
         ("i IN (1, 2, 7)", True),
         ("i NOT IN (1, 2)", True),
         ("s LIKE 'a_%' AND upper(s) = 'ABC' AND length(s) = 3", True),
+        ("s NOT LIKE 'a%'", False),
+        (r"s LIKE 'a\\%' OR s LIKE 'a%'", True),
         ("coalesce(NULL, i, 1) = 7", True),
         ("CASE WHEN i > 5 THEN 'many' ELSE 'few' END = 'many'", True),
         ("CAST(d AS INT) = 1", True),

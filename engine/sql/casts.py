@@ -1,0 +1,79 @@
+"""CAST and TRY_CAST with Flink's meaning: a text is cut or padded to its length, a DECIMAL that does not hold
+its value is NULL, a boolean is TRUE or FALSE, a moment has its milliseconds."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from engine.schema import type_from
+from engine.sql.dialect import Flink
+from engine.sql.rejected import SqlRejected
+
+if TYPE_CHECKING:
+    from engine.sql.expressions import Writer
+
+_WHOLE_DIGITS: Final = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19, "boolean": 1}
+_MOMENTS: Final = ("timestamp", "timestamp_ntz")
+
+
+def cast(writer: Writer, node: exp.Cast) -> str:
+    """A CAST as Spark SQL. Raises SqlRejected for a type that the studio does not have."""
+    value = writer.write(node.this)
+    target, length = spark_type(node.to)
+    if target is None:
+        message = f"there is no type {node.to.sql(dialect=Flink)} here. Use a type of Flink SQL without rows in it."
+        raise SqlRejected(message, node)
+    word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
+    if target == "string":
+        given = writer.type_of(value)
+        if given == "boolean":
+            value = f"upper(CAST({value} AS STRING))"
+        elif given in _MOMENTS and not _is_literal_moment(node.this):
+            value = f"date_format({value}, 'yyyy-MM-dd HH:mm:ss.SSS')"
+    elif target.startswith("decimal") and not _fits(writer.type_of(value), target):
+        word = "TRY_CAST"
+    found = f"{word}({value} AS {target.upper()})"
+    if length is None:
+        return found
+    return f"rpad({found}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({found}, {length})"
+
+
+def spark_type(data_type: exp.DataType) -> tuple[str | None, int | None]:
+    """A type of Flink SQL as Spark writes it, and the length to which a text is cut; (None, None): no such type."""
+    kind = data_type.this
+    sizes = [int(size.name) for size in data_type.expressions if isinstance(size, exp.DataTypeParam)]
+    if kind in (exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.TEXT, exp.DType.NCHAR, exp.DType.NVARCHAR):
+        # CHAR alone is CHAR(1); STRING and VARCHAR(2147483647) have no limit.
+        length = sizes[0] if sizes else 1 if kind is exp.DType.CHAR else None
+        return "string", length if length is not None and length < (1 << 31) - 1 else None
+    if kind in (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ):
+        return "timestamp_ntz", None
+    if kind in (exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ):
+        return "timestamp", None
+    if kind in (exp.DType.TIME, exp.DType.TIMETZ):
+        return None, None
+    try:
+        return type_from(data_type.sql(dialect="spark")), None
+    except ValueError:
+        return None, None
+
+
+def _fits(given: str, target: str) -> bool:
+    """Whether a DECIMAL holds every value of a type."""
+    precision, scale = map(int, re.findall(r"\d+", target))
+    if given in _WHOLE_DIGITS:
+        return _WHOLE_DIGITS[given] <= precision - scale
+    if given.startswith("decimal"):
+        digits, places = map(int, re.findall(r"\d+", given))
+        # Rounding away places may need one more digit: 9.99 becomes 10.0.
+        return digits - places + (places > scale) <= precision - scale
+    return given == "void"
+
+
+def _is_literal_moment(node: exp.Expr) -> bool:
+    """TIMESTAMP '...' prints as many digits as it is written with."""
+    found = node.unnest()
+    return isinstance(found, exp.Cast) and isinstance(found.this, exp.Literal)

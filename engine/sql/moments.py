@@ -1,0 +1,108 @@
+"""Moments with Flink's meaning: EXTRACT gives a BIGINT, weeks that are cut off begin on Sunday, a date plus days
+stays a date, and a text that is no moment is NULL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from engine.sql.algebra import Expr
+from engine.sql.rejected import SqlRejected
+
+if TYPE_CHECKING:
+    from engine.sql.expressions import Writer
+
+EXTRACTED: Final = {
+    "YEAR": "year({0})",
+    "ISOYEAR": "extract(YEAROFWEEK FROM {0})",
+    "QUARTER": "quarter({0})",
+    "MONTH": "month({0})",
+    "WEEK": "weekofyear({0})",
+    "DOY": "dayofyear({0})",
+    "DAY": "dayofmonth({0})",
+    "DOW": "dayofweek({0})",
+    "ISODOW": "(weekday({0}) + 1)",
+    "HOUR": "hour({0})",
+    "MINUTE": "minute({0})",
+    "SECOND": "second({0})",
+    "MILLISECOND": "(extract(SECOND FROM {0}) * 1000 % 1000)",
+    "MICROSECOND": "(extract(SECOND FROM {0}) * 1000000 % 1000000)",
+    "EPOCH": "unix_seconds({0})",
+    "DECADE": "(year({0}) div 10)",
+    "CENTURY": "((year({0}) + 99) div 100)",
+    "MILLENNIUM": "((year({0}) + 999) div 1000)",
+}
+"""EXTRACT(unit FROM x): the unit, and Spark SQL for it."""
+
+UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
+_DAYS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
+
+
+def extracted(writer: Writer, call: exp.Extract) -> str:
+    """EXTRACT(unit FROM x). Raises SqlRejected for an unknown unit."""
+    unit = call.name.upper()
+    if unit not in EXTRACTED:
+        message = f"there is no unit {unit}; there are {', '.join(EXTRACTED)}."
+        raise SqlRejected(message, call)
+    value = writer.write(call.expression)
+    if unit == "EPOCH" and writer.type_of(value) == "timestamp_ntz":
+        value = f"CAST({value} AS TIMESTAMP)"
+    return f"CAST({EXTRACTED[unit].replace('{0}', value)} AS BIGINT)"
+
+
+def cut_off(writer: Writer, call: exp.Floor | exp.Ceil) -> str:
+    """FLOOR and CEIL of a moment to a unit. Raises SqlRejected for an unknown unit."""
+    value = writer.write(call.this)
+    unit = call.args["to"].name.upper()
+    if unit not in UNITS:
+        message = f"there is no unit {unit}; there are {', '.join(UNITS)}."
+        raise SqlRejected(message, call)
+    type_ = writer.type_of(value).upper()
+    if unit == "WEEK":
+        day = "INTERVAL '1' DAY"
+        down = f"CAST(date_trunc('WEEK', {value} + {day}) - {day} AS {type_})"
+    else:
+        down = f"CAST(date_trunc('{unit}', {value}) AS {type_})"
+    if isinstance(call, exp.Floor):
+        return down
+    length = {"QUARTER": "INTERVAL '3' MONTH", "WEEK": "INTERVAL '7' DAY"}.get(unit, f"INTERVAL '1' {unit}")
+    return f"CASE WHEN {down} = {value} THEN {value} ELSE CAST({down} + {length} AS {type_}) END"
+
+
+def shifted(writer: Writer, call: exp.Anonymous) -> str:
+    """TIMESTAMPADD and TIMESTAMPDIFF."""
+    name = call.name.upper()
+    unit, first, second = call.expressions
+    found = f"{name.lower()}({unit.name.upper()}, {writer.write(first)}, {writer.write(second)})"
+    if name == "TIMESTAMPDIFF":
+        return f"CAST({found} AS INT)"
+    if writer.type_of(writer.write(second)) == "date":
+        return f"CAST({found} AS {'DATE' if unit.name.upper() in _DAYS else 'TIMESTAMP_NTZ'})"
+    return found
+
+
+def from_epoch(writer: Writer, arguments: list[str], at: Expr) -> str:
+    """TO_TIMESTAMP_LTZ(number[, precision]) or of a text. Raises SqlRejected for another precision than 0 and 3."""
+    value, *rest = arguments
+    if writer.type_of(value) == "string":
+        return _parsed("TIMESTAMP", arguments)
+    functions = {"0": "timestamp_seconds", "3": "timestamp_millis"}
+    precision = rest[0] if rest else "3"
+    if precision not in functions:
+        message = "the precision of TO_TIMESTAMP_LTZ is 0, for seconds, or 3, for milliseconds."
+        raise SqlRejected(message, at)
+    return f"{functions[precision]}({value})"
+
+
+def parsed(name: str, arguments: list[str]) -> str:
+    """TO_TIMESTAMP, TO_DATE and UNIX_TIMESTAMP of a text, maybe in a format; NULL where it is not one."""
+    if name == "UNIX_TIMESTAMP":
+        return f"unix_seconds({_parsed('TIMESTAMP', arguments)})"
+    return _parsed("DATE" if name == "TO_DATE" else "TIMESTAMP_NTZ", arguments)
+
+
+def _parsed(type_: str, arguments: list[str]) -> str:
+    if len(arguments) == 1:
+        return f"TRY_CAST({arguments[0]} AS {type_})"
+    return f"CAST(try_to_timestamp({', '.join(arguments)}) AS {type_})"

@@ -1,0 +1,108 @@
+"""Arithmetic and rounding with Flink's types: integers divide to integers, a division of doubles by zero is
+infinite, FLOAT stays FLOAT, and an integer literal beside a DECIMAL is as wide as an INT."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from engine.sql.algebra import Expr
+
+if TYPE_CHECKING:
+    from engine.sql.expressions import Writer
+
+INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
+_FLOATING: Final = ("float", "double")
+_OPERATORS: Final[dict[type[Expr], str]] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%", exp.Div: "/"}
+
+
+def arithmetic(writer: Writer, node: Expr) -> str:
+    """a + b and the like."""
+    sides = [node.this, node.expression]
+    left, right = (writer.write(side) for side in sides)
+    if isinstance(node, exp.Div):
+        return _divided(writer, sides, left, right)
+    if isinstance(node, exp.Mod):
+        return remainder(writer, sides, left, right)
+    left, right = _widened(writer, sides, left, right)
+    return _as_float(writer, f"({left} {_OPERATORS[type(node)]} {right})", left, right)
+
+
+def remainder(writer: Writer, sides: list[Expr], left: str, right: str) -> str:
+    """a % b, of integers in the type of b."""
+    left, right = _widened(writer, sides, left, right)
+    found = f"({left} % {right})"
+    if any(isinstance(side.unnest(), exp.Literal) for side in sides):
+        return found
+    types = [writer.type_of(side) for side in (left, right)]
+    is_narrowed = all(one in INTEGERS for one in types) and INTEGERS.index(types[1]) < INTEGERS.index(types[0])
+    return f"CAST({found} AS {types[1].upper()})" if is_narrowed else found
+
+
+def rounded(writer: Writer, call: exp.Floor | exp.Ceil) -> str:
+    """FLOOR and CEIL of a number, in its type."""
+    value = writer.write(call.this)
+    found = f"{'floor' if isinstance(call, exp.Floor) else 'ceil'}({value})"
+    type_ = writer.type_of(value)
+    if type_.startswith("decimal"):
+        type_ = f"decimal({_digits(type_)[0]},0)"
+    return f"CAST({found} AS {type_.upper()})"
+
+
+def truncated(writer: Writer, value: str, places: str) -> str:
+    """TRUNCATE: towards zero, in the type that ROUND has."""
+    type_ = writer.type_of(f"round({value}, {places})")
+    return (
+        f"CAST(CASE WHEN {value} < 0 THEN ceil({value}, {places}) ELSE floor({value}, {places}) END AS {type_.upper()})"
+    )
+
+
+def _divided(writer: Writer, sides: list[Expr], left: str, right: str) -> str:
+    types = [writer.type_of(side) for side in (left, right)]
+    if all(type_ in INTEGERS for type_ in types):
+        wider = max(types, key=INTEGERS.index)
+        return f"CAST({left} div {right} AS {wider.upper()})"
+    if any(type_ in _FLOATING for type_ in types):
+        found = f"({left} / {right})"
+        if not _is_not_zero(sides[1]):
+            found = f"(CASE WHEN {right} = 0 THEN {left} * double('Infinity') ELSE {left} / {right} END)"
+        return _as_float(writer, found, left, right)
+    left, right = _widened(writer, sides, left, right)
+    return f"({left} / {right})"
+
+
+def _widened(writer: Writer, sides: list[Expr], left: str, right: str) -> tuple[str, str]:
+    """Both sides, an integer literal beside a DECIMAL as an INT: Spark takes it for as wide as it is written."""
+    texts = [left, right]
+    for at, side in enumerate(sides):
+        is_decimal = _is_integer_literal(side) and writer.type_of(texts[1 - at]).startswith("decimal")
+        if is_decimal:
+            texts[at] = f"CAST({texts[at]} AS {writer.type_of(texts[at]).upper()})"
+    return texts[0], texts[1]
+
+
+def _as_float(writer: Writer, found: str, left: str, right: str) -> str:
+    types = {writer.type_of(side) for side in (left, right)} if "float" in _cheap_types(writer, left, right) else set()
+    return f"CAST({found} AS FLOAT)" if "float" in types and types <= {*INTEGERS, *_FLOATING} else found
+
+
+def _cheap_types(writer: Writer, *sides: str) -> set[str]:
+    return {writer.type_of(side) for side in sides if not re.fullmatch(r"-?\d+", side)}
+
+
+def _is_integer_literal(side: Expr) -> bool:
+    found = side.unnest()
+    found = found.this.unnest() if isinstance(found, exp.Neg) else found
+    return isinstance(found, exp.Literal) and found.is_int
+
+
+def _is_not_zero(side: Expr) -> bool:
+    found = side.unnest()
+    return isinstance(found, exp.Literal) and not found.is_string and float(found.name) != 0
+
+
+def _digits(decimal: str) -> tuple[int, int]:
+    precision, scale = re.findall(r"\d+", decimal)
+    return int(precision), int(scale)

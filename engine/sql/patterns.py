@@ -1,0 +1,66 @@
+"""LIKE, SIMILAR TO and regular expressions: what a pattern of Flink SQL is in Spark SQL."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from engine.sql.algebra import Expr
+from engine.sql.rejected import SqlRejected
+
+if TYPE_CHECKING:
+    from engine.sql.expressions import Writer
+
+_ANY: Final = {"%": ".*", "_": "."}
+_SPECIAL: Final = ".^$\\{}"
+
+
+def text(value: str) -> str:
+    """A text as a Spark SQL literal, in which a backslash means itself."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def like(writer: Writer, node: exp.Like, escape: Expr | None = None) -> str:
+    """[NOT] LIKE. Without ESCAPE no character escapes, where in Spark the backslash does."""
+    found = f"({writer.write(node.this)} LIKE {_pattern(writer, node.expression, escape)})"
+    return f"(NOT {found})" if node.args.get("negate") else found
+
+
+def _pattern(writer: Writer, pattern: Expr, escape: Expr | None) -> str:
+    if escape is not None:
+        return f"{writer.write(pattern)} ESCAPE {writer.write(escape)}"
+    literal = pattern.unnest()
+    if isinstance(literal, exp.Literal) and literal.is_string:
+        return text(literal.name.replace("\\", "\\\\"))
+    return f"replace({writer.write(pattern)}, {text(chr(92))}, {text(chr(92) * 2)})"
+
+
+def similar(writer: Writer, node: exp.SimilarTo) -> str:
+    """SIMILAR TO a pattern that is written out, as a regular expression. Raises SqlRejected for any other."""
+    literal = node.expression.unnest()
+    if not isinstance(literal, exp.Literal) or not literal.is_string:
+        message = "SIMILAR TO takes a text as its pattern. Use REGEXP(x, pattern) for one that is computed."
+        raise SqlRejected(message, node)
+    return f"({writer.write(node.this)} rlike {text(_regular(literal.name))})"
+
+
+def _regular(pattern: str) -> str:
+    found, in_set = "", False
+    for at, char in enumerate(pattern):
+        if in_set or char in "[]":
+            in_set = char != "]" if in_set else char == "["
+            found += char
+        elif char in "{}" and re.match(r"\{\d+(,\d*)?\}", pattern[pattern.rfind("{", 0, at + 1) :]):
+            found += char
+        else:
+            found += _ANY.get(char, "\\" + char if char in _SPECIAL else char)
+    return f"(?s)^(?:{found})$"
+
+
+def replacement(argument: str, is_literal: bool) -> str:
+    """What REGEXP_REPLACE puts in: `$1` is a text like any other."""
+    if is_literal:
+        return argument.replace("\\\\", "\\\\\\\\").replace("$", "\\\\$")
+    return f"replace(replace({argument}, '\\\\', '\\\\\\\\'), '$', '\\\\$')"
