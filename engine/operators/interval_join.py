@@ -21,19 +21,15 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
-from engine.errors import ExpressionError, PlanRejected
-from engine.expressions import compile_condition
-from engine.joins import PORTS, JoinKind, joined, key_expressions, pair_origins
+from engine.joins import JoinKind, joined
 from engine.kernel import Kernel, Key, Output, Row
+from engine.keyed_join import KeyedJoin, Matches, beside, event_time, require_event_times
 from engine.operator import (
     Analyzer,
     Derived,
     InputPlan,
     Keyed,
-    KeyedInput,
     Offer,
-    Operator,
-    Origin,
     StepContext,
     Strategy,
     require_insert_only,
@@ -41,8 +37,6 @@ from engine.operator import (
 from engine.schema import Column, Schema, quote
 from engine.timeline import MAX_WATERMARK
 from engine.windows import duration, interval
-
-Matches = Callable[[Row], Any]
 
 LATE = "nobody could meet it any more when it arrived"
 
@@ -160,33 +154,14 @@ class IntervalJoinKernel(Kernel):
         out.emit(INSERT, row + nulls if port == 0 else nulls + row)
 
 
-class IntervalJoin(Operator):
+class IntervalJoin(KeyedJoin):
     """The parameters of an interval join."""
 
     operator: ClassVar[str] = "interval_join"
     title: ClassVar[str] = "Interval join"
     summary: ClassVar[str] = "Pairs rows of two streams that have equal keys and happened close to each other."
-    group: ClassVar[str] = "joins"
-    ports: ClassVar[tuple[str, ...]] = PORTS
+    kinds: ClassVar[tuple[JoinKind, ...]] = (JoinKind.INNER, JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL)
 
-    kind: JoinKind = Field(
-        JoinKind.INNER,
-        title="Kind",
-        description="Inner keeps pairs only. Left, right and full add rows without a partner, padded with NULL. "
-        "Semi and anti are for the other joins.",
-    )
-    left_keys: tuple[str, ...] = Field(
-        min_length=1,
-        title="Left keys",
-        description="Columns of the left input that must be equal to the right keys. NULL equals nothing.",
-        json_schema_extra={"columns": True, "port": "left"},
-    )
-    right_keys: tuple[str, ...] = Field(
-        min_length=1,
-        title="Right keys",
-        description="Columns of the right input, in the order of the left keys.",
-        json_schema_extra={"columns": True, "port": "right"},
-    )
     lower_ms: int = Field(
         title="From",
         description="The left row happened no earlier than this long after the right one; negative: before it.",
@@ -197,41 +172,21 @@ class IntervalJoin(Operator):
         description="The left row happened no later than this long after the right one.",
         json_schema_extra={"duration": True},
     )
-    condition: str | None = Field(
-        None,
-        min_length=1,
-        title="Further condition",
-        description="What else a pair must fulfil, over the joined columns: x < y. A right column whose name "
-        "is taken on the left has a number: k0.",
-        json_schema_extra={"expression": True},
-    )
 
     @model_validator(mode="after")
     def _is_an_interval(self) -> Self:
         if self.lower_ms > self.upper_ms:
             message = f"the interval ends at {self.upper_ms} ms, before it starts at {self.lower_ms} ms"
             raise ValueError(message)
-        if self.kind.is_left_only:
-            message = f"an interval join is inner, left, right or full, not {self.kind.value}; use a join for that"
-            raise ValueError(message)
         return self
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The joined row; an event time stays one on a side that is never padded."""
-        for port, given in zip(PORTS, inputs, strict=True):
+        for given in inputs:
             require_insert_only(node, "an interval join", given, "Use a join, or join before the step that updates.")
-            if given.schema.event_time is None:
-                message = f"its {port} input has no event time. Declare an event-time column in the source."
-                raise PlanRejected(message, node, port)
+        require_event_times(node, inputs)
+        self.check_pair(node, inputs, analyzer)
         left, right = (given.schema for given in inputs)
-        key_expressions(node, left, right, self.left_keys, self.right_keys)
-        if self.condition is not None:
-            pair = Schema(joined(left, right, JoinKind.INNER))
-            found = analyzer.type_of(self.condition, pair, node, "condition")
-            if found != "boolean":
-                reason = f"it is of type {found}, and a condition is true or false."
-                raise ExpressionError(node, "condition", self.condition, reason)
-            compile_condition(self.condition, pair, node, "condition")
         held: dict[str, int] = {}
         for given in inputs:
             for source, by_ms in given.holdbacks.items():
@@ -255,27 +210,17 @@ class IntervalJoin(Operator):
     def step(self, context: StepContext) -> Keyed:
         """Both sides by key; each row with its event time in ms."""
         left, right = (given.schema for given in context.inputs)
-        keys = key_expressions(context.node, left, right, self.left_keys, self.right_keys)
-        matches = None
-        if self.condition is not None:
-            pair = Schema(joined(left, right, JoinKind.INNER))
-            matches = partial(compile_condition, self.condition, pair, context.node, "condition")
+        matches = self.matches(context.node, left, right)
         widths = (len(left), len(right))
         kernel = partial(IntervalJoinKernel, self.kind, self.lower_ms, self.upper_ms, widths, matches)
-        sides = (_timed(keys[0], left), _timed(keys[1], right))
-        return Keyed(sides, kernel, uses_time=True)
-
-    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
-        """The row of each side."""
-        return pair_origins(inputs, output, ())
+        return Keyed(self.sides(context.node, left, right, timed=True), kernel, uses_time=True)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN with the left event time BETWEEN two bounds of the right one."""
         (left_table, left), (right_table, right) = inputs
-        names = joined(left, right, self.kind)[len(left) :]
-        by_name = {a.name: b.name for a, b in zip(right, names, strict=True)}
+        by_name = beside(left, right)
         other = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in by_name.items())
-        time, base = _time(left).name, quote(by_name[_time(right).name])
+        time, base = event_time(left).name, quote(by_name[event_time(right).name])
         tests = [f"{quote(a)} = {quote(by_name[b])}" for a, b in zip(self.left_keys, self.right_keys, strict=True)]
         tests.append(f"{quote(time)} BETWEEN {base} + {interval(self.lower_ms)} AND {base} + {interval(self.upper_ms)}")
         if self.condition is not None:
@@ -292,16 +237,6 @@ class IntervalJoin(Operator):
             column if is_padded else replace(column, time=given.time)
             for column, given, is_padded in zip(columns, (*left, *right), padded, strict=True)
         )
-
-
-def _time(schema: Schema) -> Column:
-    time = schema.event_time
-    assert time is not None
-    return time
-
-
-def _timed(keys: tuple[str, ...], schema: Schema) -> KeyedInput:
-    return KeyedInput(keys, (_time(schema).milliseconds, *map(quote, schema.names)))
 
 
 OPERATOR = IntervalJoin

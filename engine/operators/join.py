@@ -15,31 +15,23 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
-from engine.errors import ExpressionError
-from engine.expressions import compile_condition
-from engine.joins import PORTS, JoinKind, JoinSide, join_keys, join_side, joined, key_expressions, pair_origins
+from engine.joins import JoinKind, JoinSide, join_keys, join_side, joined
 from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.join_bundles import BundledJoin, Change, ReplacingKernel
 from engine.kernels.ordered_rows import identity
+from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside
 from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
     Derived,
     InputPlan,
     Keyed,
-    KeyedInput,
     Offer,
-    Operator,
-    Origin,
     StepContext,
     Strategy,
 )
 from engine.schema import Schema, quote
-
-Matches = Callable[[Row], Any]
 
 
 class Held:
@@ -223,47 +215,21 @@ class SemiAntiJoin(JoinKernel):
             out.emit(kind, held.row)
 
 
-class Join(Operator):
+class Join(KeyedJoin):
     """The parameters of a join."""
 
     operator: ClassVar[str] = "join"
     title: ClassVar[str] = "Join"
     summary: ClassVar[str] = "Pairs rows of two inputs that have equal keys, and keeps the pairs up to date."
-    group: ClassVar[str] = "joins"
-    ports: ClassVar[tuple[str, ...]] = PORTS
 
-    kind: JoinKind = Field(
-        JoinKind.INNER,
-        title="Kind",
-        description="Inner keeps pairs only. Left, right and full add rows without a partner, padded with NULL. "
-        "Semi keeps left rows that have a partner, anti those that have none.",
-    )
-    left_keys: tuple[str, ...] = Field(
-        (),
-        title="Left keys",
-        description="Columns of the left input that must be equal to the right keys. NULL equals nothing.",
-        json_schema_extra={"columns": True, "port": "left"},
-    )
-    right_keys: tuple[str, ...] = Field(
-        (),
-        title="Right keys",
-        description="Columns of the right input, in the order of the left keys.",
-        json_schema_extra={"columns": True, "port": "right"},
-    )
-    condition: str | None = Field(
-        None,
-        min_length=1,
-        title="Further condition",
-        description="What else a pair must fulfil, over the joined columns: x * 10 > y. A right column whose name "
-        "is taken on the left has a number: k0.",
-        json_schema_extra={"expression": True},
-    )
+    # Without any it is a cross join.
+    left_keys: LeftKeys = ()
+    right_keys: RightKeys = ()
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The joined row. Kinds of change are forwarded by inner and semi joins, any for the others."""
         left, right = inputs
-        key_expressions(node, left.schema, right.schema, self.left_keys, self.right_keys)
-        self._check_condition(node, left.schema, right.schema, analyzer)
+        self.check_pair(node, inputs, analyzer)
         forwards = self.kind in (JoinKind.INNER, JoinKind.SEMI)
         modify = left.modify | right.modify if forwards else ALL_CHANGES
         alone = any(given.lone_updates for given in inputs) or not self._takes_lone_updates_after(inputs)
@@ -299,17 +265,10 @@ class Join(Operator):
     def step(self, context: StepContext) -> Keyed:
         """All columns of both sides by key."""
         left, right = (given.schema for given in context.inputs)
-        expressions = key_expressions(context.node, left, right, self.left_keys, self.right_keys)
         left_side = join_side(context.inputs[0].derived, self.left_keys)
         right_side = join_side(context.inputs[1].derived, self.right_keys)
-        matches = None
-        if self.condition is not None:
-            pair = Schema(joined(left, right, JoinKind.INNER))
-            matches = partial(compile_condition, self.condition, pair, context.node, "condition")
-        given = tuple(
-            KeyedInput(keys, tuple(map(quote, schema.names)))
-            for keys, schema in zip(expressions, (left, right), strict=True)
-        )
+        matches = self.matches(context.node, left, right)
+        given = self.sides(context.node, left, right, timed=False)
         if self.kind.is_left_only:
             return Keyed(given, partial(SemiAntiJoin, self.kind, left_side, right_side, matches))
         pairing = partial(PairingJoin, self.kind, left_side, right_side, matches)
@@ -318,34 +277,18 @@ class Join(Operator):
             return Keyed(given, pairing)
         return Keyed(given, partial(BundledJoin, pairing, self.kind, left_side, right_side), bundling=bundles)
 
-    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
-        """The row of each side."""
-        keys = tuple(zip(self.right_keys, self.left_keys, strict=True))
-        return pair_origins(inputs, output, keys)
-
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN ... ON, or EXISTS. The further condition names joined columns, so it stands above an inner join only."""
         (left_table, left), (right_table, right) = inputs
-        names = joined(left, right, JoinKind.INNER)[len(left) :]
-        renamed = ", ".join(f"{quote(a.name)} AS {quote(b.name)}" for a, b in zip(right, names, strict=True))
+        by_name = beside(left, right)
+        renamed = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in by_name.items())
         other = f"(SELECT {renamed} FROM {quote(right_table)})"
-        by_name = {a.name: b.name for a, b in zip(right, names, strict=True)}
         tests = [f"{quote(a)} = {quote(by_name[b])}" for a, b in zip(self.left_keys, self.right_keys, strict=True)]
         on = " AND ".join([*tests, *([f"({self.condition})"] if self.condition else [])]) or "TRUE"
         if self.kind.is_left_only:
             negation = "NOT " if self.kind is JoinKind.ANTI else ""
             return f"SELECT *\nFROM {quote(left_table)}\nWHERE {negation}EXISTS (SELECT 1 FROM {other} WHERE {on})"
         return f"SELECT *\nFROM {quote(left_table)}\n{self.kind.sql} {other}\nON {on}"
-
-    def _check_condition(self, node: str, left: Schema, right: Schema, analyzer: Analyzer) -> None:
-        if self.condition is None:
-            return
-        pair = Schema(joined(left, right, JoinKind.INNER))
-        found = analyzer.type_of(self.condition, pair, node, "condition")
-        if found != "boolean":
-            reason = f"it is of type {found}, and a condition is true or false."
-            raise ExpressionError(node, "condition", self.condition, reason)
-        compile_condition(self.condition, pair, node, "condition")
 
     def _takes_lone_updates_after(self, inputs: Sequence[Derived]) -> bool:
         """Whether each updated input has a key that holds its join key, and nothing else decides who meets whom."""

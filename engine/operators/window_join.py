@@ -10,7 +10,7 @@ Source: Flink WindowJoinOperator.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -18,16 +18,15 @@ from pydantic import Field
 
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.errors import PlanRejected
-from engine.joins import PORTS, JoinKind, free_name, joined, key_expressions, pair_origins
+from engine.joins import PORTS, JoinKind, free_name, joined, pair_origins
 from engine.kernel import Kernel, Key, Output, Row
+from engine.keyed_join import KeyedJoin, Matches, beside, event_time, require_event_times
 from engine.operator import (
     Analyzer,
     Derived,
     InputPlan,
     Keyed,
-    KeyedInput,
     Offer,
-    Operator,
     Origin,
     StepContext,
     Strategy,
@@ -46,12 +45,19 @@ class WindowJoinKernel(Kernel):
     A row is (event time in ms, column, ...). State: {window start: (left rows, right rows)}.
     """
 
-    def __init__(self, kind: JoinKind, size_ms: int, offset_ms: int, left_width: int, right_width: int) -> None:
+    def __init__(
+        self,
+        kind: JoinKind,
+        size_ms: int,
+        offset_ms: int,
+        widths: tuple[int, int],
+        matches: Callable[[], Matches] | None = None,
+    ) -> None:
         self.kind = kind
         self.size_ms = size_ms
         self.offset_ms = offset_ms
-        self.left_nulls: Row = (None,) * left_width
-        self.right_nulls: Row = (None,) * right_width
+        self.left_nulls, self.right_nulls = ((None,) * width for width in widths)
+        self.matches = matches() if matches is not None else None
         self.windows: dict[int, Sides] = {}
         self.can_match = True
 
@@ -81,56 +87,51 @@ class WindowJoinKernel(Kernel):
         left, right = self.windows.pop(start_ms)
         window = (start_ms * 1000, end_ms * 1000, time_ms * 1000)
         out.window_fired(start_ms, end_ms)
-        for row in self._pairs(left, right):
+        for row in self._joined(left, right):
             out.emit(INSERT, row + window)
 
     def finish(self) -> dict[int, Sides] | None:
         """The windows that are still open."""
         return self.windows or None
 
-    def _pairs(self, left: list[Row], right: list[Row]) -> list[Row]:
-        meets = self.can_match
-        match self.kind:
-            case JoinKind.SEMI:
-                return left if meets and right else []
-            case JoinKind.ANTI:
-                return [] if meets and right else left
-            case JoinKind.RIGHT if meets and left:
-                return [a + b for b in right for a in left]
-        if meets and left and right:
-            return [a + b for a in left for b in right]
-        unmatched_left = [a + self.right_nulls for a in left] if self.kind.keeps_left else []
-        unmatched_right = [self.left_nulls + b for b in right] if self.kind.keeps_right else []
-        return unmatched_left + unmatched_right
+    def _joined(self, left: list[Row], right: list[Row]) -> Iterator[Row]:
+        kind = self.kind
+        if kind is JoinKind.RIGHT:
+            for b in right:
+                yield from [a + b for a in self._partners(left, b, 1)] or [self.left_nulls + b]
+            return
+        met: set[int] = set()
+        for a in left:
+            partners = self._partners(right, a, 0)
+            if kind.is_left_only:
+                if bool(partners) is (kind is JoinKind.SEMI):
+                    yield a
+            elif partners:
+                yield from [a + b for b in partners]
+                if kind is JoinKind.FULL:
+                    met.update(map(id, partners))
+            elif kind.keeps_left:
+                yield a + self.right_nulls
+        if kind is JoinKind.FULL:
+            yield from (self.left_nulls + b for b in right if id(b) not in met)
+
+    def _partners(self, others: list[Row], row: Row, port: int) -> list[Row]:
+        """Those of the other side that meet a row."""
+        matches = self.matches
+        if not self.can_match:
+            return []
+        if matches is None:
+            return others
+        return [other for other in others if matches(row + other if port == 0 else other + row) is True]
 
 
-class WindowJoin(Operator):
+class WindowJoin(KeyedJoin):
     """The parameters of a window join."""
 
     operator: ClassVar[str] = "window_join"
     title: ClassVar[str] = "Window join"
     summary: ClassVar[str] = "Pairs rows of two streams that have equal keys and fall into the same tumbling window."
-    group: ClassVar[str] = "joins"
-    ports: ClassVar[tuple[str, ...]] = PORTS
 
-    kind: JoinKind = Field(
-        JoinKind.INNER,
-        title="Kind",
-        description="Inner keeps pairs only. Left, right and full add rows without a partner, padded with NULL. "
-        "Semi keeps left rows that have a partner, anti those that have none.",
-    )
-    left_keys: tuple[str, ...] = Field(
-        min_length=1,
-        title="Left keys",
-        description="Columns of the left input that must be equal to the right keys. NULL equals nothing.",
-        json_schema_extra={"columns": True, "port": "left"},
-    )
-    right_keys: tuple[str, ...] = Field(
-        min_length=1,
-        title="Right keys",
-        description="Columns of the right input, in the order of the left keys.",
-        json_schema_extra={"columns": True, "port": "right"},
-    )
     size_ms: int = Field(
         gt=0,
         title="Window size",
@@ -153,11 +154,9 @@ class WindowJoin(Operator):
                     "Use a regular join, or join before the step that updates."
                 )
                 raise PlanRejected(message, node, port)
-            if given.schema.event_time is None:
-                message = f"its {port} input has no event time. Declare an event-time column in the source."
-                raise PlanRejected(message, node, port)
+        require_event_times(node, inputs)
+        self.check_pair(node, inputs, analyzer)
         left, right = (given.schema for given in inputs)
-        key_expressions(node, left, right, self.left_keys, self.right_keys)
         columns = list(joined(left, right, self.kind))
         for name, time in (("window_start", None), ("window_end", None), ("window_time", TimeUnit.TIMESTAMP)):
             columns.append(Column(free_name(name, columns), "timestamp", nullable=False, time=time))
@@ -179,9 +178,10 @@ class WindowJoin(Operator):
     def step(self, context: StepContext) -> Keyed:
         """Both sides by key; each row with its event time in ms."""
         left, right = (given.schema for given in context.inputs)
-        left_keys, right_keys = key_expressions(context.node, left, right, self.left_keys, self.right_keys)
-        kernel = partial(WindowJoinKernel, self.kind, self.size_ms, self.offset_ms, len(left), len(right))
-        return Keyed((_timed(left_keys, left), _timed(right_keys, right)), kernel, uses_time=True)
+        widths = (len(left), len(right))
+        matches = self.matches(context.node, left, right)
+        kernel = partial(WindowJoinKernel, self.kind, self.size_ms, self.offset_ms, widths, matches)
+        return Keyed(self.sides(context.node, left, right, timed=True), kernel, uses_time=True)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The row of each side, in its window."""
@@ -191,15 +191,17 @@ class WindowJoin(Operator):
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The join of two windowing table functions on keys, window_start and window_end."""
         (_, left), (_, right) = inputs
-        left_table, right_table = (self._windowed(name, schema) for name, schema in inputs)
-        on = " AND ".join(
-            f"L.{quote(a)} = R.{quote(b)}"
-            for a, b in (
-                *zip(self.left_keys, self.right_keys, strict=True),
-                ("window_start", "window_start"),
-                ("window_end", "window_end"),
-            )
-        )
+        by_name = beside(left, right)
+        left_table = self._windowed(*inputs[0])
+        renamed = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in by_name.items())
+        right_table = f"(SELECT {renamed}, window_start, window_end, window_time FROM {self._windowed(*inputs[1])})"
+        equal = [
+            *((a, by_name[b]) for a, b in zip(self.left_keys, self.right_keys, strict=True)),
+            ("window_start", "window_start"),
+            ("window_end", "window_end"),
+        ]
+        tests = [f"L.{quote(a)} = R.{quote(b)}" for a, b in equal]
+        on = " AND ".join([*tests, *([f"({self.condition})"] if self.condition else [])])
         bounds = ("window_start", "window_end", "window_time")
         columns = [f"L.{quote(column.name)}" for column in left]
         if self.kind.is_left_only:
@@ -209,24 +211,15 @@ class WindowJoin(Operator):
                 f"SELECT {', '.join(columns)}\nFROM {left_table} AS L\n"
                 f"WHERE {negation}EXISTS (SELECT 1 FROM {right_table} AS R WHERE {on})"
             )
-        names = joined(left, right, self.kind)[len(left) :]
-        columns += [f"R.{quote(a.name)} AS {quote(b.name)}" for a, b in zip(right, names, strict=True)]
+        columns += [f"R.{quote(name)}" for name in by_name.values()]
         for bound in bounds:
             value = f"COALESCE(L.{bound}, R.{bound})" if self.kind.keeps_right else f"L.{bound}"
             columns.append(f"{value} AS {bound}")
         return f"SELECT {', '.join(columns)}\nFROM {left_table} AS L\n{self.kind.sql} {right_table} AS R\nON {on}"
 
     def _windowed(self, name: str, schema: Schema) -> str:
-        time = schema.event_time
-        assert time is not None
         windowing = Windowing(WindowKind.TUMBLE, self.size_ms, offset_ms=self.offset_ms)
-        return f"(SELECT * FROM {windowing.table_function(quote(name), quote(time.name))})"
-
-
-def _timed(keys: tuple[str, ...], schema: Schema) -> KeyedInput:
-    time = schema.event_time
-    assert time is not None
-    return KeyedInput(keys, (time.milliseconds, *(quote(name) for name in schema.names)))
+        return f"(SELECT * FROM {windowing.table_function(quote(name), quote(event_time(schema).name))})"
 
 
 OPERATOR = WindowJoin

@@ -22,7 +22,7 @@ APPEND = ChangelogMode({RowKind.INSERT})
 
 
 def kernel(kind: JoinKind, width: int = 2, offset_ms: int = 0) -> Callable[[], Kernel]:
-    return lambda: WindowJoinKernel(kind, 10_000, offset_ms, width, width)
+    return lambda: WindowJoinKernel(kind, 10_000, offset_ms, (width, width))
 
 
 def case(title: str, kind: JoinKind, given: str, expect: str, *, late: str = "", width: int = 2) -> Case:
@@ -284,9 +284,10 @@ def test_nobody_is_asked_for_updates() -> None:
 
 def test_in_flink_sql_it_is_a_join_of_two_windowed_tables() -> None:
     assert join().flink_sql((("l", LEFT.schema), ("r", RIGHT.schema))) == (
-        "SELECT L.`k`, L.`x`, L.`t`, R.`k` AS `k0`, R.`y` AS `y`, R.`T` AS `T0`, "
+        "SELECT L.`k`, L.`x`, L.`t`, R.`k0`, R.`y`, R.`T0`, "
         "L.window_start AS window_start, L.window_end AS window_end, L.window_time AS window_time\n"
         "FROM (SELECT * FROM TABLE(TUMBLE(TABLE `l`, DESCRIPTOR(`t`), INTERVAL '10' SECOND))) AS L\n"
-        "JOIN (SELECT * FROM TABLE(TUMBLE(TABLE `r`, DESCRIPTOR(`T`), INTERVAL '10' SECOND))) AS R\n"
-        "ON L.`k` = R.`k` AND L.`window_start` = R.`window_start` AND L.`window_end` = R.`window_end`"
+        "JOIN (SELECT `k` AS `k0`, `y` AS `y`, `T` AS `T0`, window_start, window_end, window_time "
+        "FROM (SELECT * FROM TABLE(TUMBLE(TABLE `r`, DESCRIPTOR(`T`), INTERVAL '10' SECOND)))) AS R\n"
+        "ON L.`k` = R.`k0` AND L.`window_start` = R.`window_start` AND L.`window_end` = R.`window_end`"
     )

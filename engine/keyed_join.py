@@ -1,0 +1,125 @@
+"""What the joins on equal keys share: kind, keys and a further condition, how they are checked, and as Flink SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from engine.errors import ExpressionError, PlanRejected
+from engine.expressions import compile_condition
+from engine.joins import PORTS, JoinKind, joined, key_expressions, pair_origins
+from engine.kernel import Row
+from engine.operator import Analyzer, Derived, KeyedInput, Operator, Origin
+from engine.schema import Column, Schema, quote
+
+Matches = Callable[[Row], Any]
+"""Whether a pair of rows, as one row, meets the further condition."""
+
+LeftKeys = Annotated[
+    tuple[str, ...],
+    Field(
+        title="Left keys",
+        description="Columns of the left input that must be equal to the right keys. NULL equals nothing.",
+        json_schema_extra={"columns": True, "port": "left"},
+    ),
+]
+RightKeys = Annotated[
+    tuple[str, ...],
+    Field(
+        title="Right keys",
+        description="Columns of the right input, in the order of the left keys.",
+        json_schema_extra={"columns": True, "port": "right"},
+    ),
+]
+
+
+class KeyedJoin(Operator):
+    """A join of two inputs on equal keys. kinds: those that this join has."""
+
+    group: ClassVar[str] = "joins"
+    ports: ClassVar[tuple[str, ...]] = PORTS
+    kinds: ClassVar[tuple[JoinKind, ...]] = tuple(JoinKind)
+
+    kind: JoinKind = Field(
+        JoinKind.INNER,
+        title="Kind",
+        description="Inner keeps pairs only. Left, right and full add rows without a partner, padded with NULL. "
+        "Semi keeps left rows that have a partner, anti those that have none.",
+    )
+    left_keys: LeftKeys = Field(min_length=1)
+    right_keys: RightKeys = Field(min_length=1)
+    condition: str | None = Field(
+        None,
+        min_length=1,
+        title="Further condition",
+        description="What else a pair must fulfil, over the joined columns: x < y. A right column whose name "
+        "is taken on the left has a number: k0.",
+        json_schema_extra={"expression": True, "last": True},
+    )
+
+    @model_validator(mode="after")
+    def _is_a_kind_of_its_own(self) -> Self:
+        if self.kind not in self.kinds:
+            *some, last = (kind.value for kind in self.kinds)
+            title = self.title.lower()
+            article = "an" if title[0] in "aeiou" else "a"
+            message = f"{article} {title} is {', '.join(some)} or {last}, not {self.kind.value}; use a join for that"
+            raise ValueError(message)
+        return self
+
+    def check_pair(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> None:
+        """Raise UnknownColumn, PlanRejected or ExpressionError where keys or condition do not fit the inputs."""
+        left, right = (given.schema for given in inputs)
+        key_expressions(node, left, right, self.left_keys, self.right_keys)
+        if self.condition is None:
+            return
+        pair = Schema(joined(left, right, JoinKind.INNER))
+        found = analyzer.type_of(self.condition, pair, node, "condition")
+        if found != "boolean":
+            reason = f"it is of type {found}, and a condition is true or false."
+            raise ExpressionError(node, "condition", self.condition, reason)
+        compile_condition(self.condition, pair, node, "condition")
+
+    def matches(self, node: str, left: Schema, right: Schema) -> Callable[[], Matches] | None:
+        """Makes the test of a pair; None without a further condition."""
+        if self.condition is None:
+            return None
+        pair = Schema(joined(left, right, JoinKind.INNER))
+        return partial(compile_condition, self.condition, pair, node, "condition")
+
+    def sides(self, node: str, left: Schema, right: Schema, *, timed: bool) -> tuple[KeyedInput, KeyedInput]:
+        """All columns of both sides by key; timed: after the event time in ms."""
+        keys = key_expressions(node, left, right, self.left_keys, self.right_keys)
+        one, other = (
+            KeyedInput(own, ((event_time(schema).milliseconds,) if timed else ()) + tuple(map(quote, schema.names)))
+            for own, schema in zip(keys, (left, right), strict=True)
+        )
+        return one, other
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
+        """The row of each side."""
+        return pair_origins(inputs, output, tuple(zip(self.right_keys, self.left_keys, strict=True)))
+
+
+def require_event_times(node: str, inputs: Sequence[Derived]) -> None:
+    """Raise PlanRejected where an input has no event time."""
+    for port, given in zip(PORTS, inputs, strict=True):
+        if given.schema.event_time is None:
+            message = f"its {port} input has no event time. Declare an event-time column in the source."
+            raise PlanRejected(message, node, port)
+
+
+def event_time(schema: Schema) -> Column:
+    """The event time of an input that was found to have one."""
+    time = schema.event_time
+    assert time is not None
+    return time
+
+
+def beside(left: Schema, right: Schema) -> dict[str, str]:
+    """By right column, its name in a joined row."""
+    names = joined(left, right, JoinKind.INNER)[len(left) :]
+    return {column.name: other.name for column, other in zip(right, names, strict=True)}
