@@ -96,7 +96,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class InputPlan:
-    """An input once everything is decided."""
+    """An input once everything is decided. mode: what is given of it, which can be less than it emits."""
 
     node: str
     derived: Derived

@@ -135,7 +135,7 @@ class Deduplicate(Operator):
             Function.CHANGELOG_LAST: ALL_CHANGES,
         }.get(function, INSERT_UPDATE)
         return Derived(
-            schema=given.schema if modify == INSERT_ONLY else given.schema.without_times(),
+            schema=given.schema,
             modify=modify,
             upsert_keys=frozenset({keys}),
             monotonic=dict.fromkeys(sorted(keys), Monotonicity.CONSTANT),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine.changelog import ChangelogMode, UpdateKind
+from engine.changelog import ChangelogMode, RowKind, UpdateKind
 from engine.errors import PipelineError, StudioError
 from engine.mini_batch import mini_batch
 from engine.operator import Analyzer, InputPlan, Operator, Strategy
@@ -98,7 +98,10 @@ def _node_plan(
     chosen: Chosen,
     modes: Mapping[str, ChangelogMode],
 ) -> NodePlan:
-    inputs = tuple(InputPlan(edge.source, nodes[edge.source].derived, modes[edge.source]) for edge in node.edges)
+    inputs = tuple(
+        InputPlan(edge.source, nodes[edge.source].derived, _given(nodes[edge.source], modes[edge.source], need))
+        for edge, need in zip(node.edges, chosen.offer.needs, strict=True)
+    )
     needs = tuple(
         InputNeed(
             edge.source,
@@ -126,3 +129,10 @@ def _node_plan(
         table_type="Append" if node.derived.is_insert_only else "Replace",
         accumulate_mode="AccRetract" if mode.retracts else "Acc",
     )
+
+
+def _given(source: DerivedNode, mode: ChangelogMode, need: UpdateKind) -> ChangelogMode:
+    """What a consumer gets: all that is emitted, or of a source of -U and +U no -U where it wants none."""
+    if isinstance(source.operator, Operator) or need is not UpdateKind.ONLY_UPDATE_AFTER:
+        return mode
+    return ChangelogMode(mode - {RowKind.UPDATE_BEFORE})

@@ -3,7 +3,8 @@
 A node is asked to write its updates in a certain way; it answers with the ways in which it can
 (`Operator.offers`, the cheapest first), each of which asks its inputs for something in turn. The first
 way that holds all the way up to the sources is taken, as Flink's SatisfyUpdateKindTraitVisitor does. A
-node with several consumers writes -U as soon as one of them needs it.
+node with several consumers writes -U as soon as one of them needs it. What a source writes nobody can change;
+who wants no -U of it does not get them (Flink: DropUpdateBefore).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _asked(nodes: Mapping[str, DerivedNode], chosen: Mapping[str, Chosen]) -> Ma
     asked: dict[str, set[UpdateKind]] = {}
     for name, node in nodes.items():
         for edge, need in zip(node.edges, chosen[name].offer.needs, strict=True):
-            if nodes[edge.source].derived.has_updates:
+            if nodes[edge.source].edges and nodes[edge.source].derived.has_updates:
                 asked.setdefault(edge.source, set()).add(need)
     return asked
 
@@ -92,10 +93,9 @@ class _Search:
         node = self.nodes[name]
         inputs = [self.nodes[edge.source].derived for edge in node.edges]
         if not isinstance(node.operator, Operator):
-            given = node.operator.update_kind
-            if wanted in (UpdateKind.NONE, given):
-                return {name: Chosen(wanted, Offer((), ()))}
-            return None
+            given = self._clip(name, node.operator.update_kind)
+            can_drop = given is UpdateKind.BEFORE_AND_AFTER and wanted is UpdateKind.ONLY_UPDATE_AFTER
+            return {name: Chosen(given, Offer((), ()))} if wanted is given or can_drop else None
         for offer in node.operator.offers(name, inputs, wanted):
             below: dict[str, Chosen] = {}
             for edge, need in zip(node.edges, offer.needs, strict=True):

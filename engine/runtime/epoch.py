@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
-from engine.operator import Keyed, Native, Operator
+from engine.operator import InputPlan, Keyed, Native, Operator
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.runtime.bundles import Flushes, bundle
@@ -68,7 +68,7 @@ class EpochRunner:
         if not isinstance(node.operator, Operator):
             return self._run_source(node, epoch)
         step = step_of(self.plan, node)
-        inputs = [self.records(given.node) for given in node.inputs]
+        inputs = [self._given(given) for given in node.inputs]
         if isinstance(step, Native):
             folder = self._folder(node.id, epoch)
             run_native(node, step, inputs).write.parquet(str(folder))
@@ -198,6 +198,12 @@ class EpochRunner:
         for part in parts[1:]:
             whole = whole.unionByName(part, allowMissingColumns=True)
         return whole
+
+    def _given(self, given: InputPlan) -> DataFrame:
+        """What a consumer gets of an input: without -U where it wants none."""
+        found = self.records(given.node)
+        dropped = self.plan.node(given.node).mode - given.mode
+        return found.where(f"__kind NOT IN ({', '.join(map(str, map(int, dropped)))})") if dropped else found
 
     def records(self, node: str) -> DataFrame:
         """The records of a node's output in the epoch that it ran last."""

@@ -24,9 +24,10 @@ from engine.registry import configured
 from engine.schema import quote
 from engine.sql.algebra import Expr, Table
 from engine.sql.dialect import Flink
+from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.query import Names, read
+from engine.sql.query import read
 from engine.sql.rejected import SqlRejected
 
 __all__ = ["SqlRejected", "Table", "pipeline_of", "table_of"]

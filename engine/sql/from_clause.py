@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from sqlglot import exp
 
 from engine.joins import JoinKind
 from engine.sql.algebra import Expr, Join, Relation, Scan, conjuncts, ref
 from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
+from engine.sql.names import Names, Read
 from engine.sql.pushdown import joined
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 from engine.sql.window_functions import window_function
-
-if TYPE_CHECKING:
-    from engine.sql.query import Names
-
-Read = Callable[[Expr], Relation]
 
 _KINDS = {
     ("", ""): JoinKind.INNER,
@@ -39,6 +32,10 @@ def from_clause(query: exp.Select, names: Names, read: Read) -> Scope:
     if first is None:
         message = "a query without FROM has no rows that could arrive. Name a table."
         raise SqlRejected(message, query)
+    version = first.this.args.get("version")
+    if version is not None:
+        message = "FOR SYSTEM_TIME AS OF is read after JOIN: FROM l JOIN v FOR SYSTEM_TIME AS OF l.rt ON l.k = v.k."
+        raise SqlRejected(message, version.expression)
     scope = _item(first.this, names, read)
     for join in query.args.get("joins") or ():
         scope = _join(scope, join, names, read)
@@ -50,7 +47,7 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
     alias = item.alias or None
     _refuse_column_names(item)
     if isinstance(item, exp.Subquery):
-        relation = read(item)
+        relation = read(item, names)
     elif isinstance(item, exp.Table) and isinstance(item.this, exp.Anonymous):
         call = item.this
         if call.name.upper() == TABLE_ARGUMENT and len(call.expressions) == 1:
@@ -58,7 +55,7 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
         if not isinstance(call, exp.Anonymous) or call.name.upper() not in WINDOW_FUNCTIONS:
             message = f"there is no table function {call.sql()!r}; there are {', '.join(WINDOW_FUNCTIONS)}."
             raise SqlRejected(message, item)
-        relation = window_function(call, lambda table: _table(table, names, read), read)
+        relation = window_function(call, lambda table: _table(table, names, read), lambda query: read(query, names))
     elif isinstance(item, exp.Table):
         relation = _table(item, names, read)
         alias = alias or item.name
@@ -74,10 +71,8 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
 def _table(table: exp.Table, names: Names, read: Read) -> Relation:
     name = table.name
     if name in names.views:
-        from engine.sql.query import read as read_with
-
         query, within = names.views[name]
-        return read_with(query, within)
+        return read(query, within)
     if name in names.tables:
         return Scan(names.tables[name])
     message = f"there is no table {name!r}; there are {names.listed()}."

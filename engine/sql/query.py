@@ -3,15 +3,13 @@ DISTINCT, ORDER BY with LIMIT."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
 from sqlglot import exp
 
-from engine.sql.algebra import Expr, Named, Relation, Table, free_name, plain, ref
+from engine.sql.algebra import Expr, Named, Relation, free_name, plain, ref
 from engine.sql.from_clause import from_clause
 from engine.sql.grouping import distinct, grouped
 from engine.sql.limit import limited
+from engine.sql.names import Names
 from engine.sql.pushdown import filtered, selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.row_number import numbered
@@ -31,22 +29,6 @@ _UNKNOWN_CLAUSES = {
     "cluster": "CLUSTER BY",
     "sort": "SORT BY",
 }
-
-
-@dataclass(frozen=True)
-class Names:
-    """What a query can name in FROM: tables, and views and common table expressions with what they can name."""
-
-    tables: Mapping[str, Table]
-    views: Mapping[str, tuple[Expr, Names]] = field(default_factory=dict)
-
-    def with_view(self, name: str, query: Expr) -> Names:
-        """The same names and one more, whose query sees the names so far."""
-        return Names(self.tables, {**self.views, name: (query, self)})
-
-    def listed(self) -> str:
-        """All names, for errors."""
-        return ", ".join((*self.views, *self.tables)) or "none"
 
 
 def read(query: Expr, names: Names) -> Relation:
@@ -81,12 +63,8 @@ def _select(query: exp.Select, names: Names) -> Relation:
         if query.args.get(clause):
             message = f"{name} is not supported. Use sub-queries, joins and window functions."
             raise SqlRejected(message, query)
-
-    def read_part(part: Expr) -> Relation:
-        return read(part, names)
-
-    scope = from_clause(query, names, read_part)
-    scope = where(query.args.get("where"), scope, names, read_part)
+    scope = from_clause(query, names, read)
+    scope = where(query.args.get("where"), scope, names, read)
     items = _items(query, scope)
     found = grouped(query, items, scope)
     relation, items, having = found.relation, found.items, found.having

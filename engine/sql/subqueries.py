@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from engine.joins import JoinKind
 from engine.sql.algebra import Expr, Join, Relation, conjuncts, ref, together
 from engine.sql.from_clause import from_clause
+from engine.sql.names import Names, Read
 from engine.sql.pushdown import filtered, joined
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope, Visible
-
-if TYPE_CHECKING:
-    from engine.sql.query import Names
-
-Read = Callable[[Expr], Relation]
 
 
 def where(clause: exp.Where | None, scope: Scope, names: Names, read: Read) -> Scope:
@@ -46,7 +40,7 @@ def where(clause: exp.Where | None, scope: Scope, names: Names, read: Read) -> S
 def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) -> Relation:
     """The semi or anti join that a test with a sub-query is."""
     query = test.this if isinstance(test, exp.Exists) else test.args["query"].this
-    right, correlated, visible = _inner(query, scope, names, read)
+    right, correlated, visible = _inner(query, names, read)
     shape = Join(scope.relation, right, kind, (), test)
     to_output = shape.right_names
     both = Scope(shape, tuple(replace(one, column=to_output[one.column]) for one in visible) + scope.visible)
@@ -60,7 +54,7 @@ def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) 
     return joined(scope.relation, right, kind, conditions, test, None)
 
 
-def _inner(query: Expr, outer: Scope, names: Names, read: Read) -> tuple[Relation, list[Expr], tuple[Visible, ...]]:
+def _inner(query: Expr, names: Names, read: Read) -> tuple[Relation, list[Expr], tuple[Visible, ...]]:
     """The sub-query's rows, its conditions that name outer columns, and the names of its own columns.
 
     A query with conditions of that kind is read up to its WHERE; any other as a whole, with no names left.
@@ -83,8 +77,7 @@ def _inner(query: Expr, outer: Scope, names: Names, read: Read) -> tuple[Relatio
                     raise SqlRejected(message, correlated[0])
             kept = where(exp.Where(this=together(own)), inner, names, read) if own else inner
             return kept.relation, correlated, kept.visible
-    _ = outer
-    return read(query), [], ()
+    return read(query, names), [], ()
 
 
 def _bind_inner_first(part: Expr, both: Scope, inner_count: int) -> Expr:

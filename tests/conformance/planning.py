@@ -15,6 +15,7 @@ _NODES = {
     "join": ("Join",),
     "interval_join": ("IntervalJoin",),
     "window_join": ("WindowJoin",),
+    "temporal_join": ("TemporalJoin",),
     "window_aggregate": ("GlobalWindowAggregate", "WindowAggregate", "GroupWindowAggregate"),
     "changelog_normalize": ("ChangelogNormalize",),
     "window_topn": ("WindowRank", "WindowDeduplicate"),

@@ -34,8 +34,8 @@ def time_bounds(
     """The interval that the conditions give from both ends; None where they do not, or a side is updated."""
     if not all(emitter.derived[given.node].is_insert_only for given in (left, right)):
         return None
-    left_times = _times(emitter, left)
-    right_times = {relation.right_names[name] for name in _times(emitter, right)}
+    left_times = event_times(emitter, left)
+    right_times = {relation.right_names[name] for name in event_times(emitter, right)}
     lowers: list[int] = []
     uppers: list[int] = []
     rest: list[Expr] = []
@@ -74,7 +74,8 @@ def only_event_time(emitter: Emitter, given: Emitted, time: str, at: Expr) -> Em
     return Emitted(emitter.project(given.node, items, at), given.names, given.arrival)
 
 
-def _times(emitter: Emitter, given: Emitted) -> set[str]:
+def event_times(emitter: Emitter, given: Emitted) -> set[str]:
+    """The columns of a relation that are event times of its node."""
     schema = emitter.schema(given)
     return {column for column, name in given.names.items() if schema.column(name).time is not None}
 

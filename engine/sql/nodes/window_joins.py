@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from engine.joins import JoinKind, joined
 from engine.schema import quote
 from engine.sql.algebra import Expr, Join, Relation, Select, Windowed, free_name, mentioned, plain, ref
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.groups import window_parameters, with_event_time
+from engine.sql.nodes.join_sides import Condition, Side, own_columns, pair_condition, side
 from engine.sql.nodes.window_bounds import attached
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.windows import WindowKind
-
-if TYPE_CHECKING:
-    from engine.sql.nodes.joins import Condition, Side
 
 _BOUNDS = ("window_start", "window_end", "window_time")
 
@@ -68,14 +65,13 @@ def window_join(emitter: Emitter, relation: Join, condition: Condition, needed: 
         return None
     _check(relation, condition, left, right)
     keys = [(a, b) for a, b in condition.equal if plain(a) not in left.bounds]
-    right_needed = [name for name in relation.right.columns if relation.right_names[name] in needed]
-    left_needed = [name for name in relation.left.columns if name in needed]
+    left_needed, right_needed = own_columns(relation, condition.used(needed))
     kind = relation.kind
     sides = (
         _side(emitter, left, left_needed, [a for a, _ in keys], relation, pads=kind.keeps_right),
         _side(emitter, right, right_needed, [b for _, b in keys], relation, pads=kind.keeps_left),
     )
-    return _node(emitter, relation, needed, (left, right), sides)
+    return _node(emitter, relation, condition, needed, (left, right), sides)
 
 
 def _check(relation: Join, condition: Condition, left: Unwindowed, right: Unwindowed) -> None:
@@ -87,9 +83,11 @@ def _check(relation: Join, condition: Condition, left: Unwindowed, right: Unwind
     if one.kind is not WindowKind.TUMBLE:
         message = f"windows are joined if they tumble, not {one.kind.value} windows. Use TUMBLE."
         raise SqlRejected(message, relation.at)
-    if condition.rest:
-        message = "a window join is on equal columns. Put the other conditions into WHERE around an inner join."
-        raise SqlRejected(message, condition.rest[0])
+    bounds = set(left.bounds) | {relation.right_names[name] for name in right.bounds}
+    for rest in condition.rest:
+        if mentioned(rest) & bounds:
+            message = "a window join compares the bounds of its windows for equality only. Put this into WHERE."
+            raise SqlRejected(message, rest)
 
 
 def _side(  # noqa: PLR0913
@@ -99,8 +97,6 @@ def _side(  # noqa: PLR0913
 
     The column is there if the side is ever padded and its bounds are asked for: they are NULL there too.
     """
-    from engine.sql.nodes.joins import Side, side
-
     used = [name for name in asked if name not in side_.bounds] + [side_.windowed.time]
     found = side(emitter, side_.windowed.input, list(dict.fromkeys(used)), keys, relation.at)
     given = with_event_time(emitter, found.emitted, side_.windowed)
@@ -112,9 +108,10 @@ def _side(  # noqa: PLR0913
     return Side(Emitted(node, given.names, given.arrival), found.keys), marker
 
 
-def _node(
+def _node(  # noqa: PLR0913
     emitter: Emitter,
     relation: Join,
+    condition: Condition,
     needed: frozenset[str],
     unwindowed_: tuple[Unwindowed, Unwindowed],
     sides: tuple[tuple[Side, str | None], tuple[Side, str | None]],
@@ -122,11 +119,9 @@ def _node(
     (left, left_marker), (right, right_marker) = sides
     parameters = window_parameters(unwindowed_[0].windowed.windowing)
     parameters |= {"kind": relation.kind.value, "left_keys": left.keys, "right_keys": right.keys}
-    node = emitter.add("window_join", parameters, [left.emitted.node, right.emitted.node], relation.at)
     schemas = emitter.schema(left.emitted), emitter.schema(right.emitted)
     pair = [column.name for column in joined(*schemas, JoinKind.INNER)]
     in_pair = dict(zip(schemas[1].names, pair[len(schemas[0]) :], strict=True))
-    bounds = emitter.derived[node].schema.names[-len(_BOUNDS) :]
     names = dict(left.emitted.names)
     # The time that windows are made of may be a column that the query never named.
     names |= {
@@ -134,6 +129,10 @@ def _node(
         for name, actual in right.emitted.names.items()
         if name in relation.right_names
     }
+    if condition.rest:
+        parameters["condition"] = pair_condition(emitter, left, right, names, condition.rest)
+    node = emitter.add("window_join", parameters, [left.emitted.node, right.emitted.node], relation.at)
+    bounds = emitter.derived[node].schema.names[-len(_BOUNDS) :]
     padded: dict[str, str] = {}
     for number, (side_, marker) in enumerate(zip(unwindowed_, (left_marker, right_marker), strict=True)):
         for own, at in side_.bounds.items():

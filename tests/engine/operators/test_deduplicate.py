@@ -507,11 +507,9 @@ def test_the_strategy_is_flinks_function(parameters: Mapping[str, Any], source: 
     assert found.derived.upsert_keys == {frozenset({"k"})}
 
 
-def test_the_event_time_stays_one_only_where_no_row_is_ever_taken_back() -> None:
-    assert node_plan(FIRST_COMPLETE).schema.event_time is not None
-    assert node_plan(FIRST_BY_ARRIVAL).schema.event_time is not None
-    assert node_plan(FIRST_AT_ONCE).schema.event_time is None
-    assert node_plan(LAST_BY_TIME).schema.event_time is None
+@pytest.mark.parametrize("parameters", [FIRST_COMPLETE, FIRST_BY_ARRIVAL, FIRST_AT_ONCE, LAST_BY_TIME])
+def test_the_event_time_stays_one_so_that_the_last_rows_are_a_versioned_table(parameters: dict[str, Any]) -> None:
+    assert node_plan(parameters).schema.event_time is not None
 
 
 def test_rows_carry_their_milliseconds_where_no_column_is_just_that() -> None:

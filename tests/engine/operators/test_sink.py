@@ -35,10 +35,23 @@ def test_a_changelog_sink_asks_for_before_and_after_and_writes_every_kind() -> N
 
 
 def test_an_upsert_sink_drops_the_update_before_of_a_source_that_cannot_leave_it_out() -> None:
-    found = node_plan(CDC, mode="upsert")
+    plan = plan_of("t -> out", t=CDC, out=("sink", {"mode": "upsert"}))
+    found = plan.node("out")
+    assert str(plan.node("t").mode) == "[I,UB,UA,D]"
+    assert [str(given.mode) for given in found.inputs] == ["[I,UA,D]"]
     assert str(found.mode) == "[I,UA,D]"
     assert found.derived.upsert_keys == {frozenset({"k"})}
-    assert step_of(found).kinds == {INSERT, UPDATE_AFTER, DELETE}
+
+
+def test_an_upsert_sink_drops_the_update_before_that_another_reader_needs() -> None:
+    plan = plan_of(
+        "t -> n -> out\nn -> log",
+        t=rows("k string, v bigint"),
+        n=("aggregate", {"group_by": ["k"], "aggregates": [{"function": "COUNT", "name": "c"}]}),
+        out=("sink", {"mode": "upsert"}),
+        log=("sink", {"mode": "changelog"}),
+    )
+    assert step_of(plan.node("out")).kinds == {INSERT, UPDATE_AFTER, DELETE}
 
 
 def test_an_upsert_sink_below_a_filter_sees_update_before_so_that_no_row_is_left_behind() -> None:

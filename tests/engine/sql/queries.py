@@ -1,4 +1,4 @@
-"""Queries over three tables, and the pipelines that they are read into, as lines of text."""
+"""Queries over four tables, and the pipelines that they are read into, as lines of text."""
 
 from __future__ import annotations
 
@@ -33,11 +33,21 @@ TABLES = (
     _table("t", rows("k string, g string, v int, rt timestamp_ltz(3)", event_time="rt"), "pt"),
     _table("u", rows("k string, w bigint, ut timestamp_ltz(3)", event_time="ut")),
     _table("c", rows("k string, v int", changelog=True)),
+    _table(
+        "w",
+        rows(
+            "k string, p bigint, n string, wt timestamp_ltz(3)",
+            changelog=True,
+            updates_by_key=True,
+            primary_key=["k"],
+            event_time="wt",
+        ),
+    ),
 )
 
 
 def read(sql: str, **more: Any) -> Pipeline:
-    """The pipeline of a query over t, u and c."""
+    """The pipeline of a query over t, u, c and the versioned table w."""
     return pipeline_of(sql, TABLES, GuessedTypes(), Path(), **more)
 
 

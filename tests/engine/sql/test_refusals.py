@@ -10,7 +10,7 @@ from tests.engine.sql.queries import read
 REFUSED = [
     ("SELECT k FROM", "this is not Flink SQL"),
     ("SELECT x FROM t", "line 1, column 8: there is no column 'x'; there are k, g, v, rt, pt."),
-    ("SELECT k\nFROM missing", "line 2, column 6: there is no table 'missing'; there are t, u, c."),
+    ("SELECT k\nFROM missing", "line 2, column 6: there is no table 'missing'; there are t, u, c, w."),
     ("SELECT k FROM t JOIN u ON t.k = u.k", "line 1, column 8: the column 'k' is ambiguous. Write t.k or u.k."),
     ("SELECT z.k FROM t", "line 1, column 8: there is no table 'z' here; there are t."),
     ("SELECT k, v FROM t GROUP BY k", "line 1, column 11: the column 'v' is neither grouped by nor aggregated."),
@@ -45,6 +45,35 @@ REFUSED = [
         "SELECT COUNT(*) FROM TABLE(HOP(TABLE t, DESCRIPTOR(rt), INTERVAL '3' SECOND, INTERVAL '10' SECOND)) "
         "GROUP BY window_start, window_end",
         "hop needs a size that is a multiple of its slide, but got 10000 ms and 3000 ms.",
+    ),
+    ("SELECT k FROM w FOR SYSTEM_TIME AS OF w.wt", "FOR SYSTEM_TIME AS OF is read after JOIN"),
+    (
+        "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF t.pt ON t.k = w.k",
+        "line 1, column 48: a join as of the processing time 'pt' is not supported, by Flink neither",
+    ),
+    (
+        "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF PROCTIME() ON t.k = w.k",
+        "FOR SYSTEM_TIME AS OF takes the event time of the left side, a column and nothing else.",
+    ),
+    (
+        "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF t.v ON t.k = w.k",
+        "line 1, column 48: 'v' is not an event time of the left side.",
+    ),
+    (
+        "SELECT p FROM t RIGHT JOIN w FOR SYSTEM_TIME AS OF t.rt ON t.k = w.k",
+        "a temporal join is inner or left, not right. Use [LEFT] JOIN.",
+    ),
+    (
+        "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF t.rt ON t.v = w.p",
+        "is (k), but the join compares (p).",
+    ),
+    (
+        "SELECT w FROM t JOIN u FOR SYSTEM_TIME AS OF t.rt ON t.k = u.k",
+        "a temporal join needs a versioned table on the right, but",
+    ),
+    (
+        "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF t.rt ON t.v > w.p",
+        "a temporal join needs the versioned table's primary key in ON: l.k = v.k.",
     ),
     ("SELECT k FROM t NATURAL JOIN u", "NATURAL JOIN is not supported."),
     ("SELECT k FROM t WHERE v > (SELECT MAX(w) FROM u)", "a sub-query can stand in FROM, and in WHERE as"),

@@ -1,0 +1,192 @@
+"""Join rows with the version of a table that was valid at their event time.
+
+Input: left any changelog mode with an event time; right a versioned table, whose rows are versions by primary key
+and event time: upserts, a changelog, or a deduplication that keeps the last row. Output: the kinds of the left
+input, when the watermark has reached a row's time: then no version of that time can come any more.
+State: per key the left rows that wait, and of the versions the latest that is due, and those that are not yet.
+Time: epoch ms. A version is valid from its time until the next one's; of two with one time the later arrival
+counts; one that is taken back (-U, -D) ends its predecessor. A late left row is joined, when the watermark next
+moves, with what is left of the versions; a late version serves the rows that still wait.
+Source: Flink TemporalRowTimeJoinOperator. Unlike the other joins it compares NULL keys as equal, and so does this.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from engine.changelog import INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.errors import PlanRejected
+from engine.joins import JoinKind, join_keys, joined
+from engine.kernel import Kernel, Key, Output, Row
+from engine.keyed_join import KeyedJoin, Matches, beside, event_time, require_event_times
+from engine.operator import Analyzer, Derived, InputPlan, Keyed, Offer, StepContext, Strategy
+from engine.schema import Schema, quote
+
+LATE_ROW = "the version of its time had been let go when it arrived"
+LATE_VERSION = "rows of its time had been joined before it arrived"
+
+
+class TemporalJoinKernel(Kernel):
+    """The rows and versions of one key. A row is (event time in ms, column, ...).
+
+    waiting: left rows as (time, kind, columns) in order of arrival. versions: by time, the columns, or None from
+    where on there is no row; times: theirs, ascending. timer_ms: the one timer. Like Flink's it is set for the
+    earliest time that has come since it last fired, and after that for waiting rows only, so that versions
+    may stay longer than they need to: late rows meet them.
+    """
+
+    def __init__(self, kind: JoinKind, right_width: int, matches: Callable[[], Matches] | None = None) -> None:
+        self.pads = kind is JoinKind.LEFT
+        self.nulls: Row = (None,) * right_width
+        self.matches = matches() if matches is not None else None
+        self.waiting: list[tuple[int, int, Row]] = []
+        self.versions: dict[int, Row | None] = {}
+        self.times: list[int] = []
+        self.timer_ms: int | None = None
+
+    def start(self, key: Key, state: Any | None) -> None:
+        """Take up rows and versions."""
+        self.waiting, self.versions, self.timer_ms = state or ([], {}, None)
+        self.times = sorted(self.versions)
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Let a left row wait for its time; put a version in its place."""
+        time_ms, columns = row[0], row[1:]
+        is_late = time_ms <= out.watermark_ms
+        if out.port == 0:
+            if is_late and self.times and time_ms < self.times[0]:
+                out.late(time_ms, out.watermark_ms - time_ms, LATE_ROW)
+            self.waiting.append((time_ms, kind, columns))
+        else:
+            if is_late:
+                out.late(time_ms, out.watermark_ms - time_ms, LATE_VERSION)
+            if time_ms not in self.versions:
+                insort(self.times, time_ms)
+            self.versions[time_ms] = columns if kind in (INSERT, UPDATE_AFTER) else None
+        if self.timer_ms is None or time_ms < self.timer_ms:
+            if self.timer_ms is not None:
+                out.delete_timer(self.timer_ms)
+            self._wake(time_ms, out)
+
+    def on_timer(self, time_ms: int, name: object, out: Output) -> None:
+        """Emit the rows that the watermark has reached, in order of arrival, and let go of versions before the last."""
+        self.timer_ms = None
+        waiting = []
+        for item in self.waiting:
+            if item[0] <= out.watermark_ms:
+                self._emit(*item, out)
+            else:
+                waiting.append(item)
+        self.waiting = waiting
+        outdated = bisect_right(self.times, out.watermark_ms) - 1
+        for old_ms in self.times[: max(0, outdated)]:
+            del self.versions[old_ms]
+        del self.times[: max(0, outdated)]
+        if waiting:
+            self._wake(min(item[0] for item in waiting), out)
+
+    def finish(self) -> Any | None:
+        """Rows and versions; nothing where there are none."""
+        if self.waiting or self.versions:
+            return self.waiting, self.versions, self.timer_ms
+        return None
+
+    def _wake(self, time_ms: int, out: Output) -> None:
+        self.timer_ms = time_ms
+        out.set_timer(time_ms)
+
+    def _emit(self, time_ms: int, kind: int, row: Row, out: Output) -> None:
+        place = bisect_right(self.times, time_ms) - 1
+        version = self.versions[self.times[place]] if place >= 0 else None
+        if version is not None and (self.matches is None or self.matches(row + version) is True):
+            out.emit(kind, row + version)
+        elif self.pads:
+            out.emit(kind, row + self.nulls)
+
+
+class TemporalJoin(KeyedJoin):
+    """The parameters of a temporal join."""
+
+    operator: ClassVar[str] = "temporal_join"
+    title: ClassVar[str] = "Temporal join"
+    summary: ClassVar[str] = "Adds to each row of a stream what a versioned table said at the row's event time."
+    kinds: ClassVar[tuple[JoinKind, ...]] = (JoinKind.INNER, JoinKind.LEFT)
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The joined row; the left side keeps its event times, keys and kinds of change."""
+        require_event_times(node, inputs)
+        self.check_pair(node, inputs, analyzer)
+        left, right = inputs
+        self._require_versions(node, right)
+        columns = (*left.schema, *joined(left.schema, right.schema, self.kind)[len(left.schema) :])
+        return Derived(
+            Schema(columns),
+            left.modify,
+            upsert_keys=join_keys(left, right, self.left_keys, self.right_keys, self.kind),
+            lone_updates=left.lone_updates,
+        )
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """Of the left input what is wanted of it; of the versions rather no -U."""
+        own = "the kinds of the left input are passed on"
+        return (
+            Offer((wanted, UpdateKind.ONLY_UPDATE_AFTER), (own, "a version ends where the next one of its key begins")),
+            Offer(
+                (wanted, UpdateKind.BEFORE_AND_AFTER),
+                (own, "its input cannot leave out -U, which ends a version until the +U of that time"),
+            ),
+        )
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """There is one way."""
+        time = event_time(inputs[0].schema).name
+        return Strategy(
+            f"{self.kind.value} temporal join",
+            f"a row waits until the watermark has reached its {time}: then the version of that time is known",
+            "per key: the left rows that wait, and the versions from the latest that is due on",
+        )
+
+    def step(self, context: StepContext) -> Keyed:
+        """Both sides by key; each row with its event time in ms."""
+        left, right = (given.schema for given in context.inputs)
+        kernel = partial(TemporalJoinKernel, self.kind, len(right), self.matches(context.node, left, right))
+        return Keyed(self.sides(context.node, left, right, timed=True), kernel, uses_time=True)
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """JOIN ... FOR SYSTEM_TIME AS OF the left event time."""
+        (left_table, left), (right_table, right) = inputs
+        by_name = beside(left, right)
+        renamed = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in by_name.items())
+        versions = quote(f"versions of {right_table}")
+        tests = [f"{quote(a)} = {quote(by_name[b])}" for a, b in zip(self.left_keys, self.right_keys, strict=True)]
+        if self.condition is not None:
+            tests.append(f"({self.condition})")
+        table = quote(left_table)
+        return (
+            f"WITH {versions} AS (SELECT {renamed} FROM {quote(right_table)})\nSELECT *\nFROM {table}\n"
+            f"{self.kind.sql} {versions} FOR SYSTEM_TIME AS OF {table}.{quote(event_time(left).name)}\n"
+            f"ON {' AND '.join(tests)}"
+        )
+
+    def _require_versions(self, node: str, right: Derived) -> None:
+        """Raise PlanRejected where the right input has no primary key, or not all of it is compared."""
+        emitter = right.node or "its right input"
+        keys = sorted(map(sorted, right.upsert_keys), key=lambda key: (len(key), key))
+        if not keys:
+            message = (
+                f"a temporal join needs a versioned table on the right, but {emitter} has no primary key. "
+                "Declare one in the source, or keep the last row per key and event time before it (Deduplicate)."
+            )
+            raise PlanRejected(message, node, "right")
+        if not set(keys[0]) <= set(self.right_keys):
+            message = (
+                f"the primary key of {emitter} is ({', '.join(keys[0])}), but the join compares "
+                f"({', '.join(self.right_keys)}). Compare all of it: it tells whose versions they are."
+            )
+            raise PlanRejected(message, node, "right_keys")
+
+
+OPERATOR = TemporalJoin

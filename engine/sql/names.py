@@ -1,0 +1,28 @@
+"""What a query can name in FROM, and how the parts of a query read each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from engine.sql.algebra import Expr, Relation, Table
+
+
+@dataclass(frozen=True)
+class Names:
+    """Tables, and views and common table expressions with what they can name."""
+
+    tables: Mapping[str, Table]
+    views: Mapping[str, tuple[Expr, Names]] = field(default_factory=dict)
+
+    def with_view(self, name: str, query: Expr) -> Names:
+        """The same names and one more, whose query sees the names so far."""
+        return Names(self.tables, {**self.views, name: (query, self)})
+
+    def listed(self) -> str:
+        """All names, for errors."""
+        return ", ".join((*self.views, *self.tables)) or "none"
+
+
+Read = Callable[[Expr, Names], Relation]
+"""Reads a query within a query: `engine.sql.query.read`, which the parts of a query are given."""

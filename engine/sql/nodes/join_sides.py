@@ -1,0 +1,103 @@
+"""What all joins as nodes share: the condition taken apart, a side with its keys, the names in a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from engine.joins import JoinKind, joined
+from engine.schema import Schema, quote
+from engine.sql.algebra import Expr, Join, Relation, mentioned, plain, ref, substituted, together
+from engine.sql.expressions import Writer
+from engine.sql.nodes.emitter import Emitted, Emitter
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A join's condition taken apart: pairs of expressions that are equal, and what else has to hold."""
+
+    equal: tuple[tuple[Expr, Expr], ...]
+    rest: tuple[Expr, ...]
+
+    def used(self, needed: frozenset[str]) -> frozenset[str]:
+        """The columns that are needed above the join or by the rest of its condition."""
+        return needed.union(*(mentioned(one) for one in self.rest)) if self.rest else needed
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a join as a node, with its key columns as they are called there."""
+
+    emitted: Emitted
+    keys: tuple[str, ...]
+
+
+def taken_apart(relation: Join) -> Condition:
+    """The condition's equalities between the sides, with right columns by their own names, and the rest."""
+    left = set(relation.left.columns)
+    right = {new: old for old, new in relation.right_names.items()}
+    equal: list[tuple[Expr, Expr]] = []
+    same: list[tuple[Expr, Expr]] = []
+    rest: list[Expr] = []
+    for one in relation.condition:
+        if isinstance(one, exp.EQ | exp.NullSafeEQ):
+            a, b = one.this, one.expression
+            if mentioned(b) <= left and mentioned(a) <= right.keys():
+                a, b = b, a
+            if mentioned(a) and mentioned(b) and mentioned(a) <= left and mentioned(b) <= right.keys():
+                own = substituted(b, {new: ref(old, b) for new, old in right.items()})
+                (equal if isinstance(one, exp.EQ) else same).append((a, own))
+                continue
+        rest.append(one)
+    if same:
+        # One key that is never NULL, so that NULL meets NULL.
+        a, b = (exp.Struct(expressions=[pair[side].copy() for pair in same]) for side in (0, 1))
+        equal.append((a, b))
+    return Condition(tuple(equal), tuple(rest))
+
+
+def side(emitter: Emitter, relation: Relation, used: Sequence[str], keys: Sequence[Expr], at: Expr) -> Side:
+    """One side with the columns that are used and its keys; a key that is computed becomes a column."""
+    given = emitter.emit(relation, frozenset(used).union(*(mentioned(key) for key in keys)))
+    computed = {number: key for number, key in enumerate(keys) if plain(key) is None}
+    if not computed:
+        columns = [*used, *(name for key in keys if (name := plain(key)) is not None)]
+        narrow = emitter.narrowed(given, columns or list(given.names)[:1], at)
+        return Side(narrow, tuple(narrow.names[plain(key) or ""] for key in keys))
+    kept = [name for name in given.names if name in used or any(plain(key) == name for key in keys)]
+    items = {given.names[name]: quote(given.names[name]) for name in kept}
+    writer = emitter.writer(given)
+    called: dict[int, str] = {}
+    for number, key in computed.items():
+        called[number] = emitter.free_name(f"key{number}", given)
+        items[called[number]] = writer.write(key)
+    node = emitter.project(given.node, list(items.items()), at)
+    names = {name: given.names[name] for name in kept}
+    found = tuple(called.get(number) or given.names[plain(key) or ""] for number, key in enumerate(keys))
+    return Side(Emitted(node, names, given.arrival), found)
+
+
+def pair_names(emitter: Emitter, relation: Join, left: Emitted, right: Emitted) -> Mapping[str, str]:
+    """What the columns of both sides are called in a joined row."""
+    schemas = emitter.schema(left), emitter.schema(right)
+    columns = joined(*schemas, JoinKind.INNER)[len(schemas[0]) :]
+    in_pair = dict(zip(schemas[1].names, (column.name for column in columns), strict=True))
+    return {
+        **left.names,
+        **{relation.right_names[name]: in_pair[actual] for name, actual in right.names.items()},
+    }
+
+
+def pair_condition(emitter: Emitter, left: Side, right: Side, names: Mapping[str, str], rest: Sequence[Expr]) -> str:
+    """The rest of a join's condition over a joined row. names: `pair_names` of the sides."""
+    pair = Schema(joined(emitter.schema(left.emitted), emitter.schema(right.emitted), JoinKind.INNER))
+    writer = Writer(names, lambda text: emitter.analyzer.type_of(text, pair, "join", "condition"))
+    return writer.write(together(rest))
+
+
+def own_columns(relation: Join, used: frozenset[str]) -> tuple[list[str], list[str]]:
+    """The columns of the left and of the right side that are used, by their own names."""
+    left = [name for name in relation.left.columns if name in used]
+    return left, [name for name in relation.right.columns if relation.right_names[name] in used]

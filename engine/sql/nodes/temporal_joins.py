@@ -1,0 +1,60 @@
+"""Joins FOR SYSTEM_TIME AS OF the left side's event time: with the version that was valid then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.joins import JoinKind
+from engine.sql.algebra import Expr, Join, plain
+from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.nodes.join_sides import Condition, Side, own_columns, pair_condition, pair_names, side
+from engine.sql.nodes.time_bounds import event_times, only_event_time
+from engine.sql.rejected import SqlRejected
+
+
+def temporal_join(emitter: Emitter, relation: Join, condition: Condition, needed: frozenset[str]) -> Emitted:
+    """The temporal join. Raises SqlRejected where either side lacks what it takes."""
+    at = relation.as_of
+    assert at is not None
+    time = plain(at)
+    if time is None or time not in relation.left.columns:
+        message = "FOR SYSTEM_TIME AS OF takes the event time of the left side, a column and nothing else."
+        raise SqlRejected(message, at)
+    if relation.kind not in (JoinKind.INNER, JoinKind.LEFT):
+        message = f"a temporal join is inner or left, not {relation.kind.value}. Use [LEFT] JOIN."
+        raise SqlRejected(message, relation.at)
+    if not condition.equal:
+        message = "a temporal join needs the versioned table's primary key in ON: l.k = v.k."
+        raise SqlRejected(message, relation.at)
+    left_used, right_used = own_columns(relation, condition.used(needed))
+    left = side(emitter, relation.left, [*left_used, time], [a for a, _ in condition.equal], at)
+    left = Side(_as_of(emitter, left.emitted, time, at), left.keys)
+    # Which of its columns are the event time and the primary key shows when it is a node.
+    right = side(emitter, relation.right, relation.right.columns, [b for _, b in condition.equal], relation.at)
+    times = [name for name in relation.right.columns if name in event_times(emitter, right.emitted)][:1]
+    kept = {right.emitted.names[name] for name in (*right_used, *times) if name in right.emitted.names}
+    kept = kept.union(right.keys, *emitter.derived[right.emitted.node].upsert_keys)
+    narrow = [name for name, actual in right.emitted.names.items() if actual in kept]
+    right = Side(emitter.narrowed(right.emitted, narrow, relation.at), right.keys)
+    names = pair_names(emitter, relation, left.emitted, right.emitted)
+    parameters: dict[str, Any] = {"kind": relation.kind.value, "left_keys": left.keys, "right_keys": right.keys}
+    if condition.rest:
+        parameters["condition"] = pair_condition(emitter, left, right, names, condition.rest)
+    node = emitter.add("temporal_join", parameters, [left.emitted.node, right.emitted.node], relation.at)
+    return Emitted(node, {name: names[name] for name in relation.columns if name in names})
+
+
+def _as_of(emitter: Emitter, left: Emitted, time: str, at: Expr) -> Emitted:
+    """The left side with this event time only. Raises SqlRejected where the column is none."""
+    if time in left.arrival:
+        message = (
+            f"a join as of the processing time {time!r} is not supported, by Flink neither: it could not wait for the "
+            "versions. Use the event time of the left side."
+        )
+        raise SqlRejected(message, at)
+    if time not in event_times(emitter, left):
+        message = (
+            f"{time!r} is not an event time of the left side. Name the one of its source."
+        )
+        raise SqlRejected(message, at)
+    return only_event_time(emitter, left, time, at)
