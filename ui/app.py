@@ -10,12 +10,13 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from ui.components.engine_status import engine_failure, engine_note  # noqa: E402
-from ui.guard import guard  # noqa: E402
+from ui.guard import guard, take_fields  # noqa: E402
 from ui.navigation import pages  # noqa: E402
 from ui.state import state  # noqa: E402
 
 st.set_page_config(page_title="Changelog Studio", page_icon=":material/stacked_line_chart:", layout="wide")
 state.sync()
+take_fields()
 page = st.navigation(pages(), position="top")
 engine_failure()
 with guard():

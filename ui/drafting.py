@@ -6,11 +6,13 @@ A draft's key stands in the URL, so a reload, another tab or tomorrow finds it a
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from typing import Final
 
 import streamlit as st
 
 from engine.pipeline import Pipeline
+from ui.editing import changed_places, edge_at, placed_like, unplaced
 from ui.history import History
 from ui.state import state
 from ui.workspace import store
@@ -19,9 +21,11 @@ _KEY: Final = "drafting"
 
 
 class Drafting:
-    """The open draft. `revision` rises when the document changed behind the widgets' backs (undo, add, ...).
+    """The open draft. What callbacks change is here, not in Streamlit's state, which may interrupt them.
 
     pipeline_id, version: the saved pipeline that it started from, or None.
+    selection: a node's id or an edge's key; `publish` puts it into the URL.
+    started: a run that was started and is not open yet.
     """
 
     def __init__(self, key: str, history: History, pipeline_id: int | None = None, version: int | None = None) -> None:
@@ -29,8 +33,11 @@ class Drafting:
         self.history = history
         self.pipeline_id = pipeline_id
         self.version = version
-        self.revision = 0
         self.saved_as: Pipeline | None = None
+        self.selection: str | None = None
+        self.started: int | None = None
+        self._published: str | None = None
+        self._generations = Counter[str]()
 
     @property
     def pipeline(self) -> Pipeline:
@@ -39,24 +46,39 @@ class Drafting:
 
     @property
     def is_saved(self) -> bool:
-        """Whether the document is the newest saved version."""
-        return self.saved_as == self.pipeline
+        """Whether the document is the newest saved version; moving a node makes no other."""
+        return self.saved_as is not None and unplaced(self.saved_as) == unplaced(self.pipeline)
 
     def edit(self, document: Pipeline, *, merge: str = "", redraw: bool = True) -> None:
-        """Take an edit. merge: edits of that name in a row are one undo step. redraw: widgets take its values."""
+        """Take an edit. merge: edits of that name in a row are one undo step.
+
+        redraw: the widgets of what it changed take its values; not for what a widget itself has said.
+        """
+        before = self.pipeline
         if self.history.change(document, merge):
-            self.revision += redraw
+            if redraw:
+                self._generations.update(changed_places(before, document))
             self._keep()
+
+    def generation(self, *places: str) -> int:
+        """Rises whenever one of these places changed behind the backs of its widgets; their keys hold it."""
+        return sum(self._generations[place] for place in places)
+
+    def redraw(self, place: str) -> None:
+        """Let the widgets of a place take its values."""
+        self._generations[place] += 1
 
     def undo(self) -> None:
         """Go back one edit."""
+        before = self.pipeline
         if self.history.undo():
-            self._moved()
+            self._moved(before)
 
     def redo(self) -> None:
         """Go forward one edit."""
+        before = self.pipeline
         if self.history.redo():
-            self._moved()
+            self._moved(before)
 
     def save(self) -> None:
         """Save the document as the next version of its pipeline, or as a new pipeline."""
@@ -64,17 +86,28 @@ class Drafting:
         saved = store().pipelines.save(self.pipeline.to_json(), name=name, pipeline_id=self.pipeline_id)
         self.pipeline_id, self.version, self.saved_as = saved.pipeline_id, saved.version, self.pipeline
         self._keep()
-        state.pipeline = saved.pipeline_id
 
     def discard(self) -> None:
         """Forget the draft; what was saved stays."""
         store().drafts.delete(self.key)
         close()
 
-    def _moved(self) -> None:
-        self.revision += 1
-        if state.selection and state.selection not in {node.id for node in self.pipeline.nodes}:
-            state.selection = None
+    def publish(self) -> None:
+        """Put what is open into the URL; what the person changed there, by going back, is selected first."""
+        if state.selection != self._published:
+            self.selection = state.selection
+        if self.started is not None:
+            state.update(run=self.started, edge=None, event=None)
+            self.started = None
+        state.update(draft=self.key, pipeline=self.pipeline_id, selection=self.selection)
+        self._published = self.selection
+
+    def _moved(self, before: Pipeline) -> None:
+        self._generations.update(changed_places(before, self.pipeline))
+        if edge_at(self.pipeline, self.selection or "") is None and self.selection not in {
+            node.id for node in self.pipeline.nodes
+        }:
+            self.selection = None
         self._keep()
 
     def _keep(self) -> None:
@@ -95,7 +128,15 @@ def open_saved(pipeline_id: int) -> Drafting:
     """Edit the newest version of a saved pipeline. Raises UnknownPipeline, PipelineError."""
     saved = store().pipelines.load(pipeline_id)
     document = Pipeline.from_json(saved.document).model_copy(update={"name": saved.name})
-    return open_draft(document, pipeline_id, saved.version)
+    return open_draft(_as_last_seen(document, pipeline_id), pipeline_id, saved.version)
+
+
+def _as_last_seen(document: Pipeline, pipeline_id: int) -> Pipeline:
+    """The nodes where they stood in the newest draft: a move after the last save is not lost."""
+    for draft in store().drafts.list():
+        if draft.pipeline_id == pipeline_id:
+            return placed_like(document, History.from_json(draft.document).now)
+    return document
 
 
 def resume(key: str) -> Drafting | None:
@@ -115,6 +156,7 @@ def current() -> Drafting | None:
     """What this session edits, found again by the URL; None where nothing is open."""
     drafting: Drafting | None = st.session_state.get(_KEY)
     if drafting is not None and drafting.key == state.draft:
+        drafting.publish()
         return drafting
     if state.draft is not None:
         return resume(state.draft)
@@ -132,5 +174,6 @@ def close() -> None:
 def _show(drafting: Drafting, selection: str | None = None) -> None:
     st.session_state[_KEY] = drafting
     nodes = drafting.pipeline.nodes
-    start = selection or (nodes[0].id if nodes else None)
-    state.update(draft=drafting.key, pipeline=drafting.pipeline_id, selection=start)
+    drafting.selection = selection or (nodes[0].id if nodes else None)
+    state.update(selection=drafting._published)
+    drafting.publish()

@@ -6,12 +6,12 @@ What a person types is kept as it is, right or wrong; whether it is right is for
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from engine.errors import PipelineError, UnknownOperator
 from engine.operator import Operator, Source
-from engine.pipeline import Arrival, Edge, Node, Pipeline
+from engine.pipeline import Arrival, Edge, Node, Pipeline, Place
 from engine.registry import lookup, operators, sources
 
 ABSENT: Final = object()
@@ -75,10 +75,14 @@ def takes_many(node: Node) -> bool:
 
 
 def add_node(
-    pipeline: Pipeline, operator: str, after: str | None = None, parameters: Mapping[str, Any] | None = None
+    pipeline: Pipeline,
+    operator: str,
+    after: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    wanted: str | None = None,
 ) -> tuple[Pipeline, str]:
-    """Add a node, connected to `after` where it has an input. Gives its id as well."""
-    node = Node(id=free_id(pipeline, operator), operator=operator, parameters=dict(parameters or {}))
+    """Add a node, connected to `after` where it has an input. Gives its id as well, the wanted one if it is free."""
+    node = Node(id=free_id(pipeline, wanted or operator), operator=operator, parameters=dict(parameters or {}))
     grown = pipeline.model_copy(update={"nodes": (*pipeline.nodes, node)})
     port = free_port(grown, node)
     if after is not None and port is not None:
@@ -87,10 +91,10 @@ def add_node(
 
 
 def insert_on_edge(
-    pipeline: Pipeline, edge: Edge, operator: str, parameters: Mapping[str, Any] | None = None
+    pipeline: Pipeline, edge: Edge, operator: str, wanted: str | None = None
 ) -> tuple[Pipeline, str]:
     """Put a node between the two ends of an edge: what flowed through the edge flows through the node."""
-    grown, node_id = add_node(pipeline, operator, edge.source, parameters)
+    grown, node_id = add_node(pipeline, operator, edge.source, wanted=wanted)
     if not grown.inputs(node_id):
         return grown, node_id
     return _with_edges(
@@ -181,6 +185,37 @@ def set_parameter(pipeline: Pipeline, node_id: str, name: str, value: object) ->
 def set_arrival(pipeline: Pipeline, **values: Any) -> Pipeline:
     """Change how the sources interleave."""
     return pipeline.model_copy(update={"arrival": Arrival.model_validate({**pipeline.arrival.model_dump(), **values})})
+
+
+def unplaced(pipeline: Pipeline) -> Pipeline:
+    """The document without the places of its nodes: two that agree in this do the same."""
+    nodes = tuple(node.model_copy(update={"place": Place()}) for node in pipeline.nodes)
+    return pipeline.model_copy(update={"nodes": nodes})
+
+
+def placed_like(pipeline: Pipeline, other: Pipeline) -> Pipeline:
+    """The document with its nodes where another one has them."""
+    places = {node.id: node.place for node in other.nodes}
+    nodes = tuple(node.model_copy(update={"place": places.get(node.id, node.place)}) for node in pipeline.nodes)
+    return pipeline.model_copy(update={"nodes": nodes})
+
+
+def changed_places(before: Pipeline, after: Pipeline) -> Iterator[str]:
+    """What differs, as words: a name of the pipeline's own, `node`, `node|parameter`, `node>port`."""
+    for name in ("name", "description", "arrival"):
+        if getattr(before, name) != getattr(after, name):
+            yield name
+    old, new = ({node.id: node for node in each.nodes} for each in (before, after))
+    yield from old.keys() ^ new.keys()
+    for node_id in old.keys() & new.keys():
+        if old[node_id].operator != new[node_id].operator:
+            yield node_id
+        ours, theirs = old[node_id].parameters, new[node_id].parameters
+        for name in ours.keys() | theirs.keys():
+            if ours.get(name, ABSENT) != theirs.get(name, ABSENT):
+                yield f"{node_id}|{name}"
+    for edge in set(before.edges) ^ set(after.edges):
+        yield f"{edge.target}>{edge.target_port}"
 
 
 def descendants(pipeline: Pipeline, node_id: str) -> set[str]:

@@ -12,6 +12,7 @@ import streamlit as st
 from engine.errors import StudioError
 from storage.errors import StoreError
 from ui.log import app_log
+from ui.pending import pending
 from ui.words import escaped
 
 P = ParamSpec("P")
@@ -38,19 +39,30 @@ def guard() -> Iterator[None]:
 
 
 def guarded(callback: Callable[P, None]) -> Callable[P, None]:
-    """A callback whose error is shown by the page that follows it."""
+    """A callback whose error is shown by the page that follows it; what fields still say is taken before it."""
 
     @functools.wraps(callback)
     def call(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            callback(*args, **kwargs)
-        except (StudioError, StoreError) as error:
-            _later(as_sentence(error))
-        except Exception:
-            LOG.exception("a callback failed")
-            _later(as_sentence(_UNEXPECTED))
+        take_fields()
+        _attempt(lambda: callback(*args, **kwargs))
 
     return call
+
+
+def take_fields() -> None:
+    """Take what was typed and has not been taken; what is wrong with it is shown by the page that follows."""
+    for change in pending().changes(st.session_state.to_dict()):
+        _attempt(change)
+
+
+def _attempt(action: Callable[[], None]) -> None:
+    try:
+        action()
+    except (StudioError, StoreError) as error:
+        _later(as_sentence(error))
+    except Exception:
+        LOG.exception("a callback failed")
+        _later(as_sentence(_UNEXPECTED))
 
 
 def as_sentence(error: object) -> str:
@@ -61,4 +73,8 @@ def as_sentence(error: object) -> str:
 
 
 def _later(sentence: str) -> None:
-    st.session_state.setdefault(_PENDING, []).append(sentence)
+    waiting: list[str] | None = st.session_state.to_dict().get(_PENDING)
+    if waiting is None:
+        st.session_state[_PENDING] = [sentence]
+    else:
+        waiting.append(sentence)

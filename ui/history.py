@@ -12,6 +12,7 @@ from engine.pipeline import Pipeline
 
 _STEPS: Final = 100
 _KEPT_CHARS: Final = 400_000
+_CANVASES: Final = 8
 
 
 @dataclass
@@ -19,12 +20,15 @@ class History:
     """The document now, those before it (the latest last) and those that were undone (the next last).
 
     merge: the name of a run of edits that count as one, such as the letters typed into one field.
+    heard: by canvas, the number of the last gesture that the document has taken; kept with it, so that a gesture that
+    a browser tells again is never taken again.
     """
 
     now: Pipeline
     past: list[Pipeline] = field(default_factory=list)
     future: list[Pipeline] = field(default_factory=list)
     merge: str = ""
+    heard: dict[str, int] = field(default_factory=dict)
 
     def change(self, document: Pipeline, merge: str = "") -> bool:
         """Take a new document; False where it is the same. Edits with the same `merge` in a row are one step."""
@@ -62,6 +66,7 @@ class History:
                 "now": self.now.model_dump(mode="json"),
                 "past": _newest(self.past),
                 "future": _newest(self.future),
+                "heard": dict([*self.heard.items()][-_CANVASES:]),
             }
         )
 
@@ -71,8 +76,9 @@ class History:
         try:
             raw = json.loads(text)
             past, future = ([Pipeline.model_validate(each) for each in raw[name]] for name in ("past", "future"))
-            return cls(Pipeline.model_validate(raw["now"]), past, future)
-        except (ValueError, KeyError, TypeError) as error:
+            heard = {str(canvas): int(n) for canvas, n in raw.get("heard", {}).items()}
+            return cls(Pipeline.model_validate(raw["now"]), past, future, heard=heard)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = "the draft cannot be read; open the pipeline again from the list."
             raise PipelineError(message) from error
 

@@ -1,4 +1,4 @@
-"""From a document to a run, and on to the page that shows it."""
+"""From a document to a run, which the canvas shows, and on to the page that shows all of it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from typing import NoReturn
 from ui.drafting import Drafting
 from ui.navigation import go
 from ui.runs import runs
-from ui.state import state
 
 
-def run_draft(drafting: Drafting) -> NoReturn:
-    """Run what is being edited, as it is now, and show the run."""
+def start_run(drafting: Drafting) -> None:
+    """Run what is being edited, as it is now; the draft's next page opens the run."""
     is_saved = drafting.is_saved
-    run_id = runs().start(
+    drafting.started = runs().start(
         drafting.pipeline,
         pipeline_id=drafting.pipeline_id,
         pipeline_version=drafting.version if is_saved else None,
     )
-    state.update(run=run_id, edge=None, event=None)
+
+
+def run_draft(drafting: Drafting) -> NoReturn:
+    """Run what is being edited, and show the run."""
+    start_run(drafting)
+    drafting.publish()
     go("run")

@@ -13,44 +13,70 @@ Streamlit drops the URL's parameters when the page changes; `sync` writes them b
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 NAMES: Final = ("pipeline", "draft", "run", "edge", "selection", "event")
-_WRITTEN: Final = "url-as-written"
-_PREFIX: Final = "at-"
+KEY: Final = "what-is-open"
 _LONGEST: Final = 200
+_REMEMBERED: Final = 50
+
+
+@dataclass
+class Opened:
+    """What is open, by the names above, and the URLs that the session has written, the latest last."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    written: list[dict[str, str]] = field(default_factory=list)
 
 
 class SessionState:
-    """The one object over st.session_state and the URL. Setting an attribute to None takes it out of the URL."""
+    """The one object over the session and the URL. Setting an attribute to None takes it out of the URL.
+
+    Streamlit may interrupt a run where the URL is written, which is after the values are set.
+    """
 
     def sync(self) -> None:
-        """Adopt what somebody put into the URL, and write the URL. Called once per script run, before the page."""
+        """Adopt what somebody put into the URL, and write the URL. Called once per script run, before the page.
+
+        A browser says with every rerun what its URL was when it asked. That can be older than what the session has
+        written meanwhile, and is then no wish; it is one where the person went back or forward.
+        """
         shown = {name: st.query_params[name][:_LONGEST] for name in NAMES if name in st.query_params}
+        opened = self._open()
         # An empty URL is a change of page, not a wish to forget.
-        if shown and shown != st.session_state.get(_WRITTEN):
-            for name in NAMES:
-                st.session_state[_PREFIX + name] = shown.get(name)
+        if shown and (shown not in opened.written or _went_back()):
+            opened.values = shown
+            opened.written = []
         self.write_url()
 
     def write_url(self) -> None:
         """Make the URL say what is open."""
-        wanted = self.as_query()
+        opened, wanted = self._open(), self.as_query()
+        if wanted not in opened.written[-1:]:
+            opened.written = [*opened.written, wanted][-_REMEMBERED:]
         if {name: st.query_params[name] for name in NAMES if name in st.query_params} != wanted:
             st.query_params.from_dict(wanted)
-        st.session_state[_WRITTEN] = wanted
 
     def as_query(self) -> dict[str, str]:
         """What is open, as the URL's parameters."""
-        found = {name: st.session_state.get(_PREFIX + name) for name in NAMES}
-        return {name: value for name, value in found.items() if value is not None}
+        values = self._open().values
+        return {name: values[name] for name in NAMES if name in values}
 
     def update(self, **values: str | int | None) -> None:
         """Set several at once, by their names above."""
+        held = self._open().values
         for name, value in values.items():
-            self._set(name, value)
+            if name not in NAMES:
+                message = f"the session has no {name!r}; it has {', '.join(NAMES)}"
+                raise KeyError(message)
+            if value is None:
+                held.pop(name, None)
+            else:
+                held[name] = str(value)
         self.write_url()
 
     @property
@@ -108,18 +134,22 @@ class SessionState:
         self.update(event=value)
 
     def _text(self, name: str) -> str | None:
-        value = st.session_state.get(_PREFIX + name)
-        return None if value is None else str(value)
+        return self._open().values.get(name)
 
     def _number(self, name: str) -> int | None:
         text = self._text(name)
         return int(text) if text is not None and text.isdecimal() else None
 
-    def _set(self, name: str, value: str | int | None) -> None:
-        if name not in NAMES:
-            message = f"the session has no {name!r}; it has {', '.join(NAMES)}"
-            raise KeyError(message)
-        st.session_state[_PREFIX + name] = None if value is None else str(value)
+    def _open(self) -> Opened:
+        found = st.session_state.to_dict().get(KEY)
+        if not isinstance(found, Opened):
+            found = st.session_state[KEY] = Opened()
+        return found
+
+
+def _went_back() -> bool:
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and context.is_history_navigation
 
 
 def remembered(key: str, start: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from storage import Store
 from tests.ui import seeded_store
 from ui import runs, workspace
+from ui.state import KEY, Opened
 
 ROOT = Path(__file__).resolve().parents[2]
 OpenView = Callable[..., AppTest]
@@ -46,8 +47,7 @@ def open_view(store: Store) -> OpenView:
 
     def open_(view: str, **place: int | str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "ui" / "views" / f"{view}.py"), default_timeout=20)
-        for name, value in place.items():
-            app.session_state[f"at-{name}"] = str(value)
+        app.session_state[KEY] = Opened({name: str(value) for name, value in place.items()})
         app.run()
         assert not app.exception, app.exception[0].message
         return app

@@ -104,16 +104,6 @@ def test_undo_and_redo_reach_the_widgets(open_draft: OpenDraft) -> None:
     assert labelled(app.text_input, "Window size").value == "1 min"
 
 
-def test_an_operator_is_added_behind_the_selected_node_and_works_at_once(store: Store, open_draft: OpenDraft) -> None:
-    pipeline, _ = add_node(Pipeline(), "rows", parameters={"columns": [{"name": "word"}], "rows": [["Hello"]]})
-    app = open_draft(pipeline, "rows")
-    labelled(app.button, "Aggregate").click().run()
-    labelled(app.button, "Sink").click().run()
-    assert [(edge.source, edge.target) for edge in kept(store).edges] == [("rows", "aggregate"), ("aggregate", "sink")]
-    assert kept(store).node("aggregate").parameters["group_by"] == ["word"]
-    assert not labelled(app.button, "Run").disabled
-
-
 def test_a_node_is_renamed_duplicated_and_deleted(store: Store, open_draft: OpenDraft) -> None:
     app = open_draft(examples()["01-word-frequency"], "count_words")
     labelled(app.text_input, "Name of the node").set_value("totals").run()

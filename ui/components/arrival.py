@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import streamlit as st
 
 from ui.drafting import Drafting
 from ui.editing import operator_class, set_arrival
-from ui.guard import guarded
+from ui.pending import pending
 
 _MODES: Final = {
     "one_after_the_other": "one source after the other",
@@ -30,32 +31,33 @@ def arrival_editor(drafting: Drafting) -> None:
         st.caption("With a second source, you choose here how their records interleave.")
         return
     arrival = pipeline.arrival
-    key = f"arrival|{drafting.key}|{drafting.revision}"
+    key = f"arrival|{drafting.key}|{drafting.generation('arrival')}"
     modes, ends = list(_MODES), list(_ENDS)
 
-    def taken() -> None:
-        words = str(st.session_state.get(f"{key}|order") or "").split(",")
-        order = tuple(word.strip() for word in words if word.strip())
-        document = set_arrival(
-            drafting.pipeline,
-            mode=st.session_state[f"{key}|mode"],
-            ends=st.session_state[f"{key}|ends"],
-            order=order or arrival.order,
-        )
-        if document.arrival != arrival:
-            drafting.edit(document, redraw=False)
+    def bind(name: str, shown: str, read: Callable[[str], object] = str) -> str:
+        def take(raw: str) -> None:
+            if key.endswith(f"|{drafting.generation('arrival')}"):
+                drafting.edit(set_arrival(drafting.pipeline, **{name: read(raw)}), redraw=False)
+
+        pending().draw(f"{key}|{name}", shown, take)
+        return f"{key}|{name}"
 
     st.selectbox(
-        "Records of the sources arrive", modes, modes.index(arrival.mode), format_func=_MODES.get, key=f"{key}|mode",
-        on_change=guarded(taken),
+        "Records of the sources arrive", modes, modes.index(arrival.mode), format_func=_MODES.get,
+        key=bind("mode", arrival.mode),
     )  # fmt: skip
     if arrival.mode == "listed":
+        order = ", ".join(arrival.order)
         st.text_area(
-            f"The source of each event ({', '.join(sources)})", ", ".join(arrival.order), key=f"{key}|order",
-            on_change=guarded(taken), placeholder=", ".join([*sources, sources[0]]), height=80,
+            f"The source of each event ({', '.join(sources)})", order, key=bind("order", order, _names),
+            placeholder=", ".join([*sources, sources[0]]), height=80,
         )  # fmt: skip
     st.selectbox(
-        "After a source's last record", ends, ends.index(arrival.ends), format_func=_ENDS.get, key=f"{key}|ends",
-        on_change=guarded(taken), help="At once: its watermark becomes the end of time there and then. Else all "
+        "After a source's last record", ends, ends.index(arrival.ends), format_func=_ENDS.get,
+        key=bind("ends", arrival.ends), help="At once: its watermark becomes the end of time there and then. Else all "
         "sources end together, after the last event of all.",
     )  # fmt: skip
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())

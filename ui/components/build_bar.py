@@ -9,17 +9,15 @@ from ui.checking import errors
 from ui.components.arrival import arrival_editor
 from ui.drafting import Drafting
 from ui.guard import guarded
-from ui.running import run_draft
+from ui.pending import pending
+from ui.running import start_run
 
 
 def build_bar(drafting: Drafting, found: Check) -> None:
     """Draw the bar; the run button says why it cannot be pressed."""
     name, buttons = st.columns([4, 8], vertical_alignment="bottom")
-    key = f"{drafting.key}|{drafting.revision}"
-    name.text_input(
-        "Name of the pipeline", drafting.pipeline.name, key=f"name|{key}", on_change=guarded(_rename),
-        args=(drafting, f"name|{key}", drafting.pipeline.name),
-    )  # fmt: skip
+    with name:
+        _text(drafting, "name", "Name of the pipeline")
     wrong = errors(found)
     with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         history = drafting.history
@@ -32,25 +30,21 @@ def build_bar(drafting: Drafting, found: Check) -> None:
             on_click=guarded(drafting.redo), disabled=not history.future,
         )  # fmt: skip
         with st.popover("Pipeline", icon=":material/tune:", type="tertiary", key=f"settings|{drafting.key}"):
-            _settings(drafting, key)
+            _settings(drafting)
         st.button(
             "Saved" if drafting.is_saved else "Save", icon=":material/save:", key="save", shortcut="Ctrl+S",
             on_click=guarded(drafting.save), disabled=drafting.is_saved,
         )  # fmt: skip
         # Not Ctrl+Enter: that is how a text area takes what was typed.
-        if st.button(
+        st.button(
             "Run", icon=":material/play_arrow:", type="primary", key="run", shortcut="Alt+Enter",
             disabled=bool(wrong), help=None if not wrong else f"Not yet: {wrong[0]}",
-        ):  # fmt: skip
-            run_draft(drafting)
+            on_click=guarded(start_run), args=(drafting,),
+        )  # fmt: skip
 
 
-def _settings(drafting: Drafting, key: str) -> None:
-    st.text_area(
-        "Description", drafting.pipeline.description, key=f"words|{key}", on_change=guarded(_describe),
-        args=(drafting, f"words|{key}", drafting.pipeline.description),
-        placeholder="One sentence for the list of pipelines", height=80,
-    )  # fmt: skip
+def _settings(drafting: Drafting) -> None:
+    _text(drafting, "description", "Description", "One sentence for the list of pipelines", height=80)
     arrival_editor(drafting)
     st.download_button(
         "Export as JSON", drafting.pipeline.to_json(), file_name=f"{drafting.pipeline.name or 'pipeline'}.json",
@@ -58,14 +52,19 @@ def _settings(drafting: Drafting, key: str) -> None:
     )  # fmt: skip
 
 
-def _rename(drafting: Drafting, widget: str, drawn: str) -> None:
-    name = str(st.session_state[widget]).strip() or "untitled"
-    # A run that was interrupted may have Streamlit call this for a field that nobody touched.
-    if name != drawn:
-        drafting.edit(drafting.pipeline.model_copy(update={"name": name}), merge="name", redraw=False)
+def _text(drafting: Drafting, place: str, label: str, hint: str | None = None, height: int | None = None) -> None:
+    """A text of the whole pipeline: its name, or its description."""
+    generation = drafting.generation(place)
+    shown = getattr(drafting.pipeline, place)
+    key = f"{place}|{drafting.key}|{generation}"
 
+    def take(typed: str) -> None:
+        if generation == drafting.generation(place):
+            words = typed.strip() or ("untitled" if place == "name" else "")
+            drafting.edit(drafting.pipeline.model_copy(update={place: words}), merge=place, redraw=False)
 
-def _describe(drafting: Drafting, widget: str, drawn: str) -> None:
-    words = str(st.session_state[widget]).strip()
-    if words != drawn:
-        drafting.edit(drafting.pipeline.model_copy(update={"description": words}), merge="description", redraw=False)
+    pending().draw(key, shown, take)
+    if height is None:
+        st.text_input(label, shown, key=key, placeholder=hint)
+    else:
+        st.text_area(label, shown, key=key, placeholder=hint, height=height)

@@ -9,6 +9,7 @@ import streamlit as st
 from engine.pipeline import Pipeline
 from ui.components.graph import draw_miniature
 from ui.drafting import open_draft
+from ui.editing import unplaced
 from ui.navigation import go
 from ui.running import run_draft
 from ui.theme import muted
@@ -35,7 +36,7 @@ def _card(example: Pipeline) -> None:
     with st.container(horizontal=True, gap="xsmall"):
         words = f"Open and run {example.name}"
         if st.button("Run", key=f"run|{example.name}", icon=":material/play_arrow:", help=words):
-            run_draft(open_draft(example))
+            run_draft(open_draft(unplaced(example)))
         if st.button("Open", key=f"open|{example.name}", type="tertiary", help=f"Open {example.name} in the builder"):
-            open_draft(example)
+            open_draft(unplaced(example))
             go("build")

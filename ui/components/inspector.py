@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import streamlit as st
 
@@ -28,27 +29,20 @@ from ui.forms.complaints import complaints_of
 from ui.forms.fields import draw_field, show_complaints
 from ui.forms.spec import fields_of
 from ui.guard import as_sentence, guarded
-from ui.state import state
+from ui.pending import pending
 from ui.theme import mode_badges, muted
 
 _FOLD_ABOVE: Final = 8
 _SHOWN: Final = 5
 
 
-def select(name: str | None) -> None:
-    """Select a node (by id) or an edge (by key)."""
-    state.selection = name
-
-
 def node_inspector(drafting: Drafting, node: Node, found: Check) -> None:
     """Name, connections and form of a node."""
     cls = operator_class(node.operator)
-    key = f"{drafting.key}|{drafting.revision}|{node.id}"
+    key = f"{drafting.key}|{node.id}"
     name, actions = st.columns([3, 2], vertical_alignment="bottom")
-    name.text_input(
-        "Name of the node", node.id, key=f"id|{key}", on_change=guarded(_rename),
-        args=(drafting, node.id, f"id|{key}"),
-    )  # fmt: skip
+    with name:
+        _name(drafting, node)
     with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         st.button(
             "Duplicate", key=f"twin|{key}", icon=":material/content_copy:", type="tertiary",
@@ -63,7 +57,7 @@ def node_inspector(drafting: Drafting, node: Node, found: Check) -> None:
             st.error(as_sentence(problem.sentence))
         return
     st.caption(f"**{cls.title}**: {cls.summary}")
-    _connections(drafting, node, cls.ports, key)
+    _connections(drafting, node, cls.ports)
     complaints = complaints_of(cls, node.parameters, found.of(node.id))
     above = st.container()
     form = FormContext(
@@ -94,7 +88,21 @@ def _time(form: FormContext, cls: type[Source]) -> None:
             draw_field(field, form)
 
 
-def _connections(drafting: Drafting, node: Node, ports: tuple[str, ...], key: str) -> None:
+def _name(drafting: Drafting, node: Node) -> None:
+    generation = drafting.generation(node.id)
+    key = f"id|{drafting.key}|{node.id}|{generation}"
+
+    def take(typed: str) -> None:
+        if generation == drafting.generation(node.id) and typed.strip() != node.id:
+            drafting.edit(rename_node(drafting.pipeline, node.id, typed.strip()))
+            if drafting.selection == node.id:
+                drafting.selection = typed.strip()
+
+    pending().draw(key, node.id, take)
+    st.text_input("Name of the node", node.id, key=key)
+
+
+def _connections(drafting: Drafting, node: Node, ports: tuple[str, ...]) -> None:
     """A picker per input port: what can flow in without making a cycle."""
     pipeline = drafting.pipeline
     below = descendants(pipeline, node.id) | {node.id}
@@ -104,25 +112,39 @@ def _connections(drafting: Drafting, node: Node, ports: tuple[str, ...], key: st
         if each.id not in below and getattr(operator_class(each.operator), "role", "operator") != "sink"
     ]
     for port, column in zip(ports, st.columns(max(1, len(ports))), strict=False):
-        edges = [edge for edge in pipeline.inputs(node.id) if edge.target_port == port]
-        sources = [edge.source for edge in edges]
+        sources = [edge.source for edge in pipeline.inputs(node.id) if edge.target_port == port]
+        choices = [*options, *(each for each in sources if each not in options)]
         title = "Input" if len(ports) == 1 else f"Input: {port}"
-        widget = f"port|{key}|{port}"
         with column:
             if takes_many(node):
-                st.multiselect(
-                    title, [*options, *(each for each in sources if each not in options)], sources, key=widget,
-                    on_change=guarded(_connect_all), args=(drafting, node.id, port, widget, sources),
-                    placeholder="Not connected",
-                )  # fmt: skip
+                key = _bound(drafting, node, port, sources, list)
+                st.multiselect(title, choices, sources, key=key, placeholder="Not connected")
             else:
-                choices = [*options, *(each for each in sources if each not in options)]
-                st.selectbox(
-                    title, ["", *choices], choices.index(sources[0]) + 1 if sources else 0, key=widget,
-                    format_func=lambda name: name or "not connected",
-                    on_change=guarded(_connect),
-                    args=(drafting, node.id, port, widget, sources[0] if sources else None),
-                )  # fmt: skip
+                shown = sources[0] if sources else ""
+                key = _bound(drafting, node, port, shown, lambda name: [name] if name else [])
+                at = choices.index(shown) + 1 if shown else 0
+                st.selectbox(title, ["", *choices], at, key=key, format_func=lambda name: name or "not connected")
+
+
+def _bound(drafting: Drafting, node: Node, port: str, shown: object, read: Callable[[Any], list[str]]) -> str:
+    """The key of a port's picker, whose choice the document takes."""
+    places = node.id, f"{node.id}>{port}"
+    generation = drafting.generation(*places)
+    key = f"port|{drafting.key}|{node.id}|{generation}|{port}"
+
+    def take(chosen: Any) -> None:
+        if generation != drafting.generation(*places):
+            return
+        document = drafting.pipeline
+        for edge in document.inputs(node.id):
+            if edge.target_port == port:
+                document = disconnect(document, edge)
+        for source in read(chosen):
+            document = connect(document, source, node.id, port)
+        drafting.edit(document)
+
+    pending().draw(key, shown, take)
+    return key
 
 
 def edge_inspector(drafting: Drafting, edge: Edge, found: Check) -> None:
@@ -139,56 +161,23 @@ def edge_inspector(drafting: Drafting, edge: Edge, found: Check) -> None:
         schema_table(derived)
     st.button(
         "Disconnect", icon=":material/link_off:", on_click=guarded(_disconnect), args=(drafting, edge),
-        key=f"cut|{drafting.revision}|{edge_key(edge)}",
+        key=f"cut|{drafting.key}|{edge_key(edge)}",
     )  # fmt: skip
-
-
-def _rename(drafting: Drafting, old: str, widget: str) -> None:
-    new = str(st.session_state[widget]).strip()
-    if new == old:
-        return
-    drafting.edit(rename_node(drafting.pipeline, old, new))
-    if state.selection == old:
-        state.selection = new
 
 
 def _duplicate(drafting: Drafting, node_id: str) -> None:
     document, twin = duplicate_node(drafting.pipeline, node_id)
     drafting.edit(document)
-    state.selection = twin
+    drafting.selection = twin
 
 
 def _delete(drafting: Drafting, node_id: str) -> None:
     inputs = drafting.pipeline.inputs(node_id)
     drafting.edit(delete_node(drafting.pipeline, node_id))
     left = [node.id for node in drafting.pipeline.nodes]
-    state.selection = inputs[0].source if inputs else (left[-1] if left else None)
-
-
-def _connect(drafting: Drafting, node_id: str, port: str, widget: str, drawn: str | None) -> None:
-    source = st.session_state[widget]
-    # A run that was interrupted may have Streamlit call this for a picker that nobody touched; empty is "" then.
-    if (source or None) == drawn:
-        return
-    document = drafting.pipeline
-    for edge in document.inputs(node_id):
-        if edge.target_port == port:
-            document = disconnect(document, edge)
-    drafting.edit(connect(document, source, node_id, port) if source else document)
-
-
-def _connect_all(drafting: Drafting, node_id: str, port: str, widget: str, drawn: list[str]) -> None:
-    if st.session_state[widget] == drawn:
-        return
-    document = drafting.pipeline
-    for edge in document.inputs(node_id):
-        if edge.target_port == port:
-            document = disconnect(document, edge)
-    for source in st.session_state[widget]:
-        document = connect(document, source, node_id, port)
-    drafting.edit(document)
+    drafting.selection = inputs[0].source if inputs else (left[-1] if left else None)
 
 
 def _disconnect(drafting: Drafting, edge: Edge) -> None:
     drafting.edit(disconnect(drafting.pipeline, edge))
-    state.selection = edge.target
+    drafting.selection = edge.target

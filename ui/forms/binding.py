@@ -7,15 +7,13 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-import streamlit as st
-
 from engine.pipeline import Node
 from engine.schema import Schema
 from ui.drafting import Drafting
 from ui.editing import ABSENT, set_parameter
 from ui.forms.complaints import Complaints, Path
 from ui.forms.spec import Field
-from ui.guard import guarded
+from ui.pending import pending
 
 
 @dataclass(frozen=True)
@@ -56,9 +54,14 @@ class FormContext:
         return found
 
     def key(self, name: str) -> str:
-        """A widget's key: another one for another node, and whenever the document changed behind its back."""
+        """A widget's key: another one for another node, and whenever its parameter changed behind its back."""
         place = ".".join(map(str, (*self.path, name)))
-        return f"form|{self.drafting.key}|{self.drafting.revision}|{self.node.id}|{place}"
+        return self._prefix(place) + place
+
+    def _prefix(self, place: str) -> str:
+        parameter = place.partition(".")[0]
+        generation = self.drafting.generation(self.node.id, f"{self.node.id}|{parameter}")
+        return f"form|{self.drafting.key}|{self.node.id}|{generation}|"
 
     def write(self, path: Path, value: object, *, redraw: bool = False, merge: bool = True) -> None:
         """Put a value at a path of the parameters; ABSENT takes it away."""
@@ -69,24 +72,25 @@ class FormContext:
         place = ".".join(map(str, path))
         drafting.edit(document, merge=f"{node.id}|{place}" if merge else "", redraw=redraw)
 
-    def writer(self, field: Field, key: str, convert: Callable[[Any], object]) -> Callable[[], None]:
-        """The callback of a widget: convert what it holds and write it."""
+    def bind(self, field: Field, key: str, shown: Any, read: Callable[[Any], object], *, redraw: bool = False) -> None:
+        """Let the document take what the widget with this key says. shown: what it says while nobody touches it."""
         path = (*self.path, field.name)
-        drawn = self.value(field)
 
-        def take() -> None:
-            # Streamlit may call this for a field that nobody touched, when a run was interrupted, and after the
-            # document has changed elsewhere: what still says what was drawn is no edit.
-            value = convert(st.session_state[key])
-            if not (value == drawn or (_is_blank(value) and (_is_blank(drawn) or drawn == field.default))):
-                self.write(path, value)
+        def take(raw: Any) -> None:
+            if self.is_current(key):
+                self.write(path, read(raw), redraw=redraw)
 
-        return guarded(take)
+        pending().draw(key, shown, take)
 
+    def is_current(self, key: str) -> bool:
+        """Whether a widget is still that of its field: the node is there, and the field did not change elsewhere."""
+        is_there = any(node.id == self.node.id for node in self.drafting.pipeline.nodes)
+        return is_there and key.startswith(self._prefix(key.rpartition("|")[2]))
 
-def _is_blank(value: object) -> bool:
-    """Whether a widget with this value is empty; zero is not."""
-    return value is ABSENT or value is None or value in ("", [], ())
+    def now(self, field: Field) -> Any:
+        """What the document has by now, which may be more than what was drawn."""
+        nodes = [node for node in self.drafting.pipeline.nodes if node.id == self.node.id]
+        return replace(self, node=nodes[0]).value(field) if nodes else None
 
 
 def _with(container: Any, path: Path, value: object) -> Any:

@@ -64,12 +64,12 @@ def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     text = "" if value is None else show(value)
     key = form.key(field.name)
     empty = _empty(field)
-    write = form.writer(field, key, lambda typed: read(typed) if typed and typed.strip() else empty)
+    form.bind(field, key, text, lambda typed: read(typed) if typed and typed.strip() else empty)
     hint = _placeholder(field)
     if "\n" in text or len(text) > 200:
-        st.text_area(field.title, text, key=key, on_change=write, placeholder=hint, **look)
+        st.text_area(field.title, text, key=key, placeholder=hint, **look)
     else:
-        st.text_input(field.title, text, key=key, on_change=write, placeholder=hint, live=_LIVE, **look)
+        st.text_input(field.title, text, key=key, placeholder=hint, live=_LIVE, **look)
 
 
 def _empty(field: Field) -> object:
@@ -159,20 +159,16 @@ def _number(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         return
     key = form.key(field.name)
     cast: type[int] | type[float] = int if field.is_whole else float
-    st.number_input(
-        field.title,
-        value=None if value is None else cast(value),
-        step=cast(1),
-        key=key,
-        on_change=form.writer(field, key, lambda typed: _empty(field) if typed is None else typed),
-        placeholder=_placeholder(field),
-        **look,
-    )
+    shown = None if value is None else cast(value)
+    form.bind(field, key, shown, lambda typed: _empty(field) if typed is None else typed)
+    st.number_input(field.title, value=shown, step=cast(1), key=key, placeholder=_placeholder(field), **look)
 
 
 def _toggle(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     key = form.key(field.name)
-    st.toggle(field.title, bool(form.value(field)), key=key, on_change=form.writer(field, key, bool), **look)
+    shown = bool(form.value(field))
+    form.bind(field, key, shown, bool)
+    st.toggle(field.title, shown, key=key, **look)
 
 
 def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
@@ -182,16 +178,16 @@ def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     value = _NOTHING if value is None and field.is_optional else value
     if value is not None and value not in options:
         options.append(value)
-    write = form.writer(field, key, lambda chosen: ABSENT if chosen in (None, _NOTHING) else chosen)
+    form.bind(field, key, value, lambda chosen: ABSENT if chosen in (None, _NOTHING) else chosen)
     words = {each: str(each).replace("_", " ") if each != _NOTHING else "automatic" for each in options}
     if not field.is_optional and len(options) <= _FEW and sum(map(len, words.values())) <= 34:
         st.segmented_control(
             field.title, options, default=value, required=value is not None, format_func=words.get, key=key,
-            on_change=write, **look,
+            **look,
         )  # fmt: skip
     else:
         at = options.index(value) if value in options else None
-        st.selectbox(field.title, options, at, format_func=words.get, key=key, on_change=write, **look)
+        st.selectbox(field.title, options, at, format_func=words.get, key=key, **look)
 
 
 def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
@@ -203,13 +199,14 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         options.append(str(value))
     choices = options if field.is_required else [_NOTHING, *options]
     value = _NOTHING if value is None and not field.is_required else value
+    shown = value if value in choices else None
+    form.bind(field, key, shown, lambda chosen: ABSENT if chosen in (None, _NOTHING) else chosen)
     st.selectbox(
         field.title,
         choices,
-        choices.index(value) if value in choices else None,
+        None if shown is None else choices.index(shown),
         format_func=_column_words(schema, field.is_free),
         key=key,
-        on_change=form.writer(field, key, lambda chosen: ABSENT if chosen in (None, _NOTHING) else chosen),
         placeholder="a column or an expression" if field.is_free else "Choose a column",
         accept_new_options=schema is None or field.is_free,
         **look,
@@ -221,22 +218,27 @@ def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     value = form.value(field)
     items = list(value) if isinstance(value, (list, tuple)) else []
     chosen = [each for each in items if isinstance(each, str)]
-    computed = [each for each in items if not isinstance(each, str)]
+    computed = _computed(value)
     key = form.key(field.name)
     names = [*(schema.names if schema else ())]
+    # What is computed stands behind the names and moves with them, so its widgets are drawn anew.
+    form.bind(field, key, chosen, lambda names: [*names, *_computed(form.now(field))], redraw=bool(computed))
     st.multiselect(
         field.title,
         [*names, *(each for each in chosen if each not in names)],
         chosen,
         format_func=_column_words(schema),
         key=key,
-        on_change=form.writer(field, key, lambda names: [*names, *computed]),
         placeholder="Choose columns" if names else "Type a column's name",
         accept_new_options=schema is None,
         **look,
     )
     if field.model is not None:
         computed_columns(field, form, len(chosen), draw_field)
+
+
+def _computed(value: Any) -> list[Any]:
+    return [each for each in value if not isinstance(each, str)] if isinstance(value, (list, tuple)) else []
 
 
 def _column_words(schema: Schema | None, is_free: bool = False) -> Callable[[Any], str]:

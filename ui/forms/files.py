@@ -11,6 +11,7 @@ from ui.editing import ABSENT
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field
 from ui.guard import guarded
+from ui.pending import said
 from ui.uploads import first_lines, keep
 
 
@@ -18,11 +19,12 @@ def file_field(field: Field, form: FormContext) -> None:
     """Draw the path, a place to drop a file, and the beginning of the file."""
     value = form.value(field)
     key = form.key(field.name)
+    shown = value if isinstance(value, str) else ""
+    form.bind(field, key, shown, lambda typed: typed or ABSENT)
     st.text_input(
         field.title,
-        value if isinstance(value, str) else "",
+        shown,
         key=key,
-        on_change=form.writer(field, key, lambda typed: typed or ABSENT),
         placeholder="a path, or drop a file below",
         help=field.description or None,
         live="400ms",
@@ -30,7 +32,7 @@ def file_field(field: Field, form: FormContext) -> None:
     upload = form.key(f"{field.name}.upload")
 
     def take() -> None:
-        dropped = st.session_state[upload]
+        dropped = said(upload)
         if dropped is not None:
             form.write((*form.path, field.name), keep(dropped, dropped.name, workspace.folder()), redraw=True)
 

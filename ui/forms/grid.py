@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zlib
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -19,10 +20,11 @@ from engine.changelog import SYMBOLS
 from engine.schema import is_numeric
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field
-from ui.guard import guarded
+from ui.pending import pending
 from ui.state import remembered
 
 KIND: Final = "kind"
+_UNTOUCHED: Final[dict[str, Any]] = {"edited_rows": {}, "added_rows": [], "deleted_rows": []}
 _TABLE: Final = "Table"
 _TEXT: Final = "Text"
 _COLUMN_HINT: Final = "Add columns first; their values are typed in here."
@@ -35,20 +37,22 @@ def grid_field(field: Field, form: FormContext) -> None:
     columns = columns_of(form)
     looks = remembered(f"grid|{form.drafting.key}|{form.node.id}", {"look": _TABLE})
     is_table = looks["look"] == _TABLE and columns and all(_fits(item, columns) for item in items)
-    head, switch = st.columns([3, 2], vertical_alignment="bottom")
+    head, place = st.columns([3, 2], vertical_alignment="bottom")
     head.markdown(f"**{field.title}**", help=field.description or None)
     key = form.key(f"{field.name}.look")
 
-    def switched() -> None:
-        if st.session_state[key] == (_TABLE if is_table else _TEXT):
-            return
-        looks["look"] = st.session_state[key]
-        form.drafting.revision += 1
+    shown = _TABLE if is_table else _TEXT
 
-    with switch:
+    def switch(look: str) -> None:
+        if form.is_current(key):
+            looks["look"] = look
+            form.drafting.redraw(f"{form.node.id}|{field.name}")
+
+    pending().draw(key, shown, switch)
+    with place:
         st.segmented_control(
-            f"{field.title} as", [_TABLE, _TEXT], default=_TABLE if is_table else _TEXT, required=True, key=key,
-            on_change=guarded(switched), label_visibility="collapsed", disabled=not columns,
+            f"{field.title} as", [_TABLE, _TEXT], default=shown, required=True, key=key,
+            label_visibility="collapsed", disabled=not columns,
         )  # fmt: skip
     if not columns:
         st.caption(_COLUMN_HINT)
@@ -70,23 +74,23 @@ def _fits(item: Any, columns: dict[str, str]) -> bool:
 
 
 def _table(field: Field, form: FormContext, items: Sequence[Any], columns: dict[str, str]) -> None:
-    key = form.key(field.name)
+    # A table of other columns is another table.
+    key = form.key(f"{field.name}.{zlib.crc32(repr(columns).encode())}")
     # The table starts from the rows as they were when it was drawn first, and holds its edits against those.
     base = remembered(f"{key}|base", {"rows": [[_shown(value) for value in item] for item in items]})["rows"]
     names = list(columns)
 
-    def edited() -> None:
-        rows = _applied(base, st.session_state[key], names)
-        read = [[_read(value, columns[name]) for name, value in zip(names, row, strict=True)] for row in rows]
-        if read != list(items):
-            form.write((*form.path, field.name), read)
+    def rows(edits: Any) -> object:
+        edited = _applied(base, edits or {}, names)
+        return [[_read(value, columns[name]) for name, value in zip(names, row, strict=True)] for row in edited]
 
+    form.bind(field, key, _UNTOUCHED, rows)
     config: dict[str, Any] = {name: st.column_config.TextColumn(f"{name} · {type_}") for name, type_ in columns.items()}
     if KIND in columns and columns[KIND] == "kind":
         config[KIND] = st.column_config.SelectboxColumn(KIND, options=list(SYMBOLS), required=True, default="+I")
     frame = pd.DataFrame({name: pd.Series([row[at] for row in base], dtype=object) for at, name in enumerate(names)})
     st.data_editor(
-        frame, num_rows="dynamic", hide_index=True, column_config=config, key=key, on_change=guarded(edited),
+        frame, num_rows="dynamic", hide_index=True, column_config=config, key=key,
         alt=f"{field.title}: {', '.join(names)}",
     )  # fmt: skip
 
@@ -108,17 +112,13 @@ def _text(field: Field, form: FormContext, items: Sequence[Any], columns: dict[s
     key = form.key(field.name)
     names = ", ".join(columns) or "value, value"
 
-    def typed() -> None:
-        read = parse_rows(st.session_state[key], list(columns.values()))
-        if read != list(items):
-            form.write((*form.path, field.name), read)
-
+    text = "\n".join(row_text(item, len(columns)) for item in items)
+    form.bind(field, key, text, lambda typed: parse_rows(typed, list(columns.values())))
     st.text_area(
         f"{field.title}, one per line: {names}",
-        "\n".join(row_text(item, len(columns)) for item in items),
+        text,
         height=min(max(len(items) + 2, 5), 14) * 24,
         key=key,
-        on_change=guarded(typed),
         placeholder=names,
     )
 

@@ -12,6 +12,7 @@ from ui.forms.binding import FormContext
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.forms.suggest import suggested_item
 from ui.guard import as_sentence, guarded
+from ui.pending import said
 
 DrawField = Callable[..., None]
 _MOVE_UP: Final = "Move up"
@@ -44,7 +45,7 @@ def _rows(field: Field, form: FormContext, start: int, draw_field: DrawField, ad
         type="tertiary",
         help=f"Add to: {field.title}",
         on_click=guarded(_add),
-        args=(field, form, items),
+        args=(field, form),
     )
 
 
@@ -73,7 +74,9 @@ def _menu(field: Field, form: FormContext, at: int, span: tuple[int, int]) -> No
     key = form.key("menu")
 
     def chosen() -> None:
-        _rearrange(form, st.session_state[key], at)
+        # A list that has changed since has other rows at these places.
+        if form.is_current(key):
+            _rearrange(form, said(key), at)
 
     st.menu_button(
         "", options, key=key, icon=":material/more_vert:", type="tertiary", on_click=guarded(chosen),
@@ -101,6 +104,8 @@ def _at(form: FormContext, path: tuple[str | int, ...]) -> Any:
     return found
 
 
-def _add(field: Field, form: FormContext, items: list[Any]) -> None:
+def _add(field: Field, form: FormContext) -> None:
     assert field.model is not None
+    value = form.now(field)
+    items = list(value) if isinstance(value, (list, tuple)) else []
     form.write((*form.path, field.name), [*items, suggested_item(field.model, form, items)], redraw=True, merge=False)

@@ -1,40 +1,72 @@
-"""Compose a pipeline: the drawn graph, the selected node's form, and what the planner makes of it."""
+"""Compose a pipeline: the canvas, the selected node's form, and what the planner makes of it."""
 
 import streamlit as st
 
-from ui.checking import checked, errors_by_node, modes
+from ui.checking import checked, errors
 from ui.components.build_bar import build_bar
-from ui.components.graph import draw_graph
-from ui.components.graph_svg import Marks
-from ui.components.inspector import edge_inspector, node_inspector, select
-from ui.components.palette import add_button
+from ui.components.canvas import canvas, dialogue, listen
+from ui.components.canvas_run import run_end, run_line
+from ui.components.inspector import edge_inspector, node_inspector
 from ui.components.plan_tabs import plan_tabs
 from ui.components.start_here import start_here
 from ui.drafting import Drafting, current
 from ui.editing import edge_at
+from ui.guard import guarded
+from ui.messages import Open
+from ui.navigation import go
+from ui.pending import pending
+from ui.run_overlay import overlay
+from ui.running import start_run
 from ui.state import state
 
 
 def build(drafting: Drafting) -> None:
-    """The bar, the graph, and below it the form beside the plan."""
+    """The bar, the canvas, and below it the form beside the plan."""
+    # All that was said before this run began, in forms and on the canvas, also where a callback did not come to it.
+    guarded(listen)(drafting)
+    answer(drafting)
+    drafting.publish()
     pipeline = drafting.pipeline
     found = checked(pipeline)
     build_bar(drafting, found)
-    with st.container(border=True):
-        draw_graph(pipeline, Marks(modes(found), errors_by_node(found), selected=state.selection), "graph", select)
-        add_button(drafting, found)
+    shown = overlay(pipeline, state.run)
+    canvas(drafting, found, shown)
+    if shown is not None:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            run_line(shown)
+        run_end(shown)
     form, plan = st.columns([6, 5], gap="large")
-    edge = edge_at(pipeline, state.selection or "")
-    node = next((each for each in pipeline.nodes if each.id == state.selection), None)
+    edge = edge_at(pipeline, drafting.selection or "")
+    node = next((each for each in pipeline.nodes if each.id == drafting.selection), None)
     with form:
         if node is not None:
             node_inspector(drafting, node, found)
         elif edge is not None:
             edge_inspector(drafting, edge, found)
+            if shown is not None and st.button("Open its changelog", icon=":material/receipt_long:"):
+                state.edge = edge.source
+                go("changelog")
         else:
-            st.caption("Add a source to begin. Select a node or an edge in the picture to see and change it.")
+            st.caption("Add a source to begin. Select a node or an edge on the canvas to see and change it.")
     with plan:
-        plan_tabs(found, {each.id for each in pipeline.nodes}, node.id if node else edge.source if edge else "")
+        plan_tabs(drafting, found, node.id if node else edge.source if edge else "")
+    pending().finish()
+
+
+def answer(drafting: Drafting) -> None:
+    """Do what the canvas wished that a callback cannot: open another page, or start a run where nothing is wrong."""
+    wishes = dialogue(drafting).wishes
+    while wishes:
+        wish = wishes.pop(0)
+        if not isinstance(wish, Open):
+            if not errors(checked(drafting.pipeline)):
+                start_run(drafting)
+        elif wish.late is not None:
+            state.edge = wish.late
+            go("event_time")
+        else:
+            state.edge = wish.edge
+            go("changelog")
 
 
 drafting = current()

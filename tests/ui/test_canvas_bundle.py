@@ -1,0 +1,68 @@
+"""The committed bundle of the canvas is the one that its sources build."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "ui" / "canvas"
+BUNDLE = FOLDER / "changelog_studio_canvas" / "dist" / "canvas.js"
+
+
+def digest_of_the_sources() -> str:
+    """What `vite.config.js` computes, told again."""
+    names = ["package-lock.json", "package.json", "vite.config.js"]
+    names += [f"src/{file.name}" for file in (FOLDER / "src").iterdir()]
+    digest = hashlib.sha256()
+    for name in sorted(names):
+        digest.update(f"{name}\0".encode() + (FOLDER / name).read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def test_the_bundle_carries_the_digest_of_its_sources() -> None:
+    built = "the bundle is older than its sources: run `npm ci && npm run build` in ui/canvas"
+    assert f'"{digest_of_the_sources()}"' in BUNDLE.read_text().replace("`", '"'), built
+
+
+def test_both_manifests_and_the_installed_package_have_the_version_of_the_sources() -> None:
+    wanted = f"1.0.0+s{digest_of_the_sources()}"
+    for file in (FOLDER / "pyproject.toml", BUNDLE.parents[1] / "pyproject.toml"):
+        assert tomllib.loads(file.read_text())["project"]["version"] == wanted
+    assert importlib.metadata.version("changelog-studio-canvas") == wanted
+
+
+def test_the_lock_file_pins_everything_and_names_no_registry() -> None:
+    lock = json.loads((FOLDER / "package-lock.json").read_text())
+    packages = {name: entry for name, entry in lock["packages"].items() if name}
+    assert packages
+    assert all(entry.get("version") and entry.get("integrity") for entry in packages.values())
+    assert "http" not in re.sub(r'"(?:url|funding)": [^\n]*', "", (FOLDER / "package-lock.json").read_text())
+
+
+def test_the_bundle_has_no_colour_of_its_own() -> None:
+    """Colours come from the page's variables and from `ui/theme.py`; only React Flow's own defaults are overridden."""
+    for file in (FOLDER / "src").iterdir():
+        assert not re.findall(r"#[0-9a-fA-F]{3,8}\b|\brgba?\(|\bhsla?\(", file.read_text()), file.name
+
+
+@pytest.mark.slow
+def test_building_the_sources_again_gives_the_same_bytes(tmp_path: Path) -> None:
+    """Only where there is npm; that the sources are those of the bundle is checked above without it."""
+    npm = shutil.which("npm")
+    if npm is None:
+        assert f'"{digest_of_the_sources()}"' in BUNDLE.read_text().replace("`", '"')
+        return
+    copy = tmp_path / "canvas"
+    shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("node_modules", "build", "*.egg-info"))
+    for command in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
+        made = subprocess.run([npm, *command], cwd=copy, capture_output=True, text=True, check=False, timeout=300)
+        assert made.returncode == 0, made.stdout + made.stderr
+    assert (copy / "changelog_studio_canvas" / "dist" / "canvas.js").read_bytes() == BUNDLE.read_bytes()

@@ -1,0 +1,163 @@
+"""What the canvas says becomes edits: each message once, in order; what cannot be is refused with fixes that work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine.errors import PipelineError
+from engine.examples import examples
+from engine.operator import Analyzer
+from engine.pipeline import Edge, Node, Pipeline
+from engine.schema import Schema
+from storage import Store
+from ui.checking import checked, errors
+from ui.drafting import Drafting
+from ui.fixes import fixes
+from ui.gestures import Dialogue
+from ui.history import History
+from ui.messages import Open
+
+WORDS = {"columns": [{"name": "word", "type": "string"}], "rows": [["Hello"]]}
+CLICKS = {"columns": [{"name": "id", "type": "bigint"}, {"name": "ts", "type": "bigint"}], "rows": [[1, 1000]]}
+MAX = {"group_by": ["id"], "aggregates": [{"function": "MAX", "argument": "ts", "name": "ts"}]}
+
+
+class Booleans(Analyzer):
+    """Spark's analyzer as far as these tests need it."""
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        return "boolean"
+
+
+@pytest.fixture
+def draft(store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[[Pipeline], Drafting]:
+    monkeypatch.setattr("ui.checking.gate", Booleans)
+    return lambda pipeline: Drafting("k1", History(pipeline))
+
+
+def say(dialogue: Dialogue, drafting: Drafting, *messages: dict[str, Any], session: str = "s", first: int = 1) -> None:
+    numbered = [{**message, "n": at} for at, message in enumerate(messages, start=first)]
+    dialogue.hear(drafting, {"session": session, "messages": numbered})
+
+
+def keys(drafting: Drafting) -> list[str]:
+    return sorted(f"{edge.source}>{edge.target}:{edge.target_port}" for edge in drafting.pipeline.edges)
+
+
+def test_a_message_is_taken_once_however_often_it_is_sent(draft: Callable[..., Drafting]) -> None:
+    drafting, dialogue = draft(Pipeline()), Dialogue()
+    add = {"kind": "add", "operator": "rows", "place": [100, 40]}
+    say(dialogue, drafting, add)
+    say(dialogue, drafting, add, add)
+    assert [node.id for node in drafting.pipeline.nodes] == ["rows", "rows_2"]
+    say(dialogue, drafting, {"kind": "undo"}, session="another", first=1)
+    assert [node.id for node in drafting.pipeline.nodes] == ["rows"]
+
+
+def test_messages_behind_one_that_fails_are_still_taken(draft: Callable[..., Drafting]) -> None:
+    drafting, dialogue = draft(examples()["01-word-frequency"]), Dialogue()
+    bad = {"kind": "connect", "source": "words", "target": "nobody", "port": "in"}
+    good = {"kind": "delete", "nodes": ["frequencies"]}
+    with pytest.raises(PipelineError, match="nobody"):
+        say(dialogue, drafting, bad, good)
+    say(dialogue, drafting, bad, good)
+    assert "frequencies" not in {node.id for node in drafting.pipeline.nodes}
+
+
+def test_a_node_that_nobody_touched_is_configured_by_its_first_edge(draft: Callable[..., Drafting]) -> None:
+    drafting, dialogue = draft(Pipeline(nodes=(Node(id="words", operator="rows", parameters=WORDS),))), Dialogue()
+    say(
+        dialogue, drafting, {"kind": "add", "operator": "aggregate", "place": [300, 0]},
+        {"kind": "connect", "source": "words", "target": "aggregate", "port": "in"},
+    )  # fmt: skip
+    assert drafting.pipeline.node("aggregate").parameters["group_by"] == ["word"]
+    assert not errors(checked(drafting.pipeline))
+
+
+def test_a_node_that_is_added_behind_another_works_at_once(draft: Callable[..., Drafting]) -> None:
+    drafting, dialogue = draft(Pipeline(nodes=(Node(id="words", operator="rows", parameters=WORDS),))), Dialogue()
+    say(
+        dialogue, drafting, {"kind": "add", "id": "totals", "operator": "aggregate", "after": "words"},
+        {"kind": "add", "operator": "sink", "after": "totals"},
+    )  # fmt: skip
+    assert keys(drafting) == ["totals>sink:in", "words>totals:in"]
+    assert drafting.pipeline.node("totals").parameters["group_by"] == ["word"]
+    assert drafting.selection == "sink"
+    assert not errors(checked(drafting.pipeline))
+
+
+def test_what_a_browser_tells_again_after_the_app_was_restarted_is_not_taken_again(
+    draft: Callable[..., Drafting],
+) -> None:
+    drafting = draft(Pipeline())
+    add = {"kind": "add", "operator": "rows", "place": [100, 40]}
+    say(Dialogue(), drafting, add)
+    resumed = Drafting("k1", History.from_json(drafting.history.to_json()))
+    say(Dialogue(), resumed, add, {"kind": "add", "operator": "filter", "after": "rows"})
+    assert [node.id for node in resumed.pipeline.nodes] == ["rows", "filter"]
+
+
+def test_moves_are_one_step_and_leave_a_saved_pipeline_saved(draft: Callable[..., Drafting]) -> None:
+    drafting, dialogue = draft(examples()["01-word-frequency"]), Dialogue()
+    drafting.saved_as = drafting.pipeline
+    moves = [{"kind": "move", "places": {"words": [x, 5]}} for x in (10, 20, 30)]
+    say(dialogue, drafting, *moves)
+    assert drafting.pipeline.node("words").place.x == 30
+    assert drafting.is_saved
+    assert len(drafting.history.past) == 1
+
+
+def test_what_is_pasted_gets_free_names_and_keeps_its_edges(draft: Callable[..., Drafting]) -> None:
+    drafting, dialogue = draft(examples()["01-word-frequency"]), Dialogue()
+    node = {"operator": "rows", "parameters": WORDS, "place": [0, 200]}
+    pasted = {
+        "kind": "paste", "nodes": [{"id": "words", **node}, {"id": "sink", "operator": "sink"}],
+        "edges": [{"source": "words", "target": "sink", "port": "in"}],
+    }  # fmt: skip
+    say(dialogue, drafting, pasted)
+    assert drafting.pipeline.node("words_2").parameters == WORDS
+    assert "words_2>sink:in" in keys(drafting)
+
+
+def test_a_connection_that_flink_would_reject_is_refused_and_mended(draft: Callable[..., Drafting]) -> None:
+    source = Node(id="clicks", operator="rows", parameters={**CLICKS, "event_time": "ts"})
+    totals = Node(id="totals", operator="aggregate", parameters=MAX)
+    latest = Node(id="latest", operator="deduplicate", parameters={"keys": ["id"], "keep": "last"})
+    start = Pipeline(nodes=(source, totals, latest), edges=(Edge(source="clicks", target="totals"),))
+    drafting, dialogue = draft(start), Dialogue()
+    say(dialogue, drafting, {"kind": "connect", "source": "totals", "target": "latest", "port": "in"})
+    assert drafting.pipeline == start
+    assert dialogue.refusal is not None
+    assert dialogue.refusal.sentence.startswith("totals cannot flow into latest. Rowtime deduplication needs")
+    assert dialogue.refusal.fixes[0].label == "Put latest before totals"
+    say(dialogue, drafting, {"kind": "fix", "node": "", "label": "Put latest before totals"}, first=2)
+    assert keys(drafting) == ["clicks>latest:in", "latest>totals:in"]
+    assert dialogue.refusal is None
+
+
+def test_every_fix_that_is_offered_works(draft: Callable[..., Drafting]) -> None:
+    """Break each example at each node in turn: whatever is offered then leaves that node right."""
+    draft(Pipeline())
+    offered = 0
+    for example in examples().values():
+        for node in example.nodes:
+            bare = node.model_copy(update={"parameters": {}})
+            cut = tuple(edge for edge in example.edges if edge.target != node.id)
+            nodes = tuple(bare if each is node else each for each in example.nodes)
+            emptied = example.model_copy(update={"nodes": nodes})
+            for broken in (emptied, example.model_copy(update={"edges": cut})):
+                found = checked(broken)
+                for problem in errors(found):
+                    for fix in fixes(broken, problem, found):
+                        offered += 1
+                        assert not [each for each in errors(checked(fix.document)) if each.node == problem.node]
+    assert offered > 20
+
+
+def test_what_a_callback_cannot_do_is_kept_for_the_page(draft: Callable[..., Drafting]) -> None:
+    drafting, dialogue = draft(examples()["01-word-frequency"]), Dialogue()
+    say(dialogue, drafting, {"kind": "open", "late": "words"})
+    assert [(type(wish), wish.late) for wish in dialogue.wishes if isinstance(wish, Open)] == [(Open, "words")]

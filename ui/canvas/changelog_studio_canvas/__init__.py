@@ -1,0 +1,6 @@
+"""The built canvas as package data: what Streamlit needs to find it. The sources lie beside the package."""
+
+from typing import Final
+
+COMPONENT: Final = "changelog-studio-canvas.canvas"
+SCRIPT: Final = "canvas.js"

@@ -1,0 +1,85 @@
+"""The canvas: mounts the component that `ui/canvas` builds, and takes what a person does on it.
+
+The canvas shows at once what was done, numbers it, and keeps saying it, as the component's state, until it is answered.
+A rerun takes each message once, and answers with the document and the number of the last message. On top of that
+document the canvas shows what has not been answered. A rerun that is interrupted loses nothing and does nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any, Final
+
+import streamlit as st
+from changelog_studio_canvas import COMPONENT, SCRIPT
+
+from engine.planner import Check
+from ui.drafting import Drafting
+from ui.gestures import Dialogue
+from ui.guard import guarded
+from ui.pending import said
+from ui.picture import catalog, colors, document, edge_facts, node_facts
+from ui.run_overlay import Overlay
+
+_HEIGHT_PX: Final = 430
+_DIALOGUE: Final = "canvas-dialogue"
+
+
+@cache
+def _component() -> Callable[..., Any]:
+    return st.components.v2.component(COMPONENT, js=SCRIPT)
+
+
+def canvas(drafting: Drafting, found: Check, run: Overlay | None) -> None:
+    """Draw the document with all that is known of it."""
+    heard = dialogue(drafting)
+    refusal = heard.refusal
+    data = {
+        "draft": drafting.key,
+        "name": drafting.pipeline.name,
+        "height": _HEIGHT_PX,
+        "colors": colors(),
+        "catalog": catalog(),
+        "document": document(drafting.pipeline),
+        "ack": {"session": heard.session, "n": drafting.history.heard.get(heard.session, 0)},
+        "selection": drafting.selection,
+        "nodes": node_facts(drafting.pipeline, found, run),
+        "edges": edge_facts(drafting.pipeline, found, run),
+        "refused": None
+        if refusal is None
+        else {
+            "n": refusal.n, "source": refusal.source, "target": refusal.target, "sentence": refusal.sentence,
+            "fixes": [fix.label for fix in refusal.fixes],
+        },
+    }  # fmt: skip
+    _component()(key=_key(drafting), data=data, height=_HEIGHT_PX, on_sent_change=guarded(partial(listen, drafting)))
+    # What came while Streamlit did not know the component, after a lost connection, is known from here on.
+    sent = _sent(drafting)
+    if sent and heard.is_new(drafting, sent):
+        st.rerun()
+
+
+def listen(drafting: Drafting) -> None:
+    """Take what was done on the canvas: called by its callback, and by the page for what an interruption left over."""
+    sent = _sent(drafting)
+    if sent:
+        dialogue(drafting).hear(drafting, sent)
+
+
+def _sent(drafting: Drafting) -> Mapping[str, Any] | None:
+    found: Mapping[str, Any] | None = (said(_key(drafting)) or {}).get("sent")
+    return found
+
+
+def _key(drafting: Drafting) -> str:
+    return f"canvas|{drafting.key}"
+
+
+def dialogue(drafting: Drafting) -> Dialogue:
+    """What was heard of the canvas of this draft."""
+    kept = said(_DIALOGUE)
+    if kept is None:
+        kept = st.session_state[_DIALOGUE] = dict[str, Dialogue]()
+    found: Dialogue = kept.setdefault(drafting.key, Dialogue())
+    return found

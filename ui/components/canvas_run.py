@@ -1,0 +1,60 @@
+"""The run that is laid over the canvas: one line below it, and the watch that redraws while it goes on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from ui import words
+from ui.components.run_actions import cancel
+from ui.components.run_status import look, seconds
+from ui.drafting import current
+from ui.guard import as_sentence
+from ui.navigation import go
+from ui.run_overlay import Overlay, overlay
+from ui.state import state
+
+_REFRESH_S: Final = 0.6
+_DRAWN: Final = "canvas-run-drawn"
+
+
+def run_line(shown: Overlay) -> None:
+    """How the run stands, and the ways on, within a row."""
+    run = shown.run
+    found = look(run, shown.job)
+    took = seconds(run, shown.job)
+    phase = shown.job.progress.phase if shown.job is not None and shown.is_live else ""
+    parts = [phase, words.elapsed(took) if took is not None else "", words.count(run.records, "changelog record")]
+    st.badge(f"Run {run.run_id} {found.word}", icon=found.icon, color=found.color)  # type: ignore[arg-type]
+    st.caption(" · ".join(part for part in parts if part), width="content")
+    st.space("stretch")
+    if shown.is_live:
+        st.button("Cancel the run", key="canvas-cancel", type="tertiary", on_click=cancel, args=(run.run_id,))
+    if st.button("Open the run", key="canvas-run", type="tertiary", icon=":material/play_circle:"):
+        go("run")
+    if run.records and st.button(
+        "Open the changelog", key="canvas-log", type="tertiary", icon=":material/receipt_long:"
+    ):
+        go("changelog")
+
+
+def run_end(shown: Overlay) -> None:
+    """Why a run failed; while it goes on, the watch that draws its progress."""
+    run = shown.run
+    if run.error:
+        place = f"**{run.error_node}**: " if run.error_node else ""
+        found = look(run, shown.job)
+        st.error(place + as_sentence(run.error.removeprefix(f"{run.error_node}: ")), icon=found.icon)
+    if shown.is_live:
+        st.session_state[_DRAWN] = shown.signature
+        _watch()
+
+
+@st.fragment(run_every=_REFRESH_S)
+def _watch() -> None:
+    """Draw the page anew when the run has got on."""
+    drafting = current()
+    now = overlay(drafting.pipeline, state.run) if drafting is not None else None
+    if now is None or now.signature != st.session_state.get(_DRAWN):
+        st.rerun()

@@ -1,0 +1,215 @@
+"""What one click can do about a problem. A fix is tried before it is offered: the planner has to be content with it.
+
+    reorder       a node that needs insertions goes before the one that updates
+    choose        another choice of one of the node's own parameters
+    replace       rowtime deduplication becomes Top 1
+    declare time  the source gets the event time that its columns suggest
+    fill in       needed parameters get the values that are usual
+    connect       an open input takes the one output that nobody uses
+    unite         several edges into one input go through a union
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from engine.errors import StudioError
+from engine.operator import Source
+from engine.pipeline import Edge, Node, Pipeline, Place
+from engine.planner import Check
+from ui.checking import checked, errors, input_schemas, output_schema
+from ui.editing import add_node, connect, descendants, operator_class, set_parameter, takes_many
+from ui.forms.spec import FieldKind, fields_of
+from ui.forms.suggest import suggested
+from ui.starter import time_column
+
+_MOST: Final = 3
+
+
+@dataclass(frozen=True)
+class Fix:
+    """What the button says, and the document that follows."""
+
+    label: str
+    document: Pipeline
+
+
+def fixes(pipeline: Pipeline, problem: StudioError, found: Check) -> tuple[Fix, ...]:
+    """The fixes of a problem at a node that were tried and work, the best first."""
+    node = next((each for each in pipeline.nodes if each.id == problem.node), None)
+    if node is None or operator_class(node.operator) is None:
+        return ()
+    working: list[Fix] = []
+    for fix in _candidates(pipeline, node, found):
+        if len(working) < _MOST and all(fix.label != each.label for each in working) and _works(fix, node.id, found):
+            working.append(fix)
+    return tuple(working)
+
+
+def filled(pipeline: Pipeline, node_id: str) -> Pipeline:
+    """The same document, with usual values for what a node needs and nobody has given."""
+    node = pipeline.node(node_id)
+    cls = operator_class(node.operator)
+    return pipeline if cls is None or _is_whole(cls, node.parameters) else suggested_for(pipeline, node_id)
+
+
+def joined(pipeline: Pipeline, source: str, node_id: str, port: str) -> Pipeline:
+    """The same document with one more edge; a node that nobody has touched gets the values that its inputs suggest."""
+    node = pipeline.node(node_id)
+    cls = operator_class(node.operator)
+    grown = connect(pipeline, source, node_id, port)
+    if cls is None or node.parameters != suggested(cls, input_schemas(pipeline, node_id, checked(pipeline))):
+        return filled(grown, node_id)
+    bare = node.model_copy(update={"parameters": {}})
+    emptied = grown.model_copy(update={"nodes": tuple(bare if each is node else each for each in grown.nodes)})
+    return suggested_for(emptied, node_id)
+
+
+def suggested_for(pipeline: Pipeline, node_id: str) -> Pipeline:
+    """The same document, with usual values where nobody has given any, so that the node works at once."""
+    node = pipeline.node(node_id)
+    cls = operator_class(node.operator)
+    if cls is None:
+        return pipeline
+    for name, value in suggested(cls, input_schemas(pipeline, node_id, checked(pipeline))).items():
+        if name not in node.parameters:
+            pipeline = set_parameter(pipeline, node_id, name, value)
+    return pipeline
+
+
+def united(pipeline: Pipeline, node_id: str, port: str, sources: tuple[str, ...]) -> Pipeline:
+    """The same document, with a union of these sources before an input."""
+    kept = tuple(edge for edge in pipeline.edges if (edge.target, edge.target_port) != (node_id, port))
+    grown, union = add_node(pipeline.model_copy(update={"edges": kept}), "union")
+    for source in sources:
+        grown = connect(grown, source, union, "in")
+    return connect(grown, union, node_id, port)
+
+
+def _works(fix: Fix, node_id: str, found: Check) -> bool:
+    """Whether nothing is wrong with the node any more, and nothing that was fine is wrong now."""
+    after = checked(fix.document)
+    wrong = {problem.node for problem in errors(after)}
+    return "" not in wrong and node_id not in wrong and not any(name in wrong for name in found.derived)
+
+
+def _candidates(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]:
+    yield from _unite(pipeline, node)
+    yield from _connect(pipeline, node)
+    whole = filled(pipeline, node.id)
+    if whole != pipeline:
+        yield Fix("Fill in usual values", whole)
+    yield from _reorder(pipeline, node, found)
+    yield from _declare_time(pipeline, node, found)
+    yield from _top_1(pipeline, node, found)
+    yield from _choose(pipeline, node)
+
+
+def _reorder(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]:
+    """Put the node before the first step above it that updates, where the ways between have one input each."""
+    above = _only_input(pipeline, node.id)
+    while above is not None and above in found.derived and not found.derived[above].is_insert_only:
+        before = _only_input(pipeline, above)
+        if before is not None and before in found.derived and found.derived[before].is_insert_only:
+            yield Fix(f"Put {node.id} before {above}", _moved_before(pipeline, node.id, above, before))
+        above = before
+
+
+def _moved_before(pipeline: Pipeline, node_id: str, step: str, before: str) -> Pipeline:
+    inputs, kept = pipeline.inputs(node_id)[0], []
+    for edge in pipeline.edges:
+        if edge == inputs:
+            continue
+        if edge.source == node_id:
+            edge = edge.model_copy(update={"source": inputs.source})
+        elif (edge.source, edge.target) == (before, step):
+            edge = edge.model_copy(update={"source": node_id})
+        kept.append(edge)
+    edges = (*kept, Edge(source=before, target=node_id, target_port=inputs.target_port))
+    free = pipeline.node(node_id).model_copy(update={"place": Place()})
+    nodes = tuple(free if each.id == node_id else each for each in pipeline.nodes)
+    return pipeline.model_copy(update={"nodes": nodes, "edges": edges})
+
+
+def _declare_time(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]:
+    above = {node.id}
+    for each in reversed(pipeline.sorted_nodes()):
+        if each.id in above:
+            above |= {edge.source for edge in pipeline.inputs(each.id)}
+    for each in pipeline.nodes:
+        cls = operator_class(each.operator)
+        if each.id not in above or cls is None or not issubclass(cls, Source) or each.parameters.get("event_time"):
+            continue
+        column = time_column(output_schema(each, found))
+        if column is not None:
+            label = f"Use {column} of {each.id} as event time"
+            yield Fix(label, set_parameter(pipeline, each.id, "event_time", column))
+
+
+def _top_1(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]:
+    given = found.derived.get(_only_input(pipeline, node.id) or "")
+    if node.operator != "deduplicate" or given is None:
+        return
+    time = given.schema.event_time
+    column = time.name if time is not None else time_column(given.schema)
+    if column is None:
+        return
+    parameters: dict[str, Any] = {
+        "partition_by": list(node.parameters.get("keys", ())),
+        "order_by": [{"column": column, "descending": node.parameters.get("keep", "last") == "last"}],
+        "rank_end": 1,
+    }
+    replaced = node.model_copy(update={"operator": "topn", "parameters": parameters})
+    nodes = tuple(replaced if each is node else each for each in pipeline.nodes)
+    yield Fix("Use Top N with N = 1", pipeline.model_copy(update={"nodes": nodes}))
+
+
+def _choose(pipeline: Pipeline, node: Node) -> Iterator[Fix]:
+    cls = operator_class(node.operator)
+    for field in fields_of(cls) if cls is not None else ():
+        if field.kind is not FieldKind.CHOICE:
+            continue
+        for choice in field.choices:
+            if choice != node.parameters.get(field.name, field.default):
+                words = str(choice).replace("_", " ")
+                yield Fix(f"{field.title}: {words}", set_parameter(pipeline, node.id, field.name, choice))
+
+
+def _connect(pipeline: Pipeline, node: Node) -> Iterator[Fix]:
+    cls = operator_class(node.operator)
+    below = descendants(pipeline, node.id) | {node.id}
+    loose = [
+        each.id for each in pipeline.nodes
+        if each.id not in below and not pipeline.outputs(each.id)
+        and getattr(operator_class(each.operator), "role", "sink") != "sink"
+    ]  # fmt: skip
+    for port in cls.ports if cls is not None else ():
+        if any(edge.target_port == port for edge in pipeline.inputs(node.id)):
+            continue
+        for source in loose:
+            where = f" ({port})" if cls is not None and len(cls.ports) > 1 else ""
+            yield Fix(f"Connect {source} to {node.id}{where}", joined(pipeline, source, node.id, port))
+
+
+def _unite(pipeline: Pipeline, node: Node) -> Iterator[Fix]:
+    for port in {edge.target_port for edge in pipeline.inputs(node.id)}:
+        sources = tuple(edge.source for edge in pipeline.inputs(node.id) if edge.target_port == port)
+        if len(sources) > 1 and not takes_many(node):
+            yield Fix(f"Put a union before {node.id}", united(pipeline, node.id, port, sources))
+
+
+def _only_input(pipeline: Pipeline, node_id: str) -> str | None:
+    inputs = pipeline.inputs(node_id)
+    return inputs[0].source if len(inputs) == 1 else None
+
+
+def _is_whole(cls: type, parameters: Any) -> bool:
+    try:
+        cls.model_validate(dict(parameters))  # type: ignore[attr-defined]
+    except ValidationError:
+        return False
+    return True

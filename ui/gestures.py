@@ -1,0 +1,240 @@
+"""What a person does on the canvas, as edits of the draft: each message once, in order, or refused in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, assert_never
+
+from pydantic import TypeAdapter
+
+from engine.errors import PlanRejected
+from engine.pipeline import Edge, Node, Pipeline, Place
+from ui.checking import checked, errors
+from ui.drafting import Drafting
+from ui.editing import (
+    add_node,
+    connect,
+    delete_node,
+    disconnect,
+    edge_at,
+    free_id,
+    insert_on_edge,
+    operator_class,
+    takes_many,
+)
+from ui.fixes import Fix, fixes, joined, suggested_for, united
+from ui.messages import (
+    Add,
+    Connect,
+    Delete,
+    FixIt,
+    Insert,
+    Message,
+    Move,
+    Open,
+    Paste,
+    Redo,
+    Run,
+    Save,
+    Select,
+    Spot,
+    Undo,
+)
+
+_MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
+UNPLACED = Place()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A connection that cannot be: which message asked for it, why not, and what one click can do instead."""
+
+    n: int
+    source: str
+    target: str
+    sentence: str
+    fixes: tuple[Fix, ...]
+
+
+@dataclass
+class Dialogue:
+    """What has been heard of one canvas: its session, and what still has to be answered."""
+
+    session: str = ""
+    refusal: Refusal | None = None
+    wishes: list[Open | Run] = field(default_factory=list)
+
+    def hear(self, drafting: Drafting, sent: Mapping[str, Any]) -> None:
+        """Take every message that the document has not taken, in the canvas's order.
+
+        What was heard last is kept with the document. Nothing here touches Streamlit's state, so nothing interrupts it.
+        """
+        heard = drafting.history.heard
+        if sent["session"] != self.session:
+            self.session, self.refusal = str(sent["session"]), None
+        for raw in sent["messages"]:
+            number = int(raw["n"])
+            if number <= heard.get(self.session, 0):
+                continue
+            # Heard first: one that fails is reported once, and does not hold up those behind it.
+            heard[self.session] = number
+            self._take(drafting, _MESSAGE.validate_python(raw))
+
+    def is_new(self, drafting: Drafting, sent: Mapping[str, Any]) -> bool:
+        """Whether there is a message that the document has not taken."""
+        heard = drafting.history.heard.get(str(sent["session"]), 0)
+        return any(int(raw["n"]) > heard for raw in sent["messages"])
+
+    def _take(self, drafting: Drafting, message: Message) -> None:
+        pipeline = drafting.pipeline
+        refused, self.refusal = self.refusal, None
+        match message:
+            case Select():
+                self.refusal = refused
+                drafting.selection = message.what
+            case Add():
+                grown, node_id = _added(pipeline, message)
+                drafting.edit(suggested_for(grown, node_id))
+                drafting.selection = node_id
+            case Connect():
+                self._connect(drafting, message)
+            case Delete():
+                _delete(drafting, message.nodes, message.edges)
+                drafting.selection = None
+            case Move():
+                nodes = tuple(_placed(node, message.places) for node in pipeline.nodes)
+                merge = "move " + " ".join(sorted(message.places))
+                drafting.edit(pipeline.model_copy(update={"nodes": nodes}), merge=merge, redraw=False)
+            case Paste():
+                grown, names = _pasted(pipeline, message)
+                drafting.edit(grown)
+                drafting.selection = names[0] if len(names) == 1 else drafting.selection
+            case Insert():
+                drafting.edit(_inserted(pipeline, message))
+                drafting.selection = message.node
+            case FixIt():
+                self._fix(drafting, message, refused)
+            case Undo():
+                drafting.undo()
+            case Redo():
+                drafting.redo()
+            case Save():
+                drafting.save()
+            case Open() | Run():
+                self.wishes.append(message)
+            case _:
+                assert_never(message)
+
+    def _connect(self, drafting: Drafting, message: Connect) -> None:
+        pipeline = drafting.pipeline
+        source, target, port = message.source, message.target, message.port
+        taken = tuple(edge.source for edge in pipeline.inputs(target) if edge.target_port == port)
+        if taken and source not in taken and not takes_many(pipeline.node(target)):
+            self.refusal = _occupied(pipeline, message, taken)
+            return
+        grown = joined(pipeline, source, target, port)
+        before = {str(problem) for problem in errors(checked(pipeline))}
+        found = checked(grown)
+        new = [each for each in errors(found) if isinstance(each, PlanRejected) and str(each) not in before]
+        if new:
+            sentence = f"{source} cannot flow into {target}. {_named(new[0], target)}"
+            self.refusal = Refusal(message.n, source, target, sentence, fixes(grown, new[0], found))
+            return
+        drafting.edit(grown)
+
+    def _fix(self, drafting: Drafting, message: FixIt, refused: Refusal | None) -> None:
+        offered: Sequence[Fix] = ()
+        if not message.node:
+            offered = refused.fixes if refused is not None else ()
+        else:
+            found = checked(drafting.pipeline)
+            offered = [fix for problem in found.of(message.node) for fix in fixes(drafting.pipeline, problem, found)]
+        for fix in offered:
+            if fix.label == message.label:
+                drafting.edit(fix.document)
+                drafting.selection = message.node or (refused.target if refused else None)
+                return
+
+
+def _named(problem: PlanRejected, target: str) -> str:
+    sentence = problem.sentence
+    if problem.node == target:
+        return sentence[:1].upper() + sentence[1:]
+    return f"{problem.node}: {sentence}"
+
+
+def _occupied(pipeline: Pipeline, message: Connect, taken: tuple[str, ...]) -> Refusal:
+    target, port, source = message.target, message.port, message.source
+    where = f"its input {port}" if port != "in" else "its input"
+    sentence = f"{source} cannot flow into {target}: {where} takes one edge, and {taken[0]} flows into it already."
+    options = [Fix(f"Replace {taken[0]} by {source}", joined(pipeline, source, target, port))]
+    both = united(pipeline, target, port, (*taken, source))
+    if not errors(checked(both)) or len(errors(checked(both))) <= len(errors(checked(pipeline))):
+        options.append(Fix("Put a union of both before it", both))
+    return Refusal(message.n, source, target, sentence, tuple(options))
+
+
+def _added(pipeline: Pipeline, message: Add) -> tuple[Pipeline, str]:
+    edge = edge_at(pipeline, message.edge or "")
+    cls = operator_class(message.operator)
+    if edge is not None and cls is not None and cls.role == "operator":
+        grown, node_id = insert_on_edge(pipeline, edge, message.operator, wanted=message.id)
+    else:
+        known = {node.id for node in pipeline.nodes}
+        after = edge.source if edge is not None else message.after
+        grown, node_id = add_node(pipeline, message.operator, after if after in known else None, wanted=message.id)
+    if message.place is None:
+        return grown, node_id
+    nodes = tuple(_placed(node, {node_id: message.place}) for node in grown.nodes)
+    return grown.model_copy(update={"nodes": nodes}), node_id
+
+
+def _inserted(pipeline: Pipeline, message: Insert) -> Pipeline:
+    """A node that stood alone goes between the ends of an edge."""
+    edge = edge_at(pipeline, message.edge)
+    node = pipeline.node(message.node)
+    cls = operator_class(node.operator)
+    if edge is None or cls is None or not cls.ports:
+        return pipeline
+    cut = disconnect(pipeline, edge)
+    grown = connect(joined(cut, edge.source, node.id, cls.ports[0]), node.id, edge.target, edge.target_port)
+    nodes = tuple(_placed(each, {node.id: None}) for each in grown.nodes)
+    return grown.model_copy(update={"nodes": nodes})
+
+
+def _delete(drafting: Drafting, nodes: Sequence[str], edges: Sequence[str]) -> None:
+    pipeline = drafting.pipeline
+    for key in edges:
+        if (edge := edge_at(pipeline, key)) is not None:
+            pipeline = disconnect(pipeline, edge)
+    for node_id in nodes:
+        if any(node.id == node_id for node in pipeline.nodes):
+            pipeline = delete_node(pipeline, node_id)
+    drafting.edit(pipeline)
+
+
+def _pasted(pipeline: Pipeline, message: Paste) -> tuple[Pipeline, list[str]]:
+    """The document with further nodes; a name that was taken meanwhile becomes a free one."""
+    grown, names = pipeline, dict[str, str]()
+    for each in message.nodes:
+        names[each.id] = free_id(grown, each.id)
+        node = Node(id=names[each.id], operator=each.operator, parameters=each.parameters)
+        node = _placed(node, {node.id: each.place})
+        grown = grown.model_copy(update={"nodes": (*grown.nodes, node)})
+    edges = tuple(
+        Edge(source=names[each.source], target=names[each.target], target_port=each.port) for each in message.edges
+    )
+    return grown.model_copy(update={"edges": (*grown.edges, *edges)}), list(names.values())
+
+
+def _placed(node: Node, places: Mapping[str, Spot | None]) -> Node:
+    """The node at its new place; None gives it back to the automatic layout."""
+    if node.id not in places:
+        return node
+    spot = places[node.id]
+    place = UNPLACED if spot is None else Place(x=spot[0], y=spot[1])
+    if spot is not None and place == UNPLACED:
+        # The origin means that nobody placed it.
+        place = Place(x=1)
+    return node.model_copy(update={"place": place})

@@ -1,0 +1,191 @@
+"""What the canvas draws: the document, and beside it what the planner and a run say of every node and edge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from engine.changelog import SYMBOLS, RowKind
+from engine.operator import Derived
+from engine.pipeline import Node, Pipeline, Place
+from engine.planner import Check, NodePlan
+from ui.checking import checked, edge_reason, errors, modes
+from ui.components.operator_table import OperatorLine
+from ui.components.schema_table import keys_in_words
+from ui.editing import edge_key, operator_class, palette
+from ui.fixes import fixes
+from ui.forms.spec import Field, FieldKind, fields_of
+from ui.run_overlay import Overlay
+from ui.theme import KIND_COLORS, LATE, ON_COLOR, PROBLEM, REJECTED, ROLE_COLORS
+from ui.words import duration
+
+Shape = dict[str, Any]
+_KIND_LETTERS: Final = {
+    RowKind.INSERT: "I", RowKind.UPDATE_BEFORE: "U", RowKind.UPDATE_AFTER: "V", RowKind.DELETE: "D",
+}  # fmt: skip
+_HINT_CHARS: Final = 70
+_COLUMNS_SHOWN: Final = 12
+
+
+def colors() -> Mapping[str, str]:
+    """The studio's own colours, as CSS variables; all others are the page's."""
+    return {
+        **{f"--kind-{_KIND_LETTERS[kind]}": color for kind, color in KIND_COLORS.items()},
+        **{f"--role-{role}": color for role, color in ROLE_COLORS.items()},
+        "--problem": PROBLEM, "--late": LATE, "--rejected": REJECTED, "--on-color": ON_COLOR,
+    }  # fmt: skip
+
+
+def catalog() -> list[Shape]:
+    """Everything that can be added, in the palette's order."""
+    return [
+        {
+            "operator": cls.operator, "title": cls.title, "summary": cls.summary, "group": group, "role": cls.role,
+            "ports": list(cls.ports), "many": bool(getattr(cls, "many_edges", False)),
+        }
+        for group, members in palette().items()
+        for cls in members
+    ]  # fmt: skip
+
+
+def document(pipeline: Pipeline) -> Shape:
+    """Nodes and edges; a node that nobody placed has no place."""
+    return {
+        "nodes": [
+            {
+                "id": node.id, "operator": node.operator, "parameters": node.parameters,
+                "place": None if node.place == Place() else [node.place.x, node.place.y],
+            }
+            for node in pipeline.nodes
+        ],
+        "edges": [
+            {"source": edge.source, "target": edge.target, "port": edge.target_port} for edge in pipeline.edges
+        ],
+    }  # fmt: skip
+
+
+def node_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[str, Shape]:
+    """By node: strategy, state, mode, what is wrong with the fixes of it, how its run goes."""
+    plans = {plan.id: plan for plan in _plans(pipeline, found)}
+    known = modes(found)
+    facts: dict[str, Shape] = {}
+    for node in pipeline.nodes:
+        shape: Shape = {"hint": hint(node), **_planned(plans.get(node.id))}
+        if node.id in known:
+            shape["mode"] = _symbols(known[node.id])
+        wrong = [problem for problem in errors(found) if problem.node == node.id]
+        if wrong:
+            shape["problems"] = [
+                {
+                    "sentence": _sentence(problem.sentence), "field": problem.field,
+                    "fixes": [fix.label for fix in fixes(pipeline, problem, found)],
+                }
+                for problem in wrong
+            ]  # fmt: skip
+        if run is not None and node.id in run.lines:
+            shape |= _ran(run.lines[node.id])
+        facts[node.id] = shape
+    return facts
+
+
+def edge_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[str, Shape]:
+    """By edge: its mode and why, columns and keys, and how many records of each kind a run sent through it."""
+    known = modes(found)
+    facts: dict[str, Shape] = {}
+    for edge in pipeline.edges:
+        derived = found.derived.get(edge.source)
+        if derived is None:
+            continue
+        reason = edge_reason(found, edge.source, edge.target, edge.target_port)
+        if derived.is_insert_only:
+            because = f"{edge.source} only inserts: nothing is ever taken back."
+        else:
+            because = f"{edge.target} asks for this: {reason}." if reason else f"{edge.source} replaces rows."
+        facts[edge_key(edge)] = {
+            "mode": _symbols(known[edge.source]), "because": because, "keys": keys_in_words(derived),
+            "columns": _columns(derived),
+        }  # fmt: skip
+        if run is not None and edge.source in run.counts:
+            facts[edge_key(edge)]["counts"] = dict(run.counts[edge.source])
+    return facts
+
+
+def hint(node: Node) -> str:
+    """The parameters that say most, in a line: `word · COUNT`, `10 s · key`."""
+    cls = operator_class(node.operator)
+    words: list[str] = []
+    for field in fields_of(cls) if cls is not None else ():
+        text = _word(field, node.parameters.get(field.name))
+        if text:
+            words.append(text)
+    line = " · ".join(words)
+    return line if len(line) <= _HINT_CHARS else line[: _HINT_CHARS - 1] + "…"
+
+
+def _word(field: Field, value: Any) -> str:
+    match field.kind, value:
+        case _, None | "" | [] | ():
+            return ""
+        case FieldKind.DURATION, int():
+            return duration(value)
+        case FieldKind.FILE | FieldKind.COLUMN | FieldKind.EXPRESSION | FieldKind.CHOICE, str():
+            return value.rpartition("/")[2] if field.kind is FieldKind.FILE else value.replace("_", " ")
+        case FieldKind.COLUMNS, list() | tuple():
+            return ", ".join(map(str, value))
+        case FieldKind.ITEMS, list() | tuple():
+            names = (each.get("function") or each.get("name") or each.get("column") for each in value if each)
+            return ", ".join(str(name) for name in names if name)
+        case FieldKind.GRID, list() | tuple():
+            return f"{len(value)} rows"
+        case _:
+            return ""
+
+
+def _plans(pipeline: Pipeline, found: Check) -> Iterable[NodePlan]:
+    """The plan; while something is wrong, that of the part that is right."""
+    if found.plan is not None:
+        return found.plan.nodes
+    if not found.derived:
+        return ()
+    part = pipeline.model_copy(
+        update={
+            "nodes": tuple(node for node in pipeline.nodes if node.id in found.derived),
+            "edges": tuple(edge for edge in pipeline.edges if {edge.source, edge.target} <= set(found.derived)),
+        }
+    )
+    partial = checked(part)
+    return partial.plan.nodes if partial.plan is not None else ()
+
+
+def _planned(plan: NodePlan | None) -> Shape:
+    if plan is None or plan.role == "source":
+        return {}
+    return {"strategy": plan.strategy.name, "reason": plan.strategy.reason, "state": plan.strategy.state}
+
+
+def _ran(line: OperatorLine) -> Shape:
+    shape: Shape = {
+        "state": line.state, "in": line.records_in, "out": line.records_out, "late": line.late,
+        "rejected": line.rejected,
+    }  # fmt: skip
+    if line.records_in and line.records_out is not None:
+        shape["amplification"] = f"{line.records_out / line.records_in:.2f}".rstrip("0").rstrip(".")
+    return {"run": shape, **({"error": line.error} if line.error else {})}
+
+
+def _symbols(mode: Iterable[RowKind]) -> list[str]:
+    return [SYMBOLS[kind] for kind in sorted(mode)]
+
+
+def _columns(derived: Derived) -> list[list[str]]:
+    in_keys = {name for key in derived.upsert_keys for name in key}
+    rows = []
+    for column in derived.schema:
+        roles = ["key"] * (column.name in in_keys) + ["event time"] * (column.time is not None)
+        rows.append([column.name, column.type, ", ".join(roles)])
+    rest = len(rows) - _COLUMNS_SHOWN
+    return rows if rest <= 0 else [*rows[:_COLUMNS_SHOWN], [f"and {rest} more", "", ""]]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

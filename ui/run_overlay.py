@@ -1,0 +1,62 @@
+"""A run, laid over the pipeline that it ran: state and counts of every node, kinds of every edge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.changelog import SYMBOLS
+from engine.pipeline import Pipeline
+from storage.errors import UnknownRun
+from storage.model import Run, RunStatus
+from ui import workspace
+from ui.components.operator_table import OperatorLine, operator_lines, pipeline_of
+from ui.editing import unplaced
+from ui.runs import Job, runs
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """A run and what is known of its operators. counts: by node, records of each kind, by the kind's sign."""
+
+    run: Run
+    job: Job | None
+    lines: Mapping[str, OperatorLine]
+    counts: Mapping[str, Mapping[str, int]]
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the run goes on."""
+        return self.run.status is RunStatus.RUNNING
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """Changes whenever something would be drawn differently."""
+        phase = self.job.progress.phase if self.job is not None else ""
+        shown = tuple((line.node, line.state, line.records_in, line.records_out) for line in self.lines.values())
+        return self.run.run_id, self.run.status, phase, shown
+
+
+def overlay(pipeline: Pipeline, run_id: int | None) -> Overlay | None:
+    """The run, where it is a run of just this pipeline; where its nodes stand makes no difference."""
+    if run_id is None:
+        return None
+    store = workspace.store()
+    try:
+        run = store.runs.get(run_id)
+    except UnknownRun:
+        return None
+    if meaning(pipeline_of(run)) != meaning(pipeline):
+        return None
+    counters = store.runs.counters(run_id)
+    job = runs().job(run_id)
+    lines = {line.node: line for line in operator_lines(run, counters, job)}
+    counts = {
+        counter.node: {SYMBOLS[kind]: number for kind, number in counter.counts.items()} for counter in counters
+    }
+    return Overlay(run, job, lines, counts)
+
+
+def meaning(pipeline: Pipeline) -> Pipeline:
+    """The document without what does not change what it does: where its nodes stand, and its own name."""
+    return unplaced(pipeline).model_copy(update={"name": "", "description": ""})
