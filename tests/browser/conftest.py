@@ -72,8 +72,19 @@ def dark_page(open_page: OpenPage) -> Page:
     return open_page(color_scheme="dark")
 
 
+QUIET_MS = 90
+_IS_QUIET = """ms => {
+    const app = document.querySelector('[data-testid="stApp"]')
+    const isIdle = app?.dataset.testConnectionState === 'CONNECTED' && app.dataset.testScriptState === 'notRunning'
+    window.quietSince = isIdle ? window.quietSince ?? performance.now() : null
+    return isIdle && performance.now() - window.quietSince >= ms
+}"""
+
+
 def wait_until_settled(page: Page) -> None:
-    """Wait until the script has run to its end and the page shows what it drew."""
-    page.wait_for_selector(
-        '[data-testid="stApp"][data-test-connection-state="CONNECTED"][data-test-script-state="notRunning"]'
-    )
+    """Wait until the script has run to its end and the page shows what it drew.
+
+    One look is not enough: between the end of a run and the start of the next that was asked for meanwhile, none runs.
+    """
+    page.evaluate("window.quietSince = null")
+    page.wait_for_function(_IS_QUIET, arg=QUIET_MS, polling=30)

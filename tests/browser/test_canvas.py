@@ -31,6 +31,8 @@ CLICKS = {
 
 STUDIO = "[...document.querySelectorAll('*')].map(each => each.shadowRoot).find(root => root?.querySelector('.studio'))"
 STANDS_STILL = f"""() => {{
+    const drawn = {STUDIO}.querySelectorAll('.react-flow__edge').length
+    if (drawn !== Number({STUDIO}.querySelector('.studio').dataset.edges)) return false
     const places = [...{STUDIO}.querySelectorAll('.react-flow__node')].map(each => each.getBoundingClientRect())
     const now = places.map(place => `${{place.x}} ${{place.y}}`).join()
     const before = window.stoodAt
@@ -221,7 +223,9 @@ def type_into(page: Page, label: str, text: str) -> None:
 
 
 def write_rows(page: Page, text: str) -> None:
-    page.get_by_role("radio", name="Text").click()
+    radio = page.get_by_role("radio", name="Text")
+    if radio.is_enabled():
+        radio.click()
     wait_until_settled(page)
     lines = page.get_by_role("textbox", name=re.compile("^Rows, one per line"))
     lines.fill(text)

@@ -40,6 +40,8 @@ def node_inspector(drafting: Drafting, node: Node, found: Check) -> None:
     """Name, connections and form of a node."""
     cls = operator_class(node.operator)
     key = f"{drafting.key}|{node.id}"
+    # What takes time comes before the first widget: nobody shall type into what is left of the node before.
+    inputs, output = input_schemas(drafting.pipeline, node.id, found), output_schema(node, found)
     name, actions = st.columns([3, 2], vertical_alignment="bottom")
     with name:
         _name(drafting, node)
@@ -60,9 +62,7 @@ def node_inspector(drafting: Drafting, node: Node, found: Check) -> None:
     _connections(drafting, node, cls.ports)
     complaints = complaints_of(cls, node.parameters, found.of(node.id))
     above = st.container()
-    form = FormContext(
-        drafting, node, input_schemas(drafting.pipeline, node.id, found), complaints, output_schema(node, found)
-    )
+    form = FormContext(drafting, node, inputs, complaints, output)
     own = [field for field in fields_of(cls) if not (issubclass(cls, Source) and field.name in Source.model_fields)]
     # What most people never touch is folded away, unless somebody has touched it or it is wrong.
     folded = own[_SHOWN:] if len(own) > _FOLD_ABOVE else []

@@ -36,10 +36,12 @@ def grid_field(field: Field, form: FormContext) -> None:
     items = list(value) if isinstance(value, (list, tuple)) else []
     columns = columns_of(form)
     looks = remembered(f"grid|{form.drafting.key}|{form.node.id}", {"look": _TABLE})
-    is_table = looks["look"] == _TABLE and columns and all(_fits(item, columns) for item in items)
+    can_be = bool(columns) and all(_fits(item, columns) for item in items)
+    is_table = can_be and looks["look"] == _TABLE
     head, place = st.columns([3, 2], vertical_alignment="bottom")
     head.markdown(f"**{field.title}**", help=field.description or None)
-    key = form.key(f"{field.name}.look")
+    # Where rows do not fit the columns, they are text until they do; that was nobody's choice.
+    key = form.key(f"{field.name}.look{'' if can_be else '-text'}")
 
     shown = _TABLE if is_table else _TEXT
 
@@ -52,7 +54,7 @@ def grid_field(field: Field, form: FormContext) -> None:
     with place:
         st.segmented_control(
             f"{field.title} as", [_TABLE, _TEXT], default=shown, required=True, key=key,
-            label_visibility="collapsed", disabled=not columns,
+            label_visibility="collapsed", disabled=not can_be,
         )  # fmt: skip
     if not columns:
         st.caption(_COLUMN_HINT)

@@ -108,4 +108,5 @@ def _add(field: Field, form: FormContext) -> None:
     assert field.model is not None
     value = form.now(field)
     items = list(value) if isinstance(value, (list, tuple)) else []
-    form.write((*form.path, field.name), [*items, suggested_item(field.model, form, items)], redraw=True, merge=False)
+    # The rows that are there stay as they are, also one in which somebody is typing.
+    form.write((*form.path, field.name), [*items, suggested_item(field.model, form, items)], merge=False)

@@ -327,7 +327,7 @@ export function Canvas({ data, dark, shadow, send }) {
     <Picture.Provider value={picture}>
       <div
         className={`studio ${dark ? 'dark' : 'light'}`} ref={box} tabIndex={-1} role="group" aria-label={`${data.name}: ${document.nodes.length} ${document.nodes.length === 1 ? 'node' : 'nodes'}`}
-        style={{ height: data.height, ...data.colors }} onKeyDown={onKeyDown} data-settled={isSettled}
+        style={{ height: data.height, ...data.colors }} onKeyDown={onKeyDown} data-settled={isSettled} data-edges={document.edges.length}
       >
         <Palette ref={search} operators={data.catalog} where={where} add={add} leave={focus} />
         <div className="flow">

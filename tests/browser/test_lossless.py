@@ -1,0 +1,156 @@
+"""Whatever a person does while the app is still at work on what they did before: nothing is lost, nothing done twice."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from engine.pipeline import Edge, Node, Pipeline, Place
+from storage import Store
+from tests.browser.app_server import App, running_app
+from tests.browser.conftest import OpenPage, wait_until_settled
+from ui.history import History
+
+ROUNDS = 2
+WIDTH = 5
+# The rest of the document makes each rerun slow, as a large pipeline does.
+BALLAST = 60
+WORDS = {"columns": [{"name": "word", "type": "string"}], "rows": [["Hello"]]}
+
+
+def wide() -> Pipeline:
+    """Sources on the left, filters on the right, no edge between; a long chain far below."""
+    nodes, edges = [], []
+    for at in range(WIDTH):
+        nodes.append(Node(id=f"s{at}", operator="rows", parameters=WORDS, place=Place(x=1, y=at * 120)))
+        nodes.append(
+            Node(id=f"f{at}", operator="filter", parameters={"condition": "true"}, place=Place(x=360, y=at * 120))
+        )
+    for at in range(BALLAST):
+        source = {"operator": "rows", "parameters": WORDS} if at == 0 else None
+        step = {"operator": "filter", "parameters": {"condition": "word <> 'x'"}}
+        place = Place(x=900 + 260 * (at // 5), y=120 * (at % 5))
+        nodes.append(Node.model_validate({"id": f"n{at}", "place": place, **(source or step)}))
+        if at:
+            edges.append(Edge(source=f"n{at - 1}", target=f"n{at}"))
+    return Pipeline(name="wide", nodes=tuple(nodes), edges=tuple(edges))
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    folder = tmp_path_factory.mktemp("app")
+    with Store.open(folder / "studio.duckdb") as store:
+        for kind in ("idle", "busy"):
+            for at in range(ROUNDS):
+                store.drafts.save(f"{kind}{at}", History(wide()).to_json())
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
+        with running_app(folder) as running:
+            yield running
+
+
+@pytest.fixture(params=["idle", "busy"])
+def machine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The machine as it is, or with two of its cores taken."""
+    hogs = []
+    if request.param == "busy":
+        hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    yield request.param
+    for hog in hogs:
+        hog.kill()
+        hog.wait()
+
+
+def node(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-pick="{name}"]')
+
+
+def middle(found: Locator) -> tuple[float, float]:
+    area = found.bounding_box()
+    assert area is not None
+    return area["x"] + area["width"] / 2, area["y"] + area["height"] / 2
+
+
+def edges(page: Page) -> set[str]:
+    keys = page.locator(".react-flow__edge").evaluate_all("all => all.map(each => each.dataset.pick)")
+    return {key for key in keys if not key.startswith("n")}
+
+
+def to_canvas(page: Page) -> None:
+    page.get_by_test_id("stMain").evaluate("each => each.scrollTo(0, 0)")
+
+
+def connect(page: Page, source: str, target: str) -> None:
+    to_canvas(page)
+    page.mouse.move(*middle(page.locator(f'[data-port="{source}.out"]')))
+    page.mouse.down()
+    page.mouse.move(*middle(page.locator(f'[data-port="{target}.in"]')), steps=4)
+    page.mouse.up()
+
+
+def select(page: Page, name: str) -> None:
+    to_canvas(page)
+    page.mouse.click(*middle(node(page, name)))
+
+
+def write_condition(page: Page, name: str, text: str) -> None:
+    """Type as soon as the form is there; the app may be at work on anything."""
+    expect(page.get_by_role("textbox", name="Name of the node", exact=True)).to_have_value(name)
+    # The field of this node: for a moment the one of the node before still stands there.
+    own = page.locator(f"[class*='st-key-form'][class*='-{name}-']")
+    field = own.get_by_role("textbox", name="Condition", exact=True)
+    field.focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.type(text)
+
+
+def nearer(page: Page) -> None:
+    """Turn the wheel over the left edge until five rows fill the canvas."""
+    area = page.locator(".react-flow__pane").bounding_box()
+    assert area is not None
+    top = middle(node(page, "s2"))[1]
+    page.mouse.move(area["x"] + 50, top)
+    for _ in range(8):
+        page.mouse.wheel(0, -95)
+        page.wait_for_timeout(60)
+
+
+def settled(page: Page) -> None:
+    expect(page.locator(".studio[data-settled=true]")).to_be_visible()
+    wait_until_settled(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attempt", range(ROUNDS))
+def test_nothing_is_lost_and_nothing_done_twice(open_page: OpenPage, machine: str, attempt: int) -> None:
+    page = open_page(f"build?draft={machine}{attempt}")
+    expect(page.locator(".react-flow__node")).to_have_count(2 * WIDTH + BALLAST)
+    settled(page)
+    nearer(page)
+    order = list(range(WIDTH))
+    random.Random(attempt).shuffle(order)
+    for at in order:
+        connect(page, f"s{at}", f"f{at}")
+        select(page, f"s{(at + 1) % WIDTH}")
+        select(page, f"f{at}")
+        write_condition(page, f"f{at}", f"word = '{at}'")
+    connect(page, f"s{order[0]}", f"f{order[0]}")
+    select(page, f"f{order[1]}")
+    settled(page)
+    expect(page.get_by_role("textbox", name="Name of the node", exact=True)).to_have_value(f"f{order[1]}")
+    assert f"selection=f{order[1]}" in page.url
+    wanted = {f"s{at}>f{at}:in" for at in range(WIDTH)}
+    assert edges(page) == wanted
+    for at in range(WIDTH):
+        expect(node(page, f"f{at}")).to_contain_text(f"word = '{at}'")
+    page.reload()
+    expect(page.locator(".react-flow__node")).to_have_count(2 * WIDTH + BALLAST)
+    settled(page)
+    assert edges(page) == wanted
+    for at in range(WIDTH):
+        expect(node(page, f"f{at}")).to_contain_text(f"word = '{at}'")
