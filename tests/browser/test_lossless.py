@@ -1,4 +1,4 @@
-"""Whatever a person does while the app is still at work on what they did before: nothing is lost, nothing done twice."""
+"""Whatever a person does while the app is still at work on what they did before: nothing is lost, or done twice."""
 
 from __future__ import annotations
 
