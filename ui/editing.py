@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from engine.errors import PipelineError, UnknownOperator
 from engine.operator import Operator, Source
+from engine.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, Option
 from engine.pipeline import Arrival, Edge, Node, Pipeline, Place
 from engine.registry import lookup, operators, sources
 
 ABSENT: Final = object()
+_MINI_BATCH_STARTS_WITH: Final = {BUNDLE_SIZE.name: "1000", LATENCY.name: "5 s"}
 _ID: Final = re.compile(r"^[A-Za-z][A-Za-z0-9_ -]*$")
 
 
@@ -187,6 +189,16 @@ def set_arrival(pipeline: Pipeline, **values: Any) -> Pipeline:
     return pipeline.model_copy(update={"arrival": Arrival.model_validate({**pipeline.arrival.model_dump(), **values})})
 
 
+def set_option(pipeline: Pipeline, option: Option, text: str) -> Pipeline:
+    """Set an option; its default takes it away. Mini-batch cannot be on without a size and a latency: it gets both."""
+    options = {name: kept for name, kept in pipeline.options.items() if name != option.name}
+    if text != option.default:
+        options[option.name] = text
+    if option is MINI_BATCH and text == "true":
+        options = {**_MINI_BATCH_STARTS_WITH, **options}
+    return pipeline.model_copy(update={"options": options})
+
+
 def unplaced(pipeline: Pipeline) -> Pipeline:
     """The document without the places of its nodes: two that agree in this do the same."""
     nodes = tuple(node.model_copy(update={"place": Place()}) for node in pipeline.nodes)
@@ -202,7 +214,7 @@ def placed_like(pipeline: Pipeline, other: Pipeline) -> Pipeline:
 
 def changed_places(before: Pipeline, after: Pipeline) -> Iterator[str]:
     """What differs, as words: a name of the pipeline's own, `node`, `node|parameter`, `node>port`."""
-    for name in ("name", "description", "arrival"):
+    for name in ("name", "description", "arrival", "options"):
         if getattr(before, name) != getattr(after, name):
             yield name
     old, new = ({node.id: node for node in each.nodes} for each in (before, after))

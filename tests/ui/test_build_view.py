@@ -175,3 +175,21 @@ def test_a_list_of_columns_is_added_to_moved_and_emptied(store: Store, open_draf
     labelled(app.button, "Add").click().run()
     assert [each["name"] for each in kept(store).node("rows").parameters["columns"]] == ["a", "b", "column"]
     assert set_parameter(kept(store), "rows", "columns", columns) == pipeline
+
+
+def test_mini_batch_is_switched_on_for_the_pipeline_and_what_is_wrong_with_it_is_said(
+    store: Store, open_draft: OpenDraft
+) -> None:
+    app = open_draft(examples()["01-word-frequency"])
+    labelled(app.toggle, "Mini-batch").set_value(True).run()
+    assert kept(store).options == {
+        "table.exec.mini-batch.enabled": "true",
+        "table.exec.mini-batch.size": "1000",
+        "table.exec.mini-batch.allow-latency": "5 s",
+    }
+    labelled(app.text_input, "Bundle size").set_value("many").run()
+    assert any("table.exec.mini-batch.size is a number of records" in text.value for text in app.markdown)
+    labelled(app.button, "Undo").click().run()
+    assert labelled(app.text_input, "Bundle size").value == "1000"
+    labelled(app.toggle, "Mini-batch").set_value(False).run()
+    assert "Bundle size" not in [field.label for field in app.text_input]

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from engine.errors import PipelineError
 from engine.examples import examples
+from engine.mini_batch import MiniBatch, mini_batch
+from engine.options import BUNDLE_SIZE, MINI_BATCH
 from engine.pipeline import Edge, Pipeline
 from engine.registry import operators, sources
 from ui.editing import (
@@ -23,6 +25,7 @@ from ui.editing import (
     palette,
     rename_node,
     set_arrival,
+    set_option,
     set_parameter,
 )
 from ui.history import History
@@ -171,3 +174,11 @@ def test_the_letters_typed_into_one_field_are_one_step() -> None:
 def test_a_draft_that_is_damaged_is_a_sentence() -> None:
     with pytest.raises(PipelineError, match="draft cannot be read"):
         History.from_json('{"now": 3}')
+
+
+def test_mini_batch_is_switched_on_with_what_it_needs_and_off_without_a_trace() -> None:
+    on = set_option(chain("rows", "sink"), MINI_BATCH, "true")
+    assert mini_batch(on.options) == MiniBatch(1000, 5000)
+    sized = set_option(set_option(on, BUNDLE_SIZE, "3"), MINI_BATCH, "true")
+    assert mini_batch(sized.options) == MiniBatch(3, 5000)
+    assert MINI_BATCH.name not in set_option(on, MINI_BATCH, "false").options

@@ -7,6 +7,7 @@ import streamlit as st
 from engine.planner import Check
 from ui.checking import errors
 from ui.components.arrival import arrival_editor
+from ui.components.options_form import options_form
 from ui.drafting import Drafting
 from ui.guard import guarded
 from ui.pending import pending
@@ -46,6 +47,8 @@ def build_bar(drafting: Drafting, found: Check) -> None:
 def _settings(drafting: Drafting) -> None:
     _text(drafting, "description", "Description", "One sentence for the list of pipelines", height=80)
     arrival_editor(drafting)
+    with st.expander("Mini-batch, state TTL and other options", expanded=bool(drafting.pipeline.options)):
+        options_form(drafting)
     st.download_button(
         "Export as JSON", drafting.pipeline.to_json(), file_name=f"{drafting.pipeline.name or 'pipeline'}.json",
         mime="application/json", icon=":material/download:", key=f"export|{drafting.key}", on_click="ignore",

@@ -1,0 +1,67 @@
+"""The options of the whole pipeline: mini-batch, state TTL and what else of Flink's changes a changelog."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from engine.options import (
+    BUNDLE_SIZE,
+    COMPACT,
+    DUPLICATES,
+    LATENCY,
+    MINI_BATCH,
+    PHASES,
+    SENSITIVE,
+    STATE_TTL,
+    Option,
+    Value,
+    is_on,
+)
+from ui.drafting import Drafting
+from ui.editing import set_option
+from ui.pending import pending
+
+_ALWAYS: Final = (STATE_TTL, SENSITIVE, DUPLICATES)
+_IN_MINI_BATCH: Final = (BUNDLE_SIZE, LATENCY, COMPACT, PHASES)
+_PHASES: Final = ("AUTO", "ONE_PHASE", "TWO_PHASE")
+
+
+def options_form(drafting: Drafting) -> None:
+    """Draw a field per option; those of mini-batch where it is on."""
+    _field(drafting, MINI_BATCH)
+    if is_on(drafting.pipeline.options, MINI_BATCH):
+        with st.container(border=True):
+            for option in _IN_MINI_BATCH:
+                _field(drafting, option)
+    for option in _ALWAYS:
+        _field(drafting, option)
+
+
+def _field(drafting: Drafting, option: Option) -> None:
+    generation = drafting.generation("options")
+    text = drafting.pipeline.options.get(option.name, option.default)
+    key = f"option|{option.name}|{drafting.key}|{generation}"
+
+    def take(value: str | bool) -> None:
+        if generation == drafting.generation("options"):
+            said = str(value).lower() if isinstance(value, bool) else value.strip()
+            # Mini-batch brings fields of its own, and two of them get a value: all are drawn anew.
+            drafting.edit(set_option(drafting.pipeline, option, said), redraw=option is MINI_BATCH)
+
+    match option.value:
+        case Value.SWITCH:
+            shown = text.strip().lower() == "true"
+            pending().draw(key, shown, take)
+            st.toggle(option.title, shown, key=key, help=f"{option.description} Flink's {option.name}.")
+        case Value.PHASES:
+            shown = text.strip().upper() if text.strip().upper() in _PHASES else _PHASES[0]
+            pending().draw(key, shown, take)
+            st.selectbox(
+                option.title, _PHASES, _PHASES.index(shown), key=key,
+                help=f"{option.description} Flink's {option.name}.",
+            )  # fmt: skip
+        case Value.NUMBER | Value.TIME:
+            pending().draw(key, text, take)
+            st.text_input(option.title, text, key=key, help=f"{option.description} Flink's {option.name}.")
