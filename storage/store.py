@@ -9,8 +9,11 @@ store.timeline    event time over arrival order, decimated
 store.arrivals    source events in a range, and sources and operators in figures
 store.silences    sources that sent nothing for unusually long
 store.futures     records from the future, which made others late
+store.differences two runs: plans, counters, event time, late ledgers, changelogs
 store.queries     a person's own SQL, read-only and with limits
 store.catalog     the tables described, and examples of SQL
+store.what_if     what another delay or allowed lateness would have kept
+store.waits       how much later results would come
 store.late        late and rejected records
 store.flows       retractions over a whole run: along the wires, by key, by second, and those for nothing
 store.lineage     what an output record was made of
@@ -41,8 +44,11 @@ from storage.migrations import migrate
 from storage.pipelines import Pipelines
 from storage.queries import Queries
 from storage.recording import Recording
+from storage.run_differences import RunDifferences
 from storage.runs import Runs
 from storage.timeline import Timelines
+from storage.waiting import Waits
+from storage.what_if import WhatIf
 
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_STORE"
 
@@ -92,6 +98,9 @@ class Store:
         self.flows = Flows(self._database, self.runs)
         self.lineage = Lineages(self._database, self.runs)
         self.comparing = Comparisons(self._database, self.runs)
+        self.what_if = WhatIf(self._database, self.runs)
+        self.differences = RunDifferences(self._database, self.runs)
+        self.waits = Waits(self._database, self.runs, self.timeline)
         self.queries = Queries(self._database)
         self.catalog = Catalog(self._database, self.runs)
         self.runs.interrupt_abandoned()

@@ -39,6 +39,8 @@ VIEWS: Final = (
     View("changelog", "Changelog", ":material/receipt_long:"),
     View("retractions", "Retractions", ":material/undo:"),
     View("event_time", "Event time", ":material/timeline:"),
+    View("what_if", "What if", ":material/tune:"),
+    View("compare", "Compare", ":material/compare_arrows:"),
     View("sql", "SQL", ":material/database:"),
 )
 

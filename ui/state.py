@@ -3,6 +3,7 @@
     pipeline   the saved pipeline that is open        ?pipeline=3
     draft      the key of the draft being edited      ?draft=k3f9a1
     run        the run that is open                   ?run=12
+    versus     the run that it is compared with       ?versus=11
     edge       the edge whose changelog is shown      ?edge=totals
     selection  what is selected in the builder        ?selection=totals
     event      the event that everything is shown at  ?event=6
@@ -19,7 +20,7 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-NAMES: Final = ("pipeline", "draft", "run", "edge", "selection", "event")
+NAMES: Final = ("pipeline", "draft", "run", "versus", "edge", "selection", "event")
 KEY: Final = "what-is-open"
 _LONGEST: Final = 200
 _REMEMBERED: Final = 50
@@ -105,6 +106,15 @@ class SessionState:
     @run.setter
     def run(self, value: int | None) -> None:
         self.update(run=value)
+
+    @property
+    def versus(self) -> int | None:
+        """The run that the open one is compared with."""
+        return self._number("versus")
+
+    @versus.setter
+    def versus(self, value: int | None) -> None:
+        self.update(versus=value)
 
     @property
     def edge(self) -> str | None:

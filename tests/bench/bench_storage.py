@@ -8,12 +8,14 @@ of 100 ms and a worst of 300 ms at ten million. Not part of the test run.
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -28,6 +30,7 @@ from tests.storage.written_runs import columns, edge, plan
 EVENTS = edge("events", columns(k="bigint", v="bigint", ts="bigint*", w="string"), watermark_delay_ms=5000)
 NUMBERS = edge("numbers", columns(a="bigint", b="bigint", c="bigint", d="bigint", e="bigint"))
 TOTALS = edge("totals", columns(k="bigint", n="bigint", w="string"), "[I,UB,UA]", ["k"])
+WINDOWS = edge("windows", columns(n="bigint"), operator="window_aggregate")
 JOINED = edge("joined", columns(k="bigint", n="bigint", w="string"), "[I,UB,UA,D]")
 KEYS = 200_000
 REPEATS = 15
@@ -44,8 +47,10 @@ def main(records: int) -> None:
 
 def load(store: Store, folder: Path, records: int) -> int:
     """Three epochs: half of the records, the other half, and a small one as a live run has."""
-    edges = (EVENTS, TOTALS, JOINED)
-    document = plan(*edges, wires=[("events", "totals"), ("events", "joined")])
+    edges = (EVENTS, TOTALS, WINDOWS, JOINED)
+    document = plan(*edges, wires=[("events", "totals"), ("events", "windows"), ("events", "joined")])
+    window = {"id": "windows", "parameters": {"kind": "tumble", "size_ms": 10_000}}
+    document = replace(document, pipeline_json=json.dumps(json.loads(document.pipeline_json) | {"nodes": [window]}))
     run = store.runs.create("bench", document.pipeline_json)
     recording = store.record(run.run_id)
     recording.begin(document)
@@ -125,7 +130,7 @@ def write(folder: Path, epoch: int, low: int, high: int) -> EpochOutput:
         )
         copy(
             connection,
-            "SELECT 'totals' AS node, i AS seq, i * 10 AS window_start_ms, i * 10 + 1000 AS window_end_ms "
+            "SELECT 'windows' AS node, i AS seq, i * 10 AS window_start_ms, i * 10 + 1000 AS window_end_ms "
             f"FROM range({low}, {high + 1}, 100) r(i)",
             folder / "fires" / "part-0.parquet",
         )
@@ -142,6 +147,12 @@ def ask(store: Store, run_id: int, records: int) -> None:
 
     changes, timeline, late = store.changelog, store.timeline, store.late
     kinds = frozenset({RowKind.UPDATE_AFTER})
+    (judged,) = store.what_if.operators(run_id)
+
+    def losses_anew() -> object:
+        store.what_if._known.clear()
+        return store.what_if.losses(run_id, judged)
+
     questions: dict[str, Callable[[], object]] = {
         "list of runs": lambda: store.runs.list(),
         "counters": lambda: store.runs.counters(run_id),
@@ -171,6 +182,19 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "operators in figures": lambda: store.arrivals.operators(run_id, 1, last),
         "silent sources": lambda: store.silences.find(run_id, timeline.timeline(run_id)),
         "records from the future": lambda: store.futures.find(run_id),
+        "losses of every delay": losses_anew,
+        "losses, remembered": lambda: store.what_if.losses(run_id, judged),
+        "records another delay loses": lambda: store.what_if.records(run_id, judged, at() % 20_000, 0),
+        "how much later windows fire": lambda: store.waits.compared(run_id, judged, at() % 20_000),
+        "first different event": lambda: store.differences.first_different_event(run_id, run_id, "totals"),
+        "changelogs side by side": lambda: store.differences.records(run_id, run_id, "totals", from_seq=at()),
+        "late ledgers compared": lambda: store.differences.late(run_id, run_id),
+        "event times compared": lambda: store.differences.times(run_id, run_id),
+        "tables compared": lambda: store.comparing.tables(run_id, run_id, "totals"),
+        "SQL: counted by kind": lambda: store.queries.run(
+            "SELECT kind, count(*) FROM totals GROUP BY kind", schema=f"run_{run_id}"
+        ),
+        "tables described": lambda: store.catalog.tables(f"run_{run_id}"),
         "late records": lambda: late.page(run_id, offset=at() // 100),
         "late summary": lambda: late.summary(run_id),
     }
@@ -193,7 +217,7 @@ def ask(store: Store, run_id: int, records: int) -> None:
             started = time.perf_counter()
             question()
             times.append((time.perf_counter() - started) * 1000)
-        say(f"{name:24} median {statistics.median(times):7.1f} ms   worst {max(times):7.1f} ms")
+        say(f"{name:28} median {statistics.median(times):7.1f} ms   worst {max(times):7.1f} ms")
 
 
 def copy(connection: duckdb.DuckDBPyConnection, sql: str, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""Event time in depth and SQL, in the browser, on seeded runs."""
+"""Event time in depth, what if, two runs compared, and SQL, in the browser, on seeded runs."""
 
 from __future__ import annotations
 
@@ -9,23 +9,33 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from engine.examples import examples
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage
 from tests.ui import seeded_store
 
+RUN_TIMEOUT_MS = 180_000
+
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """The app with runs in its store: 1 word count, 2 windows, 3 two sources, 4 a record from the future."""
+    """The app with runs: 1 word count, 2 windows, 3 two sources, 4 a record from the future, 5 windows without loss,
+    6 an example that was cancelled."""
     folder = tmp_path_factory.mktemp("app")
     with Store.open(folder / "studio.duckdb") as store:
         seeded_store.word_count(store, folder)
         seeded_store.windows(store, folder)
         seeded_store.two_sources(store, folder)
         seeded_store.future(store, folder)
-    with running_app(folder) as running:
-        yield running
+        seeded_store.windows(store, folder, delay=12_000)
+        late = examples()["02-window-late-record"]
+        run = store.runs.create("A late record", late.to_json())
+        store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
+        with running_app(folder) as running:
+            yield running
 
 
 def rows(page: Page, label: str) -> Locator:
@@ -66,3 +76,40 @@ def test_sql_is_asked_answered_and_downloaded(open_page: OpenPage, tmp_path: Pat
     page.get_by_role("textbox").fill("COPY runs TO 'x.csv'")
     page.get_by_role("button", name="Ask").click()
     expect(page.get_by_role("alert")).to_contain_text("it copies to or from a file")
+
+
+def test_a_delay_is_dragged_and_the_figures_follow(open_page: OpenPage) -> None:
+    page = open_page("what-if?run=4")
+    slider = page.get_by_role("slider", name=re.compile("Watermark delay of clicks"))
+    expect(slider).to_have_value("2000")
+    slider.press("ArrowRight")
+    expect(page.get_by_test_id("stMetric").filter(has_text="Results wait")).to_contain_text("2.001 s")
+    page.get_by_role("button", name="Nothing lost").click()
+    expect(page.get_by_test_id("stMetric").filter(has_text="Records kept")).to_contain_text("20 of 20")
+    expect(rows(page, "Records that would be lost or kept").first).to_contain_text("kept")
+
+
+def test_two_runs_are_compared_by_a_link(open_page: OpenPage) -> None:
+    page = open_page("compare?run=2&versus=5")
+    expect(rows(page, "What differs").first).to_contain_text("different")
+    expect(rows(page, "Final tables compared")).to_have_count(1)
+    rows(page, "What differs").filter(has_text="Plan").click()
+    expect(rows(page, "Plans compared").first).to_contain_text("watermark_delay_ms")
+    page.get_by_role("button", name="Swap").click()
+    expect(page).to_have_url(re.compile("run=5.*versus=2"))
+    expect(rows(page, "Plans compared").first).to_contain_text("12000")
+
+
+@pytest.mark.slow
+def test_what_was_tried_is_applied_run_and_compared(open_page: OpenPage) -> None:
+    page = open_page("run?run=6")
+    page.get_by_role("button", name="Run again").click()
+    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
+    page.get_by_role("link", name="What if").click()
+    page.get_by_role("button", name="Nothing lost").click()
+    page.get_by_role("button", name="Apply and run").click()
+    expect(page).to_have_url(re.compile("/run?"), timeout=RUN_TIMEOUT_MS)
+    expect(page.get_by_role("button", name="Compare with another run")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
+    page.get_by_role("button", name="Compare with another run").click()
+    expect(rows(page, "What differs").filter(has_text="Late records")).to_contain_text("1 only in run 7")

@@ -79,6 +79,9 @@ def _ended(run: Run) -> None:
         if st.button("Look at event time", icon=":material/timeline:", disabled=not has_records):
             state.run = run.run_id
             go("event_time")
+        if st.button("Compare with another run", icon=":material/compare_arrows:", disabled=not has_records):
+            state.run = run.run_id
+            go("compare")
         if run.pipeline_id is not None and st.button("Edit the pipeline", icon=":material/edit_square:"):
             state.update(pipeline=run.pipeline_id)
             go("build")

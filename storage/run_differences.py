@@ -1,0 +1,284 @@
+"""Where two runs differ: in their plans, counters, watermarks, late ledgers and changelogs, differences only.
+
+Records are told apart by their position, so two runs over the same input line up event by event. Changelogs are stored
+in position order: the first row that is not the same in both is found by reading both once, side by side.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from engine.changelog import RowKind
+from storage.database import Database, Row
+from storage.lifetimes import FOREVER
+from storage.model import Edge, NodeCounters, Record, Run
+from storage.runs import Runs
+from storage.sql import identifier
+from storage.tables import EVENTS, FIRES, LATE
+
+_PLANNED: Final = ("mode", "strategy", "upsert_keys", "accumulate_mode", "table_type", "state")
+_MARKS: Final = """
+SELECT source, max(watermark_ms) FILTER (watermark_ms < {forever}), count(event_time_ms),
+    count(*) FILTER (state = 'late') FROM {events} GROUP BY source
+"""
+_FIRED: Final = "SELECT node, count(*), round(avg(seq), 1) FROM {fires} GROUP BY node"
+_DIFFERENT_BLOCK: Final = """
+SELECT min(coalesce(a.block, b.block)) FROM ({left}) a FULL JOIN ({right}) b ON a.block = b.block
+WHERE a.h IS DISTINCT FROM b.h
+"""
+_BLOCK: Final = 1 << 16
+# A record may miss several windows: each is an entry of its own.
+_LATE_PAIRS: Final = """
+SELECT coalesce(a.node, b.node) AS node, coalesce(a.seq, b.seq) AS seq,
+    coalesce(a.window_start_ms, b.window_start_ms) AS window_start_ms,
+    coalesce(a.window_end_ms, b.window_end_ms) AS window_end_ms,
+    coalesce(a.event_time_ms, b.event_time_ms) AS event_time_ms, a.lateness_ms AS left_ms, b.lateness_ms AS right_ms,
+    a.node IS NOT NULL AS in_left, b.node IS NOT NULL AS in_right
+FROM {left} a FULL JOIN {right} b ON a.node = b.node AND a.port = b.port AND a.seq = b.seq AND a.step = b.step
+    AND a.window_end_ms IS NOT DISTINCT FROM b.window_end_ms
+"""
+
+
+@dataclass(frozen=True)
+class PlanDifference:
+    """What is not the same in two plans: of which node, what, and how it is in each; empty where it is not there."""
+
+    node: str
+    what: str
+    left: str
+    right: str
+
+
+@dataclass(frozen=True)
+class CounterPair:
+    """A node's counters in both runs; None where a run has no such node."""
+
+    node: str
+    left: NodeCounters | None
+    right: NodeCounters | None
+
+    @property
+    def is_same(self) -> bool:
+        """True where all counts agree."""
+        return self.left == self.right
+
+
+@dataclass(frozen=True)
+class TimePair:
+    """Event time in both runs: of a source its last watermark and late records, of an operator its windows."""
+
+    name: str
+    what: str
+    left: int | float | None
+    right: int | float | None
+
+
+@dataclass(frozen=True)
+class LatePair:
+    """A late record that is late in one of the runs only, or by another amount."""
+
+    node: str
+    seq: int
+    window_start_ms: int | None
+    window_end_ms: int | None
+    event_time_ms: int | None
+    left_ms: int | None
+    right_ms: int | None
+    in_left: bool
+    in_right: bool
+
+
+@dataclass(frozen=True)
+class LateDifferences:
+    """Late records in one run only, counted, and the first of them."""
+
+    only_left: int
+    only_right: int
+    both: int
+    rows: tuple[LatePair, ...]
+
+
+@dataclass(frozen=True)
+class RecordPair:
+    """The records at one position of both changelogs; None where there is none."""
+
+    left: Record | None
+    right: Record | None
+
+    @property
+    def is_same(self) -> bool:
+        """True where kind and values agree."""
+        if self.left is None or self.right is None:
+            return False
+        return (self.left.kind, repr(self.left.values)) == (self.right.kind, repr(self.right.values))
+
+
+class RunDifferences:
+    """Differences of any two runs. Every method raises UnknownRun."""
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+
+    def plans(self, left: Run, right: Run) -> tuple[PlanDifference, ...]:
+        """Parameters, wiring and the planner's decisions that are not the same."""
+        found: list[PlanDifference] = []
+        for what, a, b in (
+            ("parameters", _parameters(left), _parameters(right)),
+            ("plan", _decisions(left), _decisions(right)),
+        ):
+            for node, name in dict.fromkeys([*a, *b]):
+                one, other = a.get((node, name), ""), b.get((node, name), "")
+                if one != other:
+                    found.append(PlanDifference(node, name if what == "parameters" else f"{what}: {name}", one, other))
+        return tuple(found)
+
+    def counters(self, left_run: int, right_run: int) -> tuple[CounterPair, ...]:
+        """The counters of every node of either run; those that differ come first."""
+        left = {each.node: each for each in self._runs.counters(left_run)}
+        right = {each.node: each for each in self._runs.counters(right_run)}
+        pairs = [CounterPair(node, left.get(node), right.get(node)) for node in dict.fromkeys([*left, *right])]
+        return tuple(sorted(pairs, key=lambda pair: pair.is_same))
+
+    def times(self, left_run: int, right_run: int) -> tuple[TimePair, ...]:
+        """Watermarks and windows of both; those that differ come first."""
+        left, right = self._times(left_run), self._times(right_run)
+        pairs = [TimePair(*key, left.get(key), right.get(key)) for key in dict.fromkeys([*left, *right])]
+        return tuple(sorted(pairs, key=lambda pair: pair.left == pair.right))
+
+    def late(self, left_run: int, right_run: int, *, limit: int = 200) -> LateDifferences:
+        """The late records that only one of the runs has."""
+        if not self._runs.edges(left_run) or not self._runs.edges(right_run):
+            return LateDifferences(0, 0, 0, ())
+        pairs = _LATE_PAIRS.format(left=identifier(f"run_{left_run}", LATE), right=identifier(f"run_{right_run}", LATE))
+        counted = self._database.row(
+            "SELECT count(*) FILTER (in_left AND NOT in_right), count(*) FILTER (in_right AND NOT in_left), "
+            f"count(*) FILTER (in_left AND in_right) FROM ({pairs})"
+        )
+        rows = self._database.rows(
+            f"SELECT * FROM ({pairs}) WHERE in_left <> in_right ORDER BY seq, node, window_end_ms LIMIT {int(limit)}"
+        )
+        only_left, only_right, both = (int(count) for count in counted or (0, 0, 0))
+        return LateDifferences(only_left, only_right, both, tuple(LatePair(*row) for row in rows))
+
+    def first_different_event(self, left_run: int, right_run: int, node: str, port: str = "out") -> int | None:
+        """The event at which the changelogs of an edge first differ; None where they are the same.
+
+        Raises UnknownEdge.
+        """
+        left, right = self._runs.edge(left_run, node, port), self._runs.edge(right_run, node, port)
+        types = [[column.duckdb_type for column in edge.columns] for edge in (left, right)]
+        start, stop = 0, max(left.total, right.total)
+        if types[0] == types[1]:
+            # Hashes of blocks: a fifth of the time of comparing every row, and then one block is left to compare.
+            row = self._database.row(_DIFFERENT_BLOCK.format(left=_hashes(left), right=_hashes(right)))
+            if row is None or row[0] is None:
+                return None
+            start = int(row[0]) * _BLOCK
+            stop = start + _BLOCK
+        same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in ("seq", "step", "kind"))
+        for one, other in zip(left.columns, right.columns, strict=False):
+            same += f" AND a.{identifier(one.stored_as)} IS NOT DISTINCT FROM b.{identifier(other.stored_as)}"
+        row = self._database.row(
+            f"SELECT min(coalesce(least(a.seq, b.seq), a.seq, b.seq)) FROM {_rows(left, start, stop)} a "
+            f"FULL JOIN {_rows(right, start, stop)} b ON a.place = b.place WHERE NOT coalesce({same}, false)"
+        )
+        return int(row[0]) if row and row[0] is not None else None
+
+    def records(
+        self, left_run: int, right_run: int, node: str, port: str = "out", *, from_seq: int, limit: int = 200
+    ) -> tuple[RecordPair, ...]:
+        """Both changelogs of an edge from an event on, position by position. Raises UnknownEdge."""
+        found: dict[tuple[int, bytes], list[Record | None]] = {}
+        ends = []
+        for at, run_id in enumerate((left_run, right_run)):
+            edge = self._runs.edge(run_id, node, port)
+            columns = "".join(f", c.{identifier(column.stored_as)}" for column in edge.columns)
+            rows = self._database.rows(
+                f"SELECT c.rowid, c.seq, c.step, c.kind::VARCHAR{columns} FROM {_table(edge)} c "
+                f"WHERE c.seq >= {int(from_seq)} LIMIT {int(limit)}"
+            )
+            for row in rows:
+                found.setdefault((row[1], bytes(row[2])), [None, None])[at] = _record(row)
+            if len(rows) == limit:
+                ends.append((rows[-1][1], bytes(rows[-1][2])))
+        # Beyond the end of the shorter page nobody knows what the other run has.
+        known = [place for place in sorted(found) if not ends or place <= min(ends)]
+        return tuple(RecordPair(*found[place]) for place in known)
+
+    def _times(self, run_id: int) -> Mapping[tuple[str, str], int | float | None]:
+        run = self._runs.get(run_id)
+        if not self._runs.edges(run_id):
+            return {}
+        found: dict[tuple[str, str], int | float | None] = {}
+        events, fires = identifier(run.schema, EVENTS), identifier(run.schema, FIRES)
+        marks = self._database.rows(_MARKS.format(events=events, forever=FOREVER))
+        for source, mark, records, late in sorted(marks):
+            found[str(source), "last watermark"] = mark
+            found[str(source), "records"] = int(records)
+            found[str(source), "late records"] = int(late)
+        for node, windows, seq in sorted(self._database.rows(_FIRED.format(fires=fires))):
+            found[str(node), "windows fired"] = int(windows)
+            found[str(node), "fired at event, on average"] = float(seq)
+        return found
+
+
+def _parameters(run: Run) -> dict[tuple[str, str], str]:
+    """Everything that a document says of its nodes, its wires and itself, by (node, what)."""
+    try:
+        document = json.loads(run.document)
+        found: dict[tuple[str, str], str] = {}
+        for node in document.get("nodes", []):
+            found[node["id"], "operator"] = str(node.get("operator", ""))
+            for name, value in node.get("parameters", {}).items():
+                found[node["id"], str(name)] = _text(value)
+        for edge in document.get("edges", []):
+            port = edge.get("target_port", "in")
+            found.setdefault((str(edge["target"]), f"input {port}"), str(edge["source"]))
+        for name, value in {**document.get("options", {}), **document.get("arrival", {})}.items():
+            found["", str(name)] = _text(value)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
+    return found
+
+
+def _decisions(run: Run) -> dict[tuple[str, str], str]:
+    nodes = run.explanation.get("nodes")
+    return {
+        (str(node.get("id", "")), name): _text(node.get(name))
+        for node in (nodes if isinstance(nodes, list) else ())
+        for name in _PLANNED
+        if node.get(name) is not None
+    }
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _table(edge: Edge) -> str:
+    return identifier(f"run_{edge.run_id}", edge.table)
+
+
+def _rows(edge: Edge, start: int, stop: int) -> str:
+    columns = "".join(f", {identifier(column.stored_as)}" for column in edge.columns)
+    # Two enums of the same words are two types: compared as text.
+    return (
+        f"(SELECT rowid AS place, seq, step, kind::VARCHAR AS kind{columns} FROM {_table(edge)} "
+        f"WHERE rowid >= {start} AND rowid < {stop})"
+    )
+
+
+def _hashes(edge: Edge) -> str:
+    columns = "".join(f", {identifier(column.stored_as)}" for column in edge.columns)
+    return (
+        f"SELECT rowid // {_BLOCK} AS block, sum(hash(seq, step, kind{columns})) AS h "
+        f"FROM {_table(edge)} GROUP BY block"
+    )
+
+
+def _record(row: Row) -> Record:
+    return Record(row[0], row[1], bytes(row[2]), RowKind.of(row[3]), row[4:])

@@ -1,0 +1,166 @@
+"""What another delay would have kept is what a run with that delay keeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.recorder import RunPlan
+from storage import Store
+from storage.what_if import Judged
+from tests.storage.written_runs import Epoch, columns, edge, recorded
+
+MAX = (1 << 63) - 1
+Arrivals = list[tuple[str, int]]
+KINDS: dict[str, dict[str, Any]] = {
+    "tumble": {"kind": "tumble", "size_ms": 10},
+    "hop": {"kind": "hop", "size_ms": 20, "slide_ms": 5},
+    "cumulate": {"kind": "cumulate", "size_ms": 30, "step_ms": 10, "offset_ms": 3},
+}
+
+
+def bound(kind: str, time: int) -> int:
+    """The last ms of the first window that a record falls into."""
+    step, offset = {"tumble": (10, 0), "hop": (5, 0), "cumulate": (10, 3)}[kind]
+    return time - (time - offset) % step + step - 1
+
+
+def late(arrivals: Arrivals, sources: list[str], delay: int, lateness: int, kind: str) -> list[int]:
+    """The late events, by the rule."""
+    top: dict[str, int] = {}
+    last = {source: at for at, (source, _) in enumerate(arrivals) if source in sources}
+    found = []
+    for seq, (source, time) in enumerate(arrivals, 1):
+        marks = [
+            MAX if last[each] < seq - 1 else top[each] - delay for each in sources if each in top or each not in last
+        ]
+        if len(marks) == len(sources) and min(marks) >= bound(kind, time) + lateness:
+            found.append(seq)
+        top[source] = max(top.get(source, time), time)
+    return found
+
+
+def run_of(store: Store, folder: Path, arrivals: Arrivals, delay: int, lateness: int, kind: str) -> int:
+    """A run with a window aggregate over the union of its sources."""
+    sources = sorted({source for source, _ in arrivals})
+    edges = [edge(source, columns(ts="bigint*"), watermark_delay_ms=delay) for source in sources]
+    target = "window"
+    wires = [{"source": source, "target": "both"} for source in sources] + [{"source": "both", "target": target}]
+    if len(sources) == 1:
+        wires = [{"source": sources[0], "target": target}]
+    else:
+        edges.append(edge("both", columns(ts="bigint*"), operator="union"))
+    edges.append(edge(target, columns(n="bigint"), operator="window_aggregate"))
+    nodes = [
+        {"id": target, "operator": "window_aggregate", "parameters": KINDS[kind] | {"allowed_lateness_ms": lateness}}
+    ]
+    document = json.dumps({"nodes": nodes, "edges": wires})
+    top: dict[str, int] = {}
+    marks: list[tuple[Any, ...]] = []
+    records: dict[str, list[Any]] = {info.node: [] for info in edges}
+    for seq, (source, time) in enumerate(arrivals, 1):
+        top[source] = max(top.get(source, time), time)
+        marks.append((seq, source, time, top[source] - delay, False))
+        records[source].append((seq, b"", "+I", (time,)))
+        if "both" in records:
+            records["both"].append((seq, b"", "+I", (time,)))
+    ledger = [
+        (target, "in", seq, b"", arrivals[seq - 1][1], 0, 1, 100, 0, "window closed")
+        for seq in late(arrivals, sources, delay, lateness, kind)
+    ]
+    return recorded(
+        store, folder, RunPlan(document, tuple(edges), {}, 1), Epoch(records=records, watermarks=marks, late=ledger)
+    )
+
+
+def asked(store: Store, run: int) -> Judged:
+    [judged] = store.what_if.operators(run)
+    return judged
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    times=st.lists(st.integers(-50, 200), min_size=1, max_size=20),
+    kind=st.sampled_from(sorted(KINDS)),
+    delay=st.integers(0, 30),
+    lateness=st.integers(0, 20),
+    other=st.tuples(st.integers(0, 60), st.integers(0, 40)),
+)
+def test_any_delay_and_lateness_of_one_source(
+    shared_store: Store, tmp_path: Path, times: list[int], kind: str, delay: int, lateness: int, other: tuple[int, int]
+) -> None:
+    arrivals = [("a", time) for time in times]
+    run = run_of(shared_store, tmp_path, arrivals, delay, lateness, kind)
+    judged = asked(shared_store, run)
+    losses = shared_store.what_if.losses(run, judged)
+    assert (judged.delay_ms, judged.allowed_lateness_ms, judged.is_exact) == (delay, lateness, True)
+    assert losses.total == len(times)
+    assert losses.lost(delay + lateness) == len(late(arrivals, ["a"], delay, lateness, kind))
+    assert losses.lost(sum(other)) == len(late(arrivals, ["a"], *other, kind))
+    assert losses.lost(losses.lossless_ms) == 0
+    assert losses.lossless_ms == 0 or losses.lost(losses.lossless_ms - 1) > 0
+    assert losses.lost(losses.knee_ms()) <= losses.lost(0)
+    page, _ = shared_store.what_if.records(run, judged, *other)
+    assert [record.seq for record in page if record.was_late] == late(arrivals, ["a"], delay, lateness, kind)
+    assert [record.seq for record in page if record.is_late] == late(arrivals, ["a"], *other, kind)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    arrivals=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 200)), min_size=2, max_size=20).filter(
+        lambda each: len({source for source, _ in each}) == 2
+    ),
+    delay=st.integers(0, 30),
+    other=st.integers(0, 60),
+)
+def test_below_several_sources_the_lowest_watermark_decides(
+    shared_store: Store, tmp_path: Path, arrivals: Arrivals, delay: int, other: int
+) -> None:
+    run = run_of(shared_store, tmp_path, arrivals, delay, 0, "tumble")
+    losses = shared_store.what_if.losses(run, asked(shared_store, run))
+    for wait in (delay, other):
+        expected = [
+            seq
+            for seq, (_, time) in enumerate(arrivals, 1)
+            if all(
+                (tops := [each for source, each in arrivals[: seq - 1] if source == name])
+                and max(tops) - wait >= bound("tumble", time)
+                for name in "ab"
+            )
+        ]
+        assert losses.lost(wait) == len(expected)
+
+
+def test_results_come_later_by_the_events_that_are_waited_for(store: Store, tmp_path: Path) -> None:
+    run = run_of(store, tmp_path, [("a", time) for time in range(0, 400, 4)], 0, 0, "tumble")
+    fires = f"run_{run}._fires"
+    with store._database.transaction() as cursor:
+        cursor.execute(f"INSERT INTO {fires} SELECT 'window', 1, i * 10, i * 10 + 10 FROM range(10) r(i)")
+    judged = asked(store, run)
+    assert store.waits.compared(run, judged, 0).events == 0
+    wait = store.waits.compared(run, judged, 40)
+    assert (wait.windows, wait.events, wait.at_end) == (10, 10.0, 0)
+    assert store.waits.compared(run, judged, 5000).at_end == 10
+
+
+def test_what_no_delay_moves_is_not_asked_about(store: Store, tmp_path: Path) -> None:
+    explicit = edge("a", columns(ts="bigint*"), role="source", operator="rows")
+    window = edge("window", columns(n="bigint"), operator="window_aggregate")
+    nodes = [{"id": "window", "operator": "window_aggregate", "parameters": {"kind": "tumble", "size_ms": 10}}]
+    document = json.dumps({"nodes": nodes, "edges": [{"source": "a", "target": "window"}]})
+    run = recorded(
+        store, tmp_path, RunPlan(document, (explicit, window), {}, 1), Epoch(watermarks=[(1, "a", 5, 5, False)])
+    )
+    assert store.what_if.operators(run) == ()
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_records_say_which_window_they_miss(store: Store, tmp_path: Path, kind: str) -> None:
+    run = run_of(store, tmp_path, [("a", 100), ("a", 7)], 0, 0, kind)
+    [record], names = store.what_if.records(run, asked(store, run), 0, 0)
+    assert (record.seq, record.window_end_ms, record.values, names) == (2, bound(kind, 7) + 1, (7,), ("ts",))

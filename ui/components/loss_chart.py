@@ -1,0 +1,59 @@
+"""Loss against latency: how many records each watermark delay would lose, with the delays that matter marked."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import plotly.graph_objects as go
+
+from storage.what_if import Judged, Losses
+from ui import theme, words
+
+_POINTS: Final = 400
+
+
+def loss_chart(losses: Losses, judged: Judged, delay_ms: int, lateness_ms: int, top_ms: int) -> go.Figure:
+    """Records lost over the delay, for the chosen allowed lateness, up to top_ms."""
+    chart = theme.figure(340)
+    unit, size = _unit(top_ms)
+    xs, ys = _curve(losses, lateness_ms, top_ms)
+    chart.add_scatter(
+        x=[x / size for x in xs], y=ys, mode="lines",
+        line={"shape": "hv", "width": 2.5, "color": theme.series_color(0)},
+        name="records lost", fill="tozeroy", fillcolor="rgba(63,102,201,0.10)",
+        text=[f"delay {words.duration(x)}: {words.count(y, 'record')} lost" for x, y in zip(xs, ys, strict=True)],
+        hovertemplate="%{text}<extra></extra>",
+    )  # fmt: skip
+    marks: list[tuple[str, int, str, str]] = [
+        ("as it ran", judged.delay_ms, "diamond", theme.OUT_OF_ORDER),
+        ("knee", max(0, losses.knee_ms() - lateness_ms), "triangle-up", theme.series_color(2)),
+        ("nothing lost", max(0, losses.lossless_ms - lateness_ms), "circle", theme.series_color(4)),
+        ("chosen", delay_ms, "star", theme.LATE),
+    ]
+    for name, at, symbol, color in marks:
+        lost = losses.lost(at + lateness_ms)
+        chart.add_scatter(
+            x=[at / size], y=[lost], mode="markers", name=name, cliponaxis=False,
+            marker={"symbol": symbol, "size": 13, "color": color},
+            text=[f"{name}: {words.duration(at)}, {words.count(lost, 'record')} lost"],
+            hovertemplate="%{text}<extra></extra>",
+        )  # fmt: skip
+    chart.update_xaxes(title=f"watermark delay ({unit}): how long results wait", rangemode="tozero")
+    chart.update_yaxes(title="records lost", rangemode="tozero", tickformat=",d")
+    return chart
+
+
+def _unit(top_ms: int) -> tuple[str, int]:
+    for unit, size in (("min", 60_000), ("s", 1000)):
+        if top_ms >= 3 * size:
+            return unit, size
+    return "ms", 1
+
+
+def _curve(losses: Losses, lateness_ms: int, top_ms: int) -> tuple[list[int], list[int]]:
+    """The curve's corners where they are few, else at even distances."""
+    corners: list[Any] = [int(each) - lateness_ms for each in losses.needed if 0 < each - lateness_ms <= top_ms]
+    if len(corners) > _POINTS:
+        corners = [top_ms * at // _POINTS for at in range(1, _POINTS)]
+    xs = sorted({0, *corners, top_ms})
+    return xs, [losses.lost(x + lateness_ms) for x in xs]

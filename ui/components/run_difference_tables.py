@@ -1,0 +1,145 @@
+"""Two runs beside each other, as tables: what differs is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.changelog import RowKind
+from storage.comparing import TableComparison
+from storage.model import NodeCounters, Record
+from storage.run_differences import CounterPair, LatePair, PlanDifference, RecordPair, TimePair
+from ui import words
+from ui.components.grid import Cell, Row, Table
+
+
+def plan_table(found: Sequence[PlanDifference], left: str, right: str) -> Table:
+    """One line per parameter or decision that is not the same."""
+    rows = [
+        Row((Cell(each.node or "pipeline", is_strong=True), Cell(each.what), _text(each.left), _text(each.right)))
+        for each in found
+    ]
+    return Table(("node", "what", left, right), rows)
+
+
+def _text(text: str) -> Cell:
+    return Cell(text, is_changed=True) if text else Cell("not there", tone="quiet")
+
+
+def counter_table(pairs: Sequence[CounterPair], left: str, right: str) -> Table:
+    """One line per node and run, differing counts marked; nodes that differ come first."""
+    rows: list[Row] = []
+    for pair in pairs:
+        for name, own, other in ((left, pair.left, pair.right), (right, pair.right, pair.left)):
+            rows.append(Row((Cell(pair.node, is_strong=True), Cell(name), *_counts(own, other))))
+    columns = ("node", "run", "in", "out", *(kind.symbol for kind in RowKind), "late", "rejected")
+    return Table(columns, rows, frozenset(columns[2:]))
+
+
+def _counts(own: NodeCounters | None, other: NodeCounters | None) -> list[Cell]:
+    if own is None:
+        return [Cell("not there", tone="quiet"), *[Cell("")] * 7]
+    mine, theirs = _numbers(own), _numbers(other) if other else [None] * 8
+    return [
+        Cell("" if number is None else f"{number:,}", is_number=True, is_changed=number != beside)
+        for number, beside in zip(mine, theirs, strict=True)
+    ]
+
+
+def _numbers(counters: NodeCounters) -> list[int | None]:
+    return [
+        counters.records_in,
+        counters.records_out,
+        *(counters.counts[kind] for kind in RowKind),
+        counters.late,
+        counters.rejected,
+    ]
+
+
+def time_table(pairs: Sequence[TimePair], left: str, right: str) -> Table:
+    """One line per watermark and number of windows."""
+    rows = []
+    for pair in pairs:
+        is_time = pair.what == "last watermark"
+        cells = [_number(value, is_time, pair.left != pair.right) for value in (pair.left, pair.right)]
+        rows.append(Row((Cell(pair.name, is_strong=True), Cell(pair.what), *cells)))
+    return Table(("source or operator", "what", left, right), rows, frozenset({left, right}))
+
+
+def _number(value: float | None, is_time: bool, changed: bool) -> Cell:
+    if value is None:
+        return Cell("none", tone="quiet")
+    text = words.instant(int(value)) if is_time else f"{value:,}"
+    return Cell(text, is_number=True, is_changed=changed)
+
+
+def late_pairs_table(pairs: Sequence[LatePair], left: str, right: str, event: int | None) -> Table:
+    """One line per record that was late in one of them only."""
+    rows = [
+        Row(
+            (
+                Cell(f"{pair.seq:,}", is_number=True),
+                Cell(pair.node, is_strong=True),
+                Cell(words.instant(pair.event_time_ms)),
+                Cell(words.window(pair.window_start_ms, pair.window_end_ms)),
+                _lateness(pair.in_left, pair.left_ms),
+                _lateness(pair.in_right, pair.right_ms),
+            ),
+            pick=str(pair.seq),
+            is_current=pair.seq == event,
+        )
+        for pair in pairs
+    ]
+    return Table(("event", "operator", "event time (UTC)", "window", left, right), rows, frozenset({"event"}))
+
+
+def _lateness(is_late: bool, by_ms: int | None) -> Cell:
+    if not is_late:
+        return Cell("in time", tone="good")
+    return Cell("late" if by_ms is None else f"late by {words.duration(by_ms)}", tone="bad")
+
+
+def record_pairs_table(
+    pairs: Sequence[RecordPair], names: Sequence[str], left: str, right: str, event: int | None
+) -> Table:
+    """Two changelogs, position by position; where a run has nothing at a position its cells are empty."""
+    rows = []
+    for pair in pairs:
+        record = pair.left or pair.right
+        assert record is not None
+        rows.append(
+            Row(
+                (
+                    Cell(f"{record.seq:,}", is_number=True),
+                    Cell(record.step.hex(), is_code=True),
+                    *_side(pair.left, names, pair.is_same),
+                    *_side(pair.right, names, pair.is_same),
+                ),
+                pick=str(record.seq),
+                is_current=record.seq == event,
+            )
+        )
+    columns = ("event", "step", f"{left} kind", left, f"{right} kind", right)
+    return Table(columns, rows, frozenset({"event"}), frozenset({"event", "step", columns[2], columns[4]}))
+
+
+def _side(record: Record | None, names: Sequence[str], same: bool) -> tuple[Cell, Cell]:
+    if record is None:
+        return Cell(""), Cell("nothing", tone="quiet")
+    return Cell(kinds=(record.kind,)), Cell(words.record(names, record.values), is_changed=not same)
+
+
+def rows_table(found: TableComparison, left: str, right: str) -> Table:
+    """The rows of two tables that are not the same, by key; changed values marked."""
+    rows = []
+    for pair in found.rows:
+        if pair.left is not None and pair.right is not None:
+            cells = [
+                Cell.of(new, was=words.value(old), changed=True) if repr(old) != repr(new) else Cell.of(new)
+                for old, new in zip(pair.left, pair.right, strict=True)
+            ]
+            rows.append(Row((Cell("in both, not the same", tone="warn"), *cells)))
+            continue
+        values = pair.left if pair.left is not None else pair.right
+        where = left if pair.left is not None else right
+        rows.append(Row((Cell(f"only in {where}", tone="bad"), *[Cell.of(value) for value in values or ()])))
+    return Table(("row", *found.columns), rows)

@@ -1,0 +1,33 @@
+"""The combined watermarks of two runs over the same arrival order."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from storage.model import Timeline
+from ui import theme, words
+
+
+def watermark_pair_chart(left: Timeline, right: Timeline, names: tuple[str, str]) -> go.Figure:
+    """One step line per run; where they cover each other, the second is drawn dashed over the first."""
+    chart = theme.figure(320)
+    styles = (
+        {"width": 4, "color": theme.series_color(0)},
+        {"width": 2, "color": theme.series_color(3), "dash": "dash"},
+    )
+    for timeline, name, style in zip((left, right), names, styles, strict=True):
+        line = timeline.combined if len(timeline.sources) > 1 else timeline.watermarks
+        steps = sorted(
+            (row["seq"], row["watermark_ms"]) for row in line.to_pylist() if row["watermark_ms"] < words.END_MS
+        )
+        if not steps:
+            continue
+        last = max(timeline.to_seq, steps[-1][0])
+        chart.add_scatter(
+            x=[*(seq for seq, _ in steps), last],
+            y=[words.instant(mark).replace(" ", "T") for _, mark in [*steps, steps[-1]]],
+            mode="lines", line={"shape": "hv", **style}, name=name,
+        )  # fmt: skip
+    chart.update_xaxes(title="arrival order (event number)", tickformat=",d")
+    chart.update_yaxes(title="watermark (UTC)")
+    return chart

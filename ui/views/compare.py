@@ -1,0 +1,217 @@
+"""Compare: two runs side by side, what differs first. Both are in the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import streamlit as st
+
+from storage.model import Edge, Run
+from ui import words, workspace
+from ui.components.event_player import move_to
+from ui.components.grid import Cell, Row, Table, grid
+from ui.components.run_difference_tables import (
+    counter_table,
+    late_pairs_table,
+    plan_table,
+    record_pairs_table,
+    rows_table,
+    time_table,
+)
+from ui.components.run_picker import name_of, pick_run
+from ui.components.run_status import look, when
+from ui.components.watermark_pair_chart import watermark_pair_chart
+from ui.guard import guarded
+from ui.runs import runs
+from ui.state import state
+from ui.theme import draw_figure
+
+_OTHER: Final = "picked-versus"
+_EDGE: Final = "compare-edge"
+_PART: Final = "compare-part"
+_RECORDS: Final = 100
+
+
+@guarded
+def _choose() -> None:
+    state.update(versus=st.session_state[_OTHER])
+
+
+@guarded
+def _swap() -> None:
+    state.update(run=state.versus, versus=state.run)
+
+
+def _pick_other(run: Run) -> Run | None:
+    """The run to compare with: of the URL, else the one before it of the same pipeline."""
+    store = workspace.store()
+    known = {each.run_id: each for each in store.runs.list(limit=200) if each.run_id != run.run_id}
+    if not known:
+        st.info("There is only this run. Run the pipeline again with something changed.", icon=":material/info:")
+        return None
+    if state.versus not in known:
+        same = [each.run_id for each in known.values() if each.name == run.name]
+        before = [each for each in same if each < run.run_id]
+        state.versus = (before or same or list(known))[0]
+    st.session_state[_OTHER] = state.versus
+
+    def label(run_id: int) -> str:
+        each = known[run_id]
+        return f"{run_id} · {each.name} · {look(each, runs().job(run_id)).word} · {when(each)}"
+
+    st.selectbox("Compared with", list(known), key=_OTHER, format_func=label, on_change=_choose)
+    return known[int(st.session_state[_OTHER])]
+
+
+def _common_edges(left: Run, right: Run) -> list[Edge]:
+    """The edges that both runs have with as many columns, results first."""
+    store = workspace.store()
+    there = {(edge.node, edge.port): len(edge.columns) for edge in store.runs.edges(right.run_id)}
+    edges = [edge for edge in store.runs.edges(left.run_id) if there.get((edge.node, edge.port)) == len(edge.columns)]
+    return list(reversed(edges))
+
+
+class _Differences:
+    """What was found, part by part: a sentence each, and how it is shown."""
+
+    def __init__(self, left: Run, right: Run, edge: Edge | None) -> None:
+        self.left, self.right, self.edge = left, right, edge
+        self.names = (f"run {left.run_id}", f"run {right.run_id}")
+        store = workspace.store()
+        ids = (left.run_id, right.run_id)
+        self.plans = store.differences.plans(left, right)
+        self.counters = store.differences.counters(*ids)
+        self.times = store.differences.times(*ids)
+        self.late = store.differences.late(*ids)
+        self.table = store.comparing.tables(*ids, edge.node, edge.port) if edge else None
+        self.event = store.differences.first_different_event(*ids, edge.node, edge.port) if edge else None
+
+    def parts(self) -> list[tuple[str, int, str, Callable[[], None]]]:
+        """(name, number of differences, sentence, how to show it); those with differences first."""
+        counters = sum(not pair.is_same for pair in self.counters)
+        times = sum(pair.left != pair.right for pair in self.times)
+        late = self.late.only_left + self.late.only_right
+        one, other = self.names
+        found = [
+            ("Plan", len(self.plans), words.count(len(self.plans), "difference"), self._plan),
+            ("Counters", counters, f"{words.count(counters, 'node')} with other counts", self._counters),
+            ("Event time", times, f"{words.count(times, 'difference')} in watermarks and windows", self._times),
+            (
+                "Late records", late,
+                f"{self.late.only_left:,} only in {one}, {self.late.only_right:,} only in {other}, "
+                f"{self.late.both:,} in both", self._late,
+            ),
+        ]  # fmt: skip
+        if self.table is not None:
+            found.insert(
+                0,
+                (
+                    "Final table", self.table.different,
+                    f"{words.count(self.table.different, 'row')} not the same, {self.table.equal:,} the same "
+                    f"({self.table.left:,} and {self.table.right:,} rows)", self._table,
+                ),
+            )  # fmt: skip
+            said = "the same, record by record" if self.event is None else f"they part at event {self.event:,}"
+            found.insert(1, ("Changelog", int(self.event is not None), said, self._changelog))
+        return sorted(found, key=lambda part: part[1] == 0)
+
+    def _plan(self) -> None:
+        if not self.plans:
+            st.success("The pipelines and their plans are the same.", icon=":material/check_circle:")
+            return
+        grid(plan_table(self.plans, *self.names), key="compare-plan", label="Plans compared")
+
+    def _counters(self) -> None:
+        grid(counter_table(self.counters, *self.names), key="compare-counters", label="Counters compared")
+
+    def _times(self) -> None:
+        if not self.times:
+            st.caption("Neither run has an event time.")
+            return
+        grid(time_table(self.times, *self.names), key="compare-times", label="Event time compared")
+        timelines = workspace.store().timeline
+        left, right = (timelines.timeline(each.run_id) for each in (self.left, self.right))
+        draw_figure(watermark_pair_chart(left, right, self.names), "compare-watermarks")
+
+    def _late(self) -> None:
+        if not self.late.rows:
+            st.success("The same records were late in both, or none.", icon=":material/check_circle:")
+            return
+        grid(
+            late_pairs_table(self.late.rows, *self.names, state.event), key="compare-late", height=420,
+            on_pick=lambda seq: move_to(int(seq)), label="Late records compared",
+        )  # fmt: skip
+
+    def _table(self) -> None:
+        assert self.table is not None
+        if self.table.is_same:
+            st.success(f"The same {words.count(self.table.equal, 'row')} in both.", icon=":material/check_circle:")
+            return
+        by = f"by {', '.join(self.table.key)}" if self.table.key else "by whole row: no key identifies one"
+        st.caption(f"Rows that differ, {by}.")
+        grid(rows_table(self.table, *self.names), key="compare-table", height=420, label="Final tables compared")
+
+    def _changelog(self) -> None:
+        assert self.edge is not None
+        if self.event is None:
+            st.success("Both changelogs are the same, record by record.", icon=":material/check_circle:")
+            return
+        start = max(0, self.event - 1)
+        pairs = workspace.store().differences.records(
+            self.left.run_id, self.right.run_id, self.edge.node, self.edge.port, from_seq=start, limit=_RECORDS
+        )
+        st.caption(f"From event {start:,} on, position by position: they part at event {self.event:,}.")
+        grid(
+            record_pairs_table(pairs, self.edge.names, *self.names, state.event or self.event), key="compare-records",
+            height=420, on_pick=lambda seq: move_to(int(seq)), label="Changelogs compared",
+        )  # fmt: skip
+
+
+def _overview(parts: list[tuple[str, int, str, Callable[[], None]]]) -> None:
+    def open_part(name: str) -> None:
+        st.session_state[_PART] = name
+
+    rows = [
+        Row(
+            (
+                Cell(name, is_strong=True),
+                Cell("different" if count else "the same", tone="warn" if count else "good"),
+                Cell(said),
+            ),
+            pick=name,
+            is_current=name == st.session_state.get(_PART),
+        )
+        for name, count, said, _ in parts
+    ]
+    grid(Table(("part", "", "what"), rows), key="compare-parts", on_pick=open_part, label="What differs")
+
+
+def _show(left: Run, right: Run) -> None:
+    edges = {name_of(edge): edge for edge in _common_edges(left, right)}
+    edge: Edge | None = None
+    if edges:
+        st.session_state.setdefault(_EDGE, next(iter(edges)))
+        if st.session_state[_EDGE] not in edges:
+            st.session_state[_EDGE] = next(iter(edges))
+        edge = edges[st.selectbox("Edge whose changelog and table are compared", list(edges), key=_EDGE)]
+    else:
+        st.caption("The runs have no edge in common, so no changelog and no table can be compared.")
+    parts = _Differences(left, right, edge).parts()
+    names = [name for name, *_ in parts]
+    if st.session_state.get(_PART) not in names:
+        st.session_state[_PART] = names[0]
+    _overview(parts)
+    chosen = st.segmented_control("Part", names, key=_PART, required=True, label_visibility="collapsed")
+    next(show for name, _, _, show in parts if name == chosen)()
+
+
+one, swap, two = st.columns([5, 1, 5], vertical_alignment="bottom")
+with one:
+    left_run = pick_run()
+if left_run is not None:
+    with two:
+        right_run = _pick_other(left_run)
+    if right_run is not None:
+        swap.button("Swap", icon=":material/swap_horiz:", on_click=_swap, key="compare-swap", width="stretch")
+        _show(left_run, right_run)

@@ -1,0 +1,210 @@
+"""What if: another watermark delay, another allowed lateness; seen at once, without a run, and then applied."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from engine.pipeline import Pipeline
+from storage.model import Run
+from storage.what_if import Judged, JudgedRecord, Losses
+from ui import words, workspace
+from ui.components.event_player import move_to
+from ui.components.grid import Cell, Row, Table, grid
+from ui.components.loss_chart import loss_chart
+from ui.components.pager import pager
+from ui.components.run_picker import pick_run
+from ui.drafting import open_draft
+from ui.guard import guarded
+from ui.navigation import go
+from ui.runs import runs
+from ui.state import state
+from ui.theme import draw_figure
+
+_PAGE: Final = 50
+
+
+def _top(judged: Judged, losses: Losses) -> int:
+    """How far the sliders go: beyond what is needed, and beyond what there is."""
+    lateness = judged.allowed_lateness_ms or 0
+    wanted = max(losses.lossless_ms * 5 // 4, judged.delay_ms * 2, lateness * 2, judged.window_ms, 1000)
+    return -(-wanted // 1000) * 1000
+
+
+@guarded
+def _set(key: str, delay_ms: int, lateness_ms: int) -> None:
+    st.session_state[f"{key}-delay"] = delay_ms
+    st.session_state[f"{key}-lateness"] = lateness_ms
+
+
+def _sliders(judged: Judged, losses: Losses, key: str) -> tuple[int, int]:
+    top, lateness = _top(judged, losses), judged.allowed_lateness_ms
+    st.session_state.setdefault(f"{key}-delay", judged.delay_ms)
+    st.session_state.setdefault(f"{key}-lateness", lateness or 0)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        delay_ms = st.slider(
+            f"Watermark delay of {' and '.join(judged.sources)} (ms)", 0, top, key=f"{key}-delay",
+            help="How far out of order records may come. Results wait that long.",
+        )  # fmt: skip
+        lateness_ms = 0
+        if lateness is not None:
+            lateness_ms = st.slider(
+                f"Allowed lateness of {judged.node} (ms)", 0, top, key=f"{key}-lateness",
+                help="For how long after it has fired a window still takes records: results come no later, but are "
+                "corrected with -U and +U.",
+            )  # fmt: skip
+    known = lateness_ms if lateness is not None else 0
+    with st.container(horizontal=True, gap="small"):
+        for label, at, name in (
+            ("As it ran", judged.delay_ms, "ran"),
+            ("At the knee", max(0, losses.knee_ms() - known), "knee"),
+            ("Nothing lost", max(0, losses.lossless_ms - known), "lossless"),
+        ):
+            given = (lateness or 0) if name == "ran" else known
+            st.button(
+                f"{label}: {words.duration(at)}", key=f"{key}-{name}", on_click=_set, args=(key, at, given),
+                type="secondary",
+            )  # fmt: skip
+    return int(delay_ms), int(lateness_ms)
+
+
+def _figures(run: Run, judged: Judged, losses: Losses, delay_ms: int, lateness_ms: int) -> None:
+    now = losses.lost(judged.delay_ms + (judged.allowed_lateness_ms or 0))
+    then = losses.lost(delay_ms + lateness_ms)
+    wait = workspace.store().waits.compared(run.run_id, judged, delay_ms)
+    with st.container(horizontal=True):
+        kept = losses.total - then
+        st.metric("Records kept", f"{kept:,} of {losses.total:,}", f"{now - then:+,}" if now != then else None)
+        st.metric("Records lost", f"{then:,}", f"{then - now:+,}" if now != then else None, delta_color="inverse")
+        st.metric(
+            "Results wait", words.duration(delay_ms),
+            _signed(delay_ms - judged.delay_ms) if delay_ms != judged.delay_ms else None, delta_color="inverse",
+        )  # fmt: skip
+        if wait.windows:
+            st.metric(
+                "Windows fire", f"{abs(wait.events):,.1f} events {'earlier' if wait.events < 0 else 'later'}",
+                help="On average, compared with the run.",
+            )  # fmt: skip
+    if wait.at_end and delay_ms > judged.delay_ms:
+        st.caption(
+            f"{wait.at_end:,} of {words.count(wait.windows, 'window')} would fire only when the input ends: nothing "
+            "that late comes to move the watermark."
+        )
+    if not judged.is_exact:
+        st.caption(
+            "About: windows grow together, sources have different delays, or what comes in depends on a watermark "
+            "itself. A run says it exactly."
+        )
+
+
+def _signed(ms: int) -> str:
+    return f"+{words.duration(ms)}" if ms > 0 else f"-{words.duration(-ms)}"
+
+
+def _records(run: Run, judged: Judged, delay_ms: int, lateness_ms: int, losses: Losses) -> None:
+    total = losses.lost(min(judged.delay_ms + (judged.allowed_lateness_ms or 0), delay_ms + lateness_ms))
+    if not total:
+        st.success("No record is late, neither in the run nor with this.", icon=":material/check_circle:")
+        return
+    key = f"what-if-{run.run_id}-{judged.node}-{delay_ms}-{lateness_ms}"
+    offset = int(st.session_state.get(key, 0))
+    found, names = workspace.store().what_if.records(
+        run.run_id, judged, delay_ms, lateness_ms, offset=offset, limit=_PAGE
+    )
+    st.markdown("**Which records**")
+    columns = ("event", "with this", "event time (UTC)", "end of its window", "kept by a wait of", "record")
+    rows = [_record(each, names) for each in found]
+    grid(
+        Table(columns, rows, frozenset({"event", "kept by a wait of"})), key=f"what-if-grid-{run.run_id}", height=340,
+        on_pick=lambda seq: move_to(int(seq)), label="Records that would be lost or kept",
+    )  # fmt: skip
+    pager(key, offset, _PAGE, total, what="records")
+
+
+def _record(each: JudgedRecord, names: tuple[str, ...]) -> Row:
+    words_of = {(True, True): ("still lost", "bad"), (True, False): ("kept", "good")}
+    said, tone = words_of.get((each.was_late, each.is_late), ("lost now", "bad"))
+    return Row(
+        (
+            Cell(f"{each.seq:,}", is_number=True),
+            Cell(said, tone=tone, is_strong=True),
+            Cell(words.instant(each.event_time_ms)),
+            Cell("" if each.window_end_ms is None else words.instant(each.window_end_ms)),
+            Cell(words.duration(each.needed_ms), is_number=True),
+            Cell(words.record(names, each.values) if each.values else ""),
+        ),
+        pick=str(each.seq),
+        is_current=each.seq == state.event,
+    )
+
+
+def _changed(run: Run, judged: Judged, delay_ms: int, lateness_ms: int) -> Pipeline:
+    """The run's pipeline with these instead."""
+    pipeline = Pipeline.from_json(run.document)
+    nodes = []
+    for node in pipeline.nodes:
+        given = dict(node.parameters)
+        if node.id in judged.sources:
+            given["watermark_delay_ms"] = delay_ms
+        if node.id == judged.node and judged.allowed_lateness_ms is not None:
+            given["allowed_lateness_ms"] = lateness_ms
+        nodes.append(node.model_copy(update={"parameters": given}))
+    return pipeline.model_copy(update={"nodes": tuple(nodes)})
+
+
+@guarded
+def _run_it(run: Run, judged: Judged, delay_ms: int, lateness_ms: int) -> None:
+    pipeline = _changed(run, judged, delay_ms, lateness_ms)
+    version = run.pipeline_version
+    if run.pipeline_id is not None:
+        note = f"delay {words.duration(delay_ms)}"
+        saved = workspace.store().pipelines.save(
+            pipeline.to_json(), name=pipeline.name, pipeline_id=run.pipeline_id, note=note
+        )
+        version = saved.version
+    started = runs().start(pipeline, pipeline_id=run.pipeline_id, pipeline_version=version)
+    state.update(run=started, versus=run.run_id, edge=None, event=None)
+    st.session_state["what-if-started"] = started
+
+
+def _apply(run: Run, judged: Judged, delay_ms: int, lateness_ms: int) -> None:
+    same = (delay_ms, lateness_ms) == (judged.delay_ms, judged.allowed_lateness_ms or 0)
+    with st.container(horizontal=True):
+        st.button(
+            "Apply and run", type="primary", icon=":material/play_arrow:", key="what-if-run", disabled=same,
+            on_click=_run_it, args=(run, judged, delay_ms, lateness_ms),
+            help="A new version of the pipeline, where it is a saved one, and a run of it to compare with this one.",
+        )  # fmt: skip
+        if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft", disabled=same):
+            open_draft(_changed(run, judged, delay_ms, lateness_ms))
+            go("build")
+
+
+def _show(run: Run) -> None:
+    operators = {each.node: each for each in workspace.store().what_if.operators(run.run_id)}
+    if not operators:
+        st.info(
+            "No operator of this run loses records to a watermark that a delay moves. Windows and over aggregates by "
+            "event time do, below sources with a **watermark delay**.",
+            icon=":material/info:",
+        )
+        return
+    names = list(operators)
+    node = names[0]
+    if len(names) > 1:
+        node = st.selectbox("Operator", names, key=f"what-if-node-{run.run_id}")
+    judged = operators[node]
+    losses = workspace.store().what_if.losses(run.run_id, judged)
+    delay_ms, lateness_ms = _sliders(judged, losses, f"what-if-{run.run_id}-{node}")
+    _figures(run, judged, losses, delay_ms, lateness_ms)
+    _apply(run, judged, delay_ms, lateness_ms)
+    draw_figure(loss_chart(losses, judged, delay_ms, lateness_ms, _top(judged, losses)), "loss-chart")
+    _records(run, judged, delay_ms, lateness_ms, losses)
+
+
+if st.session_state.pop("what-if-started", None) is not None:
+    go("run")
+chosen = pick_run()
+if chosen is not None:
+    _show(chosen)
