@@ -8,6 +8,7 @@ from storage import Store
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
+from ui.state import KEY
 
 
 def test_two_equal_runs_are_the_same_in_everything(store: Store, tmp_path: Path, open_view: OpenView) -> None:
@@ -49,9 +50,9 @@ def test_the_run_before_of_the_same_name_is_compared_with_at_first(
     seeded_store.word_count(store, tmp_path)
     last = seeded_store.windows(store, tmp_path)
     app = open_view("compare", run=last)
-    assert app.session_state["at-versus"] == str(first)
+    assert app.session_state[KEY].values["versus"] == str(first)
     app.button(key="compare-swap").click().run()
-    assert (app.session_state["at-run"], app.session_state["at-versus"]) == (str(first), str(last))
+    assert (app.session_state[KEY].values["run"], app.session_state[KEY].values["versus"]) == (str(first), str(last))
 
 
 def test_runs_of_different_pipelines_are_compared_as_far_as_they_go(

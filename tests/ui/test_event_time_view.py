@@ -8,6 +8,7 @@ from engine.pipeline import Pipeline
 from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of, traces_of
+from ui.state import KEY
 
 
 def test_without_event_time_it_says_how_to_declare_one(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -107,7 +108,7 @@ def test_a_record_from_the_future_is_named_with_what_it_made_late(seeded: dict[s
     assert "by **1 h 1 s** at once, and nothing caught up" in said
     assert "**12 records** after it would not be late without it" in said
     app.button(key="future-8").click().run()
-    assert app.session_state["at-event"] == "8"
+    assert app.session_state[KEY].values["event"] == "8"
     assert current_rows(app, f"records-{run}-grid")[0][0] == "8"
 
 

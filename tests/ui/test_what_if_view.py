@@ -12,6 +12,7 @@ from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
 from ui import runs
+from ui.state import KEY
 
 NEEDED = 3_598_002
 
@@ -80,7 +81,7 @@ def test_it_is_applied_and_run_as_a_new_version(
     [pipeline] = started
     assert pipeline.node("clicks").parameters["watermark_delay_ms"] == NEEDED
     assert json.loads(pipeline.to_json())["nodes"][1]["parameters"]["allowed_lateness_ms"] == 0
-    assert app.session_state["at-versus"] == str(run)
+    assert app.session_state[KEY].values["versus"] == str(run)
 
 
 def test_a_run_without_such_an_operator_says_so(seeded: dict[str, int], open_view: OpenView) -> None:
