@@ -126,18 +126,24 @@ class Flows:
     def keys(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> tuple[RetractedKey, ...]:
         """The keys for which the edge took back most. Without an upsert key a whole row is its own key."""
         edge = self._runs.edge(run_id, node, port)
-        if not _taken_back(edge.counts):
-            return ()
-        place = (run_id, node, port, edge.total, limit)
+        return self._keys_of(edge, "taken_back", limit) if _taken_back(edge.counts) else ()
+
+    def busiest(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> tuple[RetractedKey, ...]:
+        """The keys with most records, which are those that take most time: a key's records go one by one."""
+        return self._keys_of(self._runs.edge(run_id, node, port), "records", limit)
+
+    def _keys_of(self, edge: Edge, first: str, limit: int) -> tuple[RetractedKey, ...]:
+        place = (edge.run_id, edge.node, edge.port, edge.total, first, limit)
         with self._lock:
             if place in self._keys:
                 return self._keys[place]
         names = edge.upsert_key or edge.names
         keys = ", ".join(identifier(column.stored_as) for column in edge.columns if column.name in names)
+        second = "records" if first == "taken_back" else "taken_back"
         rows = self._database.rows(
             f"SELECT {keys + ', ' if keys else ''}count(*) AS records, count(*) FILTER ({_TAKEN_BACK}) AS taken_back "
-            f"FROM {_table(edge)} GROUP BY ALL HAVING taken_back > 0 "
-            f"ORDER BY taken_back DESC, records DESC{', ' + keys if keys else ''} LIMIT {int(limit)}"
+            f"FROM {_table(edge)} GROUP BY ALL HAVING {first} > 0 "
+            f"ORDER BY {first} DESC, {second} DESC{', ' + keys if keys else ''} LIMIT {int(limit)}"
         )
         found = tuple(RetractedKey(row[:-2], int(row[-2]), int(row[-1])) for row in rows)
         with self._lock:

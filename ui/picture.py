@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from engine.changelog import SYMBOLS, RowKind
+from engine.errors import StudioError
 from engine.operator import Derived
 from engine.pipeline import Node, Pipeline, Place
 from engine.planner import Check, NodePlan
@@ -14,6 +15,7 @@ from ui.components.operator_table import OperatorLine
 from ui.components.schema_table import keys_in_words
 from ui.editing import edge_key, operator_class, palette
 from ui.fixes import fixes
+from ui.forms.complaints import complaints_of
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.run_overlay import Overlay
 from ui.theme import KIND_COLORS, LATE, ON_COLOR, PROBLEM, REJECTED, ROLE_COLORS
@@ -77,7 +79,7 @@ def node_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[st
         if wrong:
             shape["problems"] = [
                 {
-                    "sentence": _sentence(problem.sentence), "field": problem.field,
+                    "sentence": _sentence(in_words(node, problem)), "field": problem.field,
                     "fixes": [fix.label for fix in fixes(pipeline, problem, found)],
                 }
                 for problem in wrong
@@ -86,6 +88,17 @@ def node_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[st
             shape |= _ran(run.lines[node.id])
         facts[node.id] = shape
     return facts
+
+
+def in_words(node: Node, problem: StudioError) -> str:
+    """A problem as the node's form says it, with the field's title instead of its name."""
+    cls = operator_class(node.operator)
+    name = problem.field.partition(".")[0]
+    field = next((each for each in fields_of(cls) if each.name == name), None) if cls is not None else None
+    if cls is None or field is None:
+        return problem.sentence
+    said = complaints_of(cls, node.parameters, (problem,)).take_below((name,))
+    return f"{field.title}: {said[0]}" if said else problem.sentence
 
 
 def edge_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[str, Shape]:

@@ -75,6 +75,15 @@ def test_the_keys_with_the_most_retractions_come_first(store: Store, run_id: int
     assert store.flows.keys(run_id, "words") == ()
 
 
+def test_the_busiest_keys_are_those_with_most_records_also_where_nothing_is_taken_back(
+    store: Store, run_id: int
+) -> None:
+    assert store.flows.busiest(run_id, "totals", limit=1) == (RetractedKey(("Hello",), 5, 2),)
+    assert [found.records for found in store.flows.busiest(run_id, "words")] == sorted(
+        (found.records for found in store.flows.busiest(run_id, "words")), reverse=True
+    )
+
+
 def test_without_an_upsert_key_a_whole_row_is_the_key(store: Store, run_id: int) -> None:
     assert store.flows.keys(run_id, "pairs", limit=1) == (RetractedKey(("b", "x"), 3, 2),)
 

@@ -1,4 +1,4 @@
-"""What the planner says: what is wrong, the selected node, the whole plan, and the same in Flink SQL."""
+"""What is wrong, what a run did, and what the planner says of the selected node and of all, also in Flink SQL."""
 
 from __future__ import annotations
 
@@ -7,15 +7,29 @@ import streamlit as st
 from engine.planner import Check
 from ui.checking import errors, is_waiting
 from ui.components.plan_panel import flink_sql, node_plan, whole_plan
+from ui.components.run_tab import edge_in_run, node_in_run
 from ui.drafting import Drafting
+from ui.editing import edge_at
 from ui.forms.complaints import without_field
 from ui.guard import as_sentence, guarded
+from ui.run_overlay import Overlay
 
 
-def plan_tabs(drafting: Drafting, found: Check, node_id: str) -> None:
-    """Draw the tabs; problems come first, where there are any."""
+def plan_tabs(drafting: Drafting, found: Check, shown: Overlay | None) -> None:
+    """Draw the tabs; problems come first, where there are any, and then the run that is laid over the canvas."""
+    edge = edge_at(drafting.pipeline, drafting.selection or "")
+    node_id = edge.source if edge else drafting.selection or ""
+    is_known = any(node.id == node_id for node in drafting.pipeline.nodes)
     wrong = errors(found)
-    tabs = st.tabs([f"Problems ({len(wrong)})"] * bool(wrong) + ["This node", "Whole plan", "Flink SQL"])
+    run = [f"In run {shown.run.run_id}"] if shown is not None and is_known else []
+    names = [f"Problems ({len(wrong)})"] * bool(wrong) + run
+    tabs = st.tabs([*names, "This node", "Whole plan", "Flink SQL"])
+    if run and shown is not None:
+        with tabs[len(names) - 1]:
+            if edge is not None:
+                edge_in_run(shown, edge.source)
+            else:
+                node_in_run(shown, found, node_id)
     if wrong:
         with tabs[0]:
             problem_list(drafting, found)

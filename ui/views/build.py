@@ -43,13 +43,10 @@ def build(drafting: Drafting) -> None:
             node_inspector(drafting, node, found)
         elif edge is not None:
             edge_inspector(drafting, edge, found)
-            if shown is not None and st.button("Open its changelog", icon=":material/receipt_long:"):
-                state.edge = edge.source
-                go("changelog")
         else:
             st.caption("Add a source to begin. Select a node or an edge on the canvas to see and change it.")
     with plan:
-        plan_tabs(drafting, found, node.id if node else edge.source if edge else "")
+        plan_tabs(drafting, found, shown)
     pending().finish()
 
 

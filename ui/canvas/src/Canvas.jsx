@@ -358,7 +358,7 @@ export function Canvas({ data, dark, shadow, send }) {
           </div>
           {note && <Note {...note} />}
         </div>
-        {box.current && <Tip tip={described} box={box.current} />}
+        {box.current && !note && !opened && <Tip tip={described} box={box.current} />}
         {(opened === 'commands' || opened === 'connect') && <CommandPalette commands={found} start="" close={() => { setOpened(null); focus() }} />}
         {opened === 'sheet' && <ShortcutSheet close={() => { setOpened(null); focus() }} />}
       </div>
