@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from engine.examples import examples
 from engine.pipeline import Edge, Node, Pipeline
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, wait_until_settled
+from ui.editing import unplaced
 from ui.history import History
 
 RUN_TIMEOUT_MS = 180_000
@@ -97,6 +100,7 @@ def drafts() -> dict[str, Pipeline]:
             name="time", nodes=(clicks, totals, latest, append), edges=(Edge(source="clicks", target="totals"),)
         ),
         "large": Pipeline(name="large", nodes=rows, edges=large),
+        "late": unplaced(examples()["03-window-lost-records"]),
         **{f"empty{at}": Pipeline(name="empty") for at in range(6)},
     }
 
@@ -235,6 +239,8 @@ def write_rows(page: Page, text: str) -> None:
 
 def run(page: Page) -> None:
     page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run")).click()
+    # While it goes on, each node says how far it is.
+    expect(page.locator(".op.run-waiting, .op.run-running").first).to_be_visible()
     expect(page.get_by_text(re.compile(r"Run \d+ finished"))).to_be_visible(timeout=RUN_TIMEOUT_MS)
     settled(page)
 
@@ -400,6 +406,22 @@ def test_undo_and_redo_reach_everything_and_never_corrupt(open_page: OpenPage) -
     expect(box(page, "Name")).to_have_value("total")
 
 
+def test_an_import_is_an_edit_that_can_be_taken_back(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_draft(open_page, "chain9")
+    file = tmp_path / "export.json"
+    file.write_text(examples()["05-window-join"].to_json())
+    page.get_by_role("button", name=re.compile("Pipeline$")).click()
+    page.get_by_test_id("stPopoverBody").locator("input[type=file]").set_input_files(file)
+    expect(node(page, "joined")).to_be_visible()
+    page.keyboard.press("Escape")
+    settled(page)
+    assert "words" not in ids(page)
+    keys(page, "Control+z")
+    assert ids(page) == ["counts", "sink", "words"]
+    keys(page, "Control+Shift+z")
+    assert "joined" in ids(page)
+
+
 def test_an_operator_dropped_on_an_edge_goes_between_its_ends(open_page: OpenPage) -> None:
     page = open_draft(open_page, "chain3")
     page.locator("[data-operator=filter]").drag_to(page.locator('[data-edge="counts>sink:in"]'))
@@ -546,6 +568,31 @@ def test_the_arrow_keys_move_and_the_minimap_and_zoom_answer(open_page: OpenPage
     zoom = page.locator(".react-flow__viewport").get_attribute("style")
     keys(page, "+")
     expect(page.locator(".react-flow__viewport")).not_to_have_attribute("style", str(zoom))
+
+
+# --- run and see
+
+
+def test_a_run_is_read_on_the_canvas(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "late")
+    run(page)
+    late = page.get_by_role("button", name=re.compile(r"\d late, open the ledger"))
+    expect(late).to_be_visible()
+    name = str(late.get_attribute("aria-label")).partition(":")[0]
+    # A node: its counters, its state, its busiest keys.
+    pick(page, name)
+    expect(page.get_by_role("tab", name=re.compile(r"In run \d+"))).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_text("Records out per record in")).to_be_visible()
+    expect(page.get_by_test_id("stTabs").get_by_text("State:")).to_be_visible()
+    expect(page.get_by_text("Busiest keys", exact=True)).to_be_visible()
+    # An edge: its changelog.
+    edge = next(key for key in edges(page) if key.startswith(f"{name}>"))
+    page.locator(f'[data-edge="{edge}"]').click()
+    settled(page)
+    expect(page.get_by_label(f"Changelog of {name}").first).to_be_visible()
+    expect(page.get_by_role("button", name="Open its changelog")).to_be_visible()
+    late.click()
+    page.wait_for_url("**/event-time?**")
 
 
 # --- speed

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.pipeline import Pipeline
 from engine.planner import Check
 from ui.checking import errors
 from ui.components.arrival import arrival_editor
 from ui.components.options_form import options_form
 from ui.drafting import Drafting
+from ui.editing import unplaced
 from ui.guard import guarded
-from ui.pending import pending
+from ui.pending import pending, said
 from ui.running import start_run
+from ui.state import remembered
 
 
 def build_bar(drafting: Drafting, found: Check) -> None:
@@ -53,6 +56,24 @@ def _settings(drafting: Drafting) -> None:
         "Export as JSON", drafting.pipeline.to_json(), file_name=f"{drafting.pipeline.name or 'pipeline'}.json",
         mime="application/json", icon=":material/download:", key=f"export|{drafting.key}", on_click="ignore",
     )  # fmt: skip
+    _import(drafting)
+
+
+def _import(drafting: Drafting) -> None:
+    """A place to drop an export, which becomes the document; undo brings back what was there."""
+    corner = remembered(f"import-here|{drafting.key}", {"taken": 0})
+    # Another key after each file: the place is empty again.
+    key = f"import-here|{drafting.key}|{corner['taken']}"
+
+    def take() -> None:
+        dropped = said(key)
+        if dropped is not None:
+            corner["taken"] += 1
+            read = Pipeline.from_json(dropped.getvalue().decode("utf-8", errors="replace"))
+            drafting.edit(unplaced(read))
+            drafting.selection = read.nodes[0].id if read.nodes else None
+
+    st.file_uploader("Import JSON in its place", type=["json"], key=key, on_change=guarded(take))
 
 
 def _text(drafting: Drafting, place: str, label: str, hint: str | None = None, height: int | None = None) -> None:
