@@ -1,9 +1,10 @@
 """Between the passes: sources of upserts get a normaliser where somebody downstream needs -U.
 
 A condition right above such a source becomes the normaliser's own, so that a row that ceases to meet it is
-taken back even though no -U comes. With `table.exec.source.cdc-events-duplicate` a changelog that has a
-primary key is normalised too, whoever reads it.
-Source: Flink DynamicSourceUtils.changelogNormalizeEnabled, PushFilterPastChangelogNormalizeRule.
+taken back even though no -U comes; columns that a projection above leaves out are left out below already.
+With `table.exec.source.cdc-events-duplicate` a changelog that has a primary key is normalised too, whoever
+reads it.
+Source: Flink DynamicSourceUtils.changelogNormalizeEnabled, PushCalcPastChangelogNormalizeRule.
 """
 
 from __future__ import annotations
@@ -14,10 +15,15 @@ from engine.changelog import UpdateKind
 from engine.errors import PlanRejected
 from engine.operator import Operator
 from engine.operators.changelog_normalize import ChangelogNormalize
+from engine.operators.filter import Filter
+from engine.operators.project import Project
 from engine.options import DUPLICATES, is_on
 from engine.pipeline import Edge, Node, Pipeline
 from engine.planner.derive import DerivedNode
 from engine.planner.update_kinds import Chosen
+from engine.references import mentioned
+from engine.registry import configured
+from engine.schema import Schema, quote
 
 
 def normalised(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> Pipeline:
@@ -38,17 +44,24 @@ def without_idle(pipeline: Pipeline, original: Pipeline, chosen: Mapping[str, Ch
     """The pipeline without the normalisers that nobody asks for -U, and that no condition depends on."""
     known = {node.id for node in original.nodes}
     for node in pipeline.nodes:
-        idle = chosen[node.id].update_kind is UpdateKind.ONLY_UPDATE_AFTER and not _may_repeat(pipeline)
-        if node.id not in known and idle:
-            (into,) = pipeline.inputs(node.id)
-            edges = tuple(
-                edge.model_copy(update={"source": into.source}) if edge.source == node.id else edge
-                for edge in pipeline.edges
-                if edge is not into
-            )
-            kept = tuple(other for other in pipeline.nodes if other.id != node.id)
-            pipeline = pipeline.model_copy(update={"nodes": kept, "edges": edges})
+        is_ours = node.id not in known and node.operator == ChangelogNormalize.operator
+        if is_ours and chosen[node.id].update_kind is UpdateKind.ONLY_UPDATE_AFTER and not _may_repeat(pipeline):
+            (below,) = (edge.source for edge in pipeline.inputs(node.id))
+            pipeline = _without(pipeline, node.id)
+            pipeline = pipeline if below in known else _without(pipeline, below)
     return pipeline
+
+
+def _without(pipeline: Pipeline, node: str) -> Pipeline:
+    """The pipeline without a node with one input, whose readers read that."""
+    (into,) = pipeline.inputs(node)
+    edges = tuple(
+        edge.model_copy(update={"source": into.source}) if edge.source == node else edge
+        for edge in pipeline.edges
+        if edge is not into
+    )
+    kept = tuple(other for other in pipeline.nodes if other.id != node)
+    return pipeline.model_copy(update={"nodes": kept, "edges": edges})
 
 
 def _may_repeat(pipeline: Pipeline) -> bool:
@@ -58,13 +71,47 @@ def _may_repeat(pipeline: Pipeline) -> bool:
 def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipeline:
     key = min(node.derived.upsert_keys, key=lambda names: (len(names), sorted(names)))
     keys = [name for name in node.derived.schema.names if name in key]
-    consumers = pipeline.outputs(source)
+    below, pipeline = _narrowed(pipeline, source, node.derived.schema, key)
+    consumers = pipeline.outputs(below)
     if len(consumers) == 1 and (above := pipeline.node(consumers[0].target)).operator == "filter":
         parameters = {"keys": keys, "condition": above.parameters.get("condition")}
         merged = above.model_copy(update={"operator": ChangelogNormalize.operator, "parameters": parameters})
         nodes = tuple(merged if other is above else other for other in pipeline.nodes)
         return pipeline.model_copy(update={"nodes": nodes})
-    made = Node(id=f"{source} normalised", operator=ChangelogNormalize.operator, parameters={"keys": keys})
+    return _inserted(
+        pipeline,
+        below,
+        Node(id=f"{source} normalised", operator=ChangelogNormalize.operator, parameters={"keys": keys}),
+    )
+
+
+def _narrowed(pipeline: Pipeline, source: str, schema: Schema, key: frozenset[str]) -> tuple[str, Pipeline]:
+    """The node to normalise: the source, or above it only its key and the columns that a projection uses.
+
+    So an update of a column that nobody uses is none. A condition may stand between source and projection.
+    """
+    used = set(key)
+    at = source
+    while len(consumers := pipeline.outputs(at)) == 1:
+        above = pipeline.node(consumers[0].target)
+        operator = configured(above)
+        if isinstance(operator, Filter):
+            used |= mentioned(operator.condition, schema)
+            at = above.id
+            continue
+        if not isinstance(operator, Project):
+            break
+        used = used.union(*(mentioned(column.expression, schema) for column in operator.columns))
+        if len(used) == len(schema):
+            break
+        columns = [{"name": name, "expression": quote(name)} for name in schema.names if name in used]
+        made = Node(id=f"{source} used", operator=Project.operator, parameters={"columns": columns})
+        return made.id, _inserted(pipeline, source, made)
+    return source, pipeline
+
+
+def _inserted(pipeline: Pipeline, source: str, made: Node) -> Pipeline:
+    """The pipeline with a node between another and all that read it."""
     edges = tuple(
         edge.model_copy(update={"source": made.id}) if edge.source == source else edge for edge in pipeline.edges
     )

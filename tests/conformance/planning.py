@@ -23,11 +23,13 @@ _NODES = {
 }
 _MODE = re.compile(r"changelogMode=\[([^\]]*)\]")
 _STRATEGY = re.compile(r"strategy=\[(\w+?)Strategy")
+_SIDES = re.compile(r"^Join\(.*leftInputSpec=\[(\w+)\], rightInputSpec=\[(\w+)\]")
+_OUR_SIDES = re.compile(r"\[(\w+), (\w+)\]")
 
 
 def plan_difference(job: Planned) -> str:
     """What differs first, in words; empty where nothing does."""
-    return _columns(job) or _root(job) or _modes(job) or _strategies(job)
+    return _columns(job) or _root(job) or _modes(job) or _strategies(job) or _join_sides(job)
 
 
 def _columns(job: Planned) -> str:
@@ -73,6 +75,19 @@ def _strategies(job: Planned) -> str:
     return "" if expected == got else f"strategies: expected {expected}, got {got}"
 
 
+def _join_sides(job: Planned) -> str:
+    """How a regular join keeps the rows of its inputs."""
+    found = (_SIDES.search(_bare_line(line)) for line in job.case.expected["plan"])
+    expected = sorted(match.groups() for match in found if match)
+    ours = (_OUR_SIDES.search(node.strategy.name) for node in job.plan.nodes if node.operator.operator == "join")
+    got = sorted(match.groups() for match in ours if match)
+    return "" if expected == got or len(expected) != len(got) else f"states of joins: expected {expected}, got {got}"
+
+
+def _bare_line(line: str) -> str:
+    return line.lstrip(" :+-")
+
+
 def _strategy(node: NodePlan) -> str:
     return node.strategy.name.partition("[")[0]
 
@@ -83,7 +98,7 @@ def _is_deduplicated(job: Planned) -> bool:
 
 
 def _node_of(line: str) -> str:
-    return line.lstrip(" :+-").partition("(")[0]
+    return _bare_line(line).partition("(")[0]
 
 
 def _mode_of(line: str) -> str:

@@ -1,63 +1,82 @@
 """Runs a plan without Spark, node by node: the engine's own kernels on plain rows.
 
-Only what random pipelines need: one source, keyed steps over plain columns, and filters.
+Only what random pipelines need: keyed steps over plain columns, with one input or two, and filters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from engine.changelog import RowKind
 from engine.expressions import compile_condition
 from engine.kernel import Emitted, Input, Key, Row, run
 from engine.mini_batch import mini_batch
-from engine.operator import Keyed
+from engine.operator import InputPlan, Keyed, Source
 from engine.planner import NodePlan, Plan
+from engine.planner.derive import merge_holdbacks
 from engine.position import ordinal
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.schema import Schema, quote
-from engine.timeline import MAX_WATERMARK, Timeline
+from engine.timeline import MAX_WATERMARK, Timeline, combine
 from tests.engine.cases import bundled
 
+Arrival = tuple[str, str, Row]
+"""A source's name, the kind of a record, and its row, times in microseconds, as kernels see them."""
 
-def changelog(plan: Plan, rows: Sequence[Sequence[Any]], *, kinds: bool, time_at: int, delay_ms: int) -> list[Emitted]:
-    """What the last node emits. rows: of the source; times in microseconds, as kernels see them."""
-    source = plan.sources[0]
-    events = [
-        Emitted(seq, b"", RowKind.of(row[0]).value if kinds else 0, tuple(row[1:] if kinds else row))
-        for seq, row in enumerate(rows, start=1)
-    ]
-    end = (len(rows) + 1, MAX_WATERMARK)
-    times = [event.row[time_at] // 1000 for event in events]
-    marks = [(seq, max(times[:seq]) - delay_ms) for seq in range(1, len(rows) + 1)]
-    batch = mini_batch(plan.pipeline.options)
-    if batch is not None:
-        by_time = source.id in sources_by_event_time(plan)
-        marks = _in_steps(marks, batch.latency_ms) if by_time else []
-    # Flink's watermark starts at 0.
-    timeline = Timeline.of([*(mark for mark in marks if mark[1] > 0), end])
-    outputs = {source.id: events}
+
+def changelog(plan: Plan, arrivals: Sequence[Arrival]) -> list[Emitted]:
+    """What the last node emits. arrivals: the rows of all sources in the order in which they come."""
+    outputs = {
+        source.id: [
+            Emitted(seq, b"", RowKind.of(kind).value, row)
+            for seq, (name, kind, row) in enumerate(arrivals, start=1)
+            if name == source.id
+        ]
+        for source in plan.sources
+    }
+    lines = {source.id: _watermarks(plan, source, outputs[source.id], len(arrivals) + 1) for source in plan.sources}
     for node in plan.nodes:
-        if node is not source:
-            outputs[node.id] = _run(plan, node, outputs[node.inputs[0].node], timeline)
+        if node.id not in outputs:
+            outputs[node.id] = _run(plan, node, [_given(plan, given, outputs) for given in node.inputs], lines)
     return outputs[plan.nodes[-1].id]
 
 
-def _run(plan: Plan, node: NodePlan, given: list[Emitted], timeline: Timeline) -> list[Emitted]:
+def _watermarks(plan: Plan, source: NodePlan, events: Sequence[Emitted], end: int) -> Timeline:
+    assert isinstance(source.operator, Source)
+    time, delay_ms = source.schema.event_time, source.operator.watermark_delay_ms
+    marks: list[tuple[int, int]] = []
+    if time is not None and delay_ms is not None:
+        at = source.schema.index(time.name)
+        marks = [(event.seq, event.row[at] // 1000 - delay_ms) for event in events]
+    batch = mini_batch(plan.pipeline.options)
+    if batch is not None:
+        marks = _in_steps(marks, batch.latency_ms) if source.id in sources_by_event_time(plan) else []
+    # Flink's watermark starts at 0.
+    return Timeline.of([*(mark for mark in marks if mark[1] > 0), (end, MAX_WATERMARK)])
+
+
+def _given(plan: Plan, given: InputPlan, outputs: Mapping[str, list[Emitted]]) -> list[Emitted]:
+    dropped = plan.node(given.node).mode - given.mode
+    return [one for one in outputs[given.node] if one.kind not in dropped]
+
+
+def _run(plan: Plan, node: NodePlan, given: list[list[Emitted]], lines: Mapping[str, Timeline]) -> list[Emitted]:
     step = step_of(plan, node)
-    schema = node.inputs[0].schema
     if not isinstance(step, Keyed):
         where = step.projections[0].where
-        matches = compile_condition(where, schema, node.id, "condition") if where else lambda _: True
-        kept = (one for one in given if matches(one.row) is True and (step.kinds is None or one.kind in step.kinds))
+        matches = compile_condition(where, node.inputs[0].schema, node.id, "condition") if where else lambda _: True
+        kept = (one for one in given[0] if matches(one.row) is True and (step.kinds is None or one.kind in step.kinds))
         return [one._replace(step=one.step if step.forward else one.step + ordinal(0)) for one in kept]
-    keys = [_reader(text, schema) for text in step.inputs[0].keys]
-    values = [_reader(text, schema) for text in step.inputs[0].values]
+    timeline = combine(lines, merge_holdbacks(tuple(one.derived for one in node.inputs)))
     records: list[tuple[Key, Input]] = []
-    for one in given:
-        row: Row = tuple(read(one.row) for read in values)
-        records.append((tuple(read(one.row) for read in keys), Input(one.seq, one.kind, row, 0, one.step)))
+    for port, (side, plan_of_side) in enumerate(zip(step.inputs, node.inputs, strict=True)):
+        keys = [_reader(text, plan_of_side.schema) for text in side.keys]
+        values = [_reader(text, plan_of_side.schema) for text in side.values]
+        for one in given[port]:
+            row: Row = tuple(read(one.row) for read in values)
+            records.append((tuple(read(one.row) for read in keys), Input(one.seq, one.kind, row, port, one.step)))
+    records.sort(key=lambda record: (record[1].seq, record[1].step + ordinal(record[1].port)))
     if step.bundling is not None:
         records = bundled(records, step.bundling.size, timeline)
     by_key: dict[Key, list[Input]] = {}
@@ -66,12 +85,14 @@ def _run(plan: Plan, node: NodePlan, given: list[Emitted], timeline: Timeline) -
     emitted: list[Emitted] = []
     kernel = step.kernel()
     for key, inputs in by_key.items():
-        out, _ = run(kernel, inputs, timeline, key=key, rank=node.rank)
+        out, _ = run(kernel, inputs, timeline, key=key, rank=node.rank, ports=len(step.inputs))
         emitted += out.emitted
     return sorted(emitted, key=lambda one: (one.seq, one.step))
 
 
 def _reader(expression: str, schema: Schema) -> Callable[[Row], Any]:
+    if expression == "TRUE":
+        return lambda _: True
     for at, column in enumerate(schema):
         if expression == quote(column.name):
             return lambda row, at=at: row[at]  # type: ignore[misc]

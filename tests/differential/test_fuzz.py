@@ -14,7 +14,8 @@ import json
 import os
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,13 +28,15 @@ from engine.operator import Operator
 from engine.planner import Plan, plan
 from engine.schema import Column, quote
 from tests.differential.direct import changelog
-from tests.differential.random_jobs import COLUMNS, TIME_AT, Job, random_job
+from tests.differential.random_jobs import COLUMNS, Job, random_job
+from tests.differential.random_joins import PACE, JoinJob, random_join
 from tests.engine.planning import KnownTypes
 
 FLINK = os.environ.get("CHANGELOG_STUDIO_FLINK", "")
 PIPELINES = int(os.environ.get("FUZZ_PIPELINES", "40"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 
+AnyJob = Job | JoinJob
 Records = list[tuple[Any, ...]]
 
 
@@ -57,7 +60,7 @@ class Flink:
             text=True,
         )
 
-    def run(self, job: Job, planned: Plan) -> Records:
+    def run(self, job: AnyJob, planned: Plan) -> Records:
         """The changelog; ValueError with what Flink says where it refuses."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -84,14 +87,15 @@ def flink() -> Iterator[Flink]:
     found.process.wait()
 
 
-def test_random_pipelines_give_the_changelogs_of_flink(flink: Flink) -> None:
+@pytest.mark.parametrize("make", [random_job, random_join])
+def test_random_pipelines_give_the_changelogs_of_flink(make: Callable[[Random], AnyJob], flink: Flink) -> None:
     random = Random(SEED)
     refused, found = 0, []
     for number in range(PIPELINES):
-        job = random_job(random)
+        job = make(random)
         while (planned := _planned(job)) is None:
             refused += 1
-            job = random_job(random)
+            job = make(random)
         told = difference(flink, job, planned)
         if told is not None:
             small = job if told.startswith("Flink refuses") else _shrunk(flink, job)
@@ -100,10 +104,10 @@ def test_random_pipelines_give_the_changelogs_of_flink(flink: Flink) -> None:
     assert not found, f"{len(found)} of {PIPELINES} pipelines differ ({refused} refused):\n\n" + "\n\n".join(found)
 
 
-def difference(flink: Flink, job: Job, planned: Plan) -> str | None:
+def difference(flink: Flink, job: AnyJob, planned: Plan) -> str | None:
     """What differs, or None."""
-    rows = [(*row[:-1], row[-1] * 1000) for row in job.rows]
-    emitted = changelog(planned, rows, kinds=job.kinds, time_at=TIME_AT, delay_ms=job.delay_ms)
+    arrivals = [(table, kind, (*row[:-1], row[-1] * 1000)) for table, kind, *row in job.arrivals]
+    emitted = changelog(planned, arrivals)
     ours: Records = [(SYMBOLS[one.kind], *one.row) for one in emitted]
     try:
         theirs = flink.run(job, planned)
@@ -112,11 +116,14 @@ def difference(flink: Flink, job: Job, planned: Plan) -> str | None:
         return f"Flink refuses it: {cause}"
     if ours == theirs or _same_as_far_as_said(ours, theirs, job, planned):
         return None
+    if job.rows_per_second == PACE:
+        # One row may have overtaken another: once more, slowly.
+        return difference(flink, replace(job, rows_per_second=PACE // 5), planned)
     lines = [f"ours   {row}" for row in ours] + [f"flink  {row}" for row in theirs]
     return "\n".join([*(f"{node.id}: {node.strategy.name} {node.mode}" for node in planned.nodes), *lines])
 
 
-def _same_as_far_as_said(ours: Records, theirs: Records, job: Job, planned: Plan) -> bool:
+def _same_as_far_as_said(ours: Records, theirs: Records, job: AnyJob, planned: Plan) -> bool:
     names = [name for name, _ in job.operators]
     loose = [
         # Of an aggregate below another one Flink leaves out what is not used, and so updates that show nothing.
@@ -125,7 +132,7 @@ def _same_as_far_as_said(ours: Records, theirs: Records, job: Job, planned: Plan
     ]
     if not any(loose):
         return False
-    if any(loose[:-1]):
+    if any(loose[:-1]) or job.hides_updates:
         return _table(ours) == _table(theirs)
     last = planned.nodes[-1]
     for key in last.derived.upsert_keys:
@@ -134,7 +141,9 @@ def _same_as_far_as_said(ours: Records, theirs: Records, job: Job, planned: Plan
     return Counter(ours) == Counter(theirs)
 
 
-def _is_loose(name: str, given: dict[str, Any], job: Job) -> bool:
+def _is_loose(name: str, given: dict[str, Any], job: AnyJob) -> bool:
+    if name.endswith("join"):
+        return True
     if name in ("window_aggregate", "over_aggregate"):
         return given.get("order") != "arrival"
     if name == "deduplicate" and given["order"] == "event_time" and given["keep"] == "first":
@@ -156,7 +165,7 @@ def _table(records: Records) -> Counter[tuple[Any, ...]]:
     return Counter({row: count for row, count in rows.items() if count})
 
 
-def _shrunk(flink: Flink, job: Job) -> Job:
+def _shrunk(flink: Flink, job: AnyJob) -> AnyJob:
     """A smaller job that still differs; at most so many are tried."""
     tries = 20
     going = True
@@ -164,7 +173,7 @@ def _shrunk(flink: Flink, job: Job) -> Job:
         going = False
         for smaller in job.smaller():
             planned = _planned(smaller)
-            if planned is None or not _is_changelog(smaller):
+            if planned is None:
                 continue
             tries -= 1
             told = difference(flink, smaller, planned)
@@ -176,29 +185,14 @@ def _shrunk(flink: Flink, job: Job) -> Job:
     return job
 
 
-def _is_changelog(job: Job) -> bool:
-    """Whether nothing is taken back that is not there, and every -U has its +U."""
-    if not job.kinds:
-        return True
-    there: Counter[tuple[Any, ...]] = Counter()
-    for at, (kind, *row) in enumerate(job.rows):
-        follows = at + 1 < len(job.rows) and job.rows[at + 1][0] == "+U"
-        if (kind == "-U") is not follows:
-            return False
-        there[tuple(row)] += 1 if kind in ("+I", "+U") else -1
-        if there[tuple(row)] < 0:
-            return False
-    return True
-
-
-def _planned(job: Job) -> Plan | None:
+def _planned(job: AnyJob) -> Plan | None:
     try:
         return _plan(job)
     except StudioError:
         return None
 
 
-def _plan(job: Job) -> Plan:
+def _plan(job: AnyJob) -> Plan:
     return plan(job.pipeline, Conditions(), Path())
 
 
@@ -207,19 +201,19 @@ def _plain(column: Column) -> str:
     return f"CAST({quote(column.name)} AS TIMESTAMP(3))" if column.type == "timestamp" else quote(column.name)
 
 
-def _for_flink(job: Job, planned: Plan) -> dict[str, Any]:
+def _for_flink(job: AnyJob, planned: Plan) -> dict[str, Any]:
     views = []
-    for node in planned.nodes[1:]:
-        assert isinstance(node.operator, Operator)
+    for node in planned.nodes:
+        if not isinstance(node.operator, Operator):
+            continue
         views.append([node.id, node.operator.flink_sql([(given.node, given.schema) for given in node.inputs])])
     types = {"string": "STRING", "bigint": "BIGINT", "timestamp": "BIGINT"}
+    columns = [[name, types[type_]] for name, type_ in COLUMNS]
     return {
-        "columns": [[name, types[type_]] for name, type_ in COLUMNS],
-        "rows": job.rows,
-        "time": "rt",
-        "delay_ms": job.delay_ms,
-        "kinds": job.kinds,
+        "tables": [{**table, "columns": columns, "time": "rt"} for table in job.tables],
+        "arrivals": job.arrivals,
+        "rows_per_second": job.rows_per_second,
         "views": views,
-        "sql": f"SELECT {', '.join(map(_plain, planned.nodes[-1].schema))} FROM {planned.nodes[-1].id}",
+        "sql": f"SELECT {', '.join(map(_plain, planned.nodes[-1].schema))} FROM {quote(planned.nodes[-1].id)}",
         "options": job.options,
     }

@@ -137,6 +137,25 @@ def test_a_condition_above_the_source_becomes_the_normalisers_own() -> None:
     assert found.node("big").strategy.state == "per key: its last row, of those where v > 10"
 
 
+def test_columns_that_a_projection_leaves_out_are_left_out_before_rows_are_compared() -> None:
+    wide = rows("k string, v bigint, w bigint, x bigint", changelog=True, updates_by_key=True, primary_key=["k"])
+    only_v = ("project", {"columns": [{"name": "v", "expression": "v"}]})
+    found = plan_of("t -> p -> total -> out", t=wide, p=only_v, total=TOTAL, out=CHANGELOG)
+    assert operators_of(found) == ["rows", "project", "changelog_normalize", "project", "aggregate", "sink"]
+    assert found.node("t normalised").schema.names == ("k", "v")
+    big = ("filter", {"condition": "w > 10"})
+    chain = pipeline_of("t -> big -> p -> total -> out", t=wide, big=big, p=only_v, total=TOTAL, out=CHANGELOG)
+    filtered = plan(chain, KnownTypes({"w > 10": "boolean"}), Path())
+    assert filtered.node("big").schema.names == ("k", "v", "w")
+
+
+def test_where_nobody_needs_the_normaliser_the_columns_stay_as_well() -> None:
+    wide = rows("k string, v bigint, w bigint", changelog=True, updates_by_key=True, primary_key=["k"])
+    both = ("project", {"columns": [{"name": "k", "expression": "k"}, {"name": "v", "expression": "v"}]})
+    found = plan_of("t -> p -> out", t=wide, p=both, out=UPSERT)
+    assert operators_of(found) == ["rows", "project", "sink"]
+
+
 def test_a_changelog_that_may_repeat_is_normalised_whoever_reads_it() -> None:
     options = {"table.exec.source.cdc-events-duplicate": "true"}
     document = pipeline_of("t -> out", t=CHANGES, out=UPSERT).model_dump() | {"options": options}
