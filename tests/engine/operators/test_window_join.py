@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind, UpdateKind
 from engine.errors import PlanRejected, UnknownColumn
 from engine.joins import JoinKind
-from engine.kernel import Input, Kernel, run
+from engine.kernel import Input, Kernel, Row, run
 from engine.operator import Derived, InputPlan, Keyed, StepContext
 from engine.operators.window_join import WindowJoin, WindowJoinKernel
 from engine.schema import Column, Schema, TimeUnit
@@ -21,8 +21,12 @@ from tests.engine.cases import Case, check_cases
 APPEND = ChangelogMode({RowKind.INSERT})
 
 
-def kernel(kind: JoinKind, width: int = 2, offset_ms: int = 0) -> Callable[[], Kernel]:
-    return lambda: WindowJoinKernel(kind, 10_000, offset_ms, (width, width))
+def kernel(
+    kind: JoinKind, width: int = 2, offset_ms: int = 0, matches: Callable[[Row], bool] | None = None
+) -> Callable[[], Kernel]:
+    return lambda: WindowJoinKernel(
+        kind, 10_000, offset_ms, (width, width), None if matches is None else lambda: matches
+    )
 
 
 def case(title: str, kind: JoinKind, given: str, expect: str, *, late: str = "", width: int = 2) -> Case:
@@ -184,17 +188,23 @@ test_cases = check_cases(
 rows = st.tuples(st.integers(0, 1), st.integers(-25_000, 40_000))
 
 
-@given(st.sampled_from(JoinKind), st.lists(rows, max_size=12), st.sampled_from([0, 2_500]))
+def parities_differ(pair: Row) -> bool:
+    return bool((pair[0] + pair[1]) % 2)
+
+
+@given(st.sampled_from(JoinKind), st.lists(rows, max_size=12), st.sampled_from([0, 2_500]), st.booleans())
 def test_the_join_of_all_rows_is_the_batch_answer(
-    kind: JoinKind, records: Sequence[tuple[int, int]], offset_ms: int
+    kind: JoinKind, records: Sequence[tuple[int, int]], offset_ms: int, has_condition: bool
 ) -> None:
+    matches = parities_differ if has_condition else None
     inputs = [Input(seq, INSERT, (ms, seq), port) for seq, (port, ms) in enumerate(records, 1)]
     end = Timeline.of([(len(records) + 1, MAX_WATERMARK)])
-    out, saved = run(kernel(kind, 1, offset_ms)(), inputs, end, key=("k",), ports=2)
+    out, saved = run(kernel(kind, 1, offset_ms, matches)(), inputs, end, key=("k",), ports=2)
     sides = [
         [(item.row[1], (item.row[0] - offset_ms) // 10_000) for item in inputs if item.port == port] for port in (0, 1)
     ]
     pairs = [(a, b) for a, at in sides[0] for b, other in sides[1] if at == other]
+    pairs = [pair for pair in pairs if matches is None or matches(pair)]
     alone = [{a for a, _ in side} - {pair[port] for pair in pairs} for port, side in enumerate(sides)]
     answer: list[tuple[int | None, ...]]
     match kind:
