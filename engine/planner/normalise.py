@@ -1,9 +1,9 @@
 """Between the passes: sources of upserts get a normaliser where somebody downstream needs -U.
 
 A condition right above such a source becomes the normaliser's own, so that a row that ceases to meet it is
-taken back even though no -U comes; columns that a projection above leaves out are left out below already.
-With `table.exec.source.cdc-events-duplicate` a changelog that has a primary key is normalised too, whoever
-reads it.
+taken back even though no -U comes; columns that a projection or an aggregate above leaves out are left out
+below already. With `table.exec.source.cdc-events-duplicate` a changelog that has a primary key is normalised
+too, whoever reads it.
 Source: Flink DynamicSourceUtils.changelogNormalizeEnabled, PushCalcPastChangelogNormalizeRule.
 """
 
@@ -13,7 +13,9 @@ from collections.abc import Mapping
 
 from engine.changelog import UpdateKind
 from engine.errors import PlanRejected
+from engine.kernels.aggregation import key_expressions
 from engine.operator import Operator
+from engine.operators.aggregate import GroupAggregate
 from engine.operators.changelog_normalize import ChangelogNormalize
 from engine.operators.filter import Filter
 from engine.operators.project import Project
@@ -86,9 +88,10 @@ def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipe
 
 
 def _narrowed(pipeline: Pipeline, source: str, schema: Schema, key: frozenset[str]) -> tuple[str, Pipeline]:
-    """The node to normalise: the source, or above it only its key and the columns that a projection uses.
+    """The node to normalise: the source, or above it only its key and the columns that a projection or an
+    aggregate uses.
 
-    So an update of a column that nobody uses is none. A condition may stand between source and projection.
+    So an update of a column that nobody uses is none. A condition may stand between.
     """
     used = set(key)
     at = source
@@ -99,9 +102,15 @@ def _narrowed(pipeline: Pipeline, source: str, schema: Schema, key: frozenset[st
             used |= mentioned(operator.condition, schema)
             at = above.id
             continue
-        if not isinstance(operator, Project):
-            break
-        used = used.union(*(mentioned(column.expression, schema) for column in operator.columns))
+        match operator:
+            case Project():
+                expressions = [column.expression for column in operator.columns]
+            case GroupAggregate():
+                calls = [text for call in operator.aggregates for text in (call.argument, call.filter) if text]
+                expressions = [*key_expressions(operator.group_by), *calls]
+            case _:
+                break
+        used = used.union(*(mentioned(expression, schema) for expression in expressions))
         if len(used) == len(schema):
             break
         columns = [{"name": name, "expression": quote(name)} for name in schema.names if name in used]

@@ -1,6 +1,6 @@
 """Runs a plan without Spark, node by node: the engine's own kernels on plain rows.
 
-Only what random pipelines need: keyed steps over plain columns, with one input or two, and filters.
+Only what random pipelines need: keyed steps over plain columns, with one input or two, filters, and projections.
 """
 
 from __future__ import annotations
@@ -67,7 +67,13 @@ def _run(plan: Plan, node: NodePlan, given: list[list[Emitted]], lines: Mapping[
         where = step.projections[0].where
         matches = compile_condition(where, node.inputs[0].schema, node.id, "condition") if where else lambda _: True
         kept = (one for one in given[0] if matches(one.row) is True and (step.kinds is None or one.kind in step.kinds))
-        return [one._replace(step=one.step if step.forward else one.step + ordinal(0)) for one in kept]
+        read_all = [_reader(text, node.inputs[0].schema) for text in step.projections[0].values]
+        return [
+            one._replace(
+                step=one.step if step.forward else one.step + ordinal(0), row=tuple(read(one.row) for read in read_all)
+            )
+            for one in kept
+        ]
     timeline = combine(lines, merge_holdbacks(tuple(one.derived for one in node.inputs)))
     records: list[tuple[Key, Input]] = []
     for port, (side, plan_of_side) in enumerate(zip(step.inputs, node.inputs, strict=True)):
@@ -93,6 +99,9 @@ def _run(plan: Plan, node: NodePlan, given: list[list[Emitted]], lines: Mapping[
 def _reader(expression: str, schema: Schema) -> Callable[[Row], Any]:
     if expression == "TRUE":
         return lambda _: True
+    if expression.startswith("coalesce("):
+        matches = compile_condition(expression.removeprefix("coalesce(").removesuffix(", FALSE)"), schema, "", "")
+        return lambda row: matches(row) is True
     for at, column in enumerate(schema):
         if expression == quote(column.name):
             return lambda row, at=at: row[at]  # type: ignore[misc]

@@ -137,12 +137,13 @@ def test_a_condition_above_the_source_becomes_the_normalisers_own() -> None:
     assert found.node("big").strategy.state == "per key: its last row, of those where v > 10"
 
 
-def test_columns_that_a_projection_leaves_out_are_left_out_before_rows_are_compared() -> None:
+def test_columns_that_a_projection_or_an_aggregate_leaves_out_are_left_out_before_rows_are_compared() -> None:
     wide = rows("k string, v bigint, w bigint, x bigint", changelog=True, updates_by_key=True, primary_key=["k"])
     only_v = ("project", {"columns": [{"name": "v", "expression": "v"}]})
     found = plan_of("t -> p -> total -> out", t=wide, p=only_v, total=TOTAL, out=CHANGELOG)
     assert operators_of(found) == ["rows", "project", "changelog_normalize", "project", "aggregate", "sink"]
     assert found.node("t normalised").schema.names == ("k", "v")
+    assert plan_of("t -> total -> out", t=wide, total=TOTAL, out=CHANGELOG).node("t used").schema.names == ("k", "v")
     big = ("filter", {"condition": "w > 10"})
     chain = pipeline_of("t -> big -> p -> total -> out", t=wide, big=big, p=only_v, total=TOTAL, out=CHANGELOG)
     filtered = plan(chain, KnownTypes({"w > 10": "boolean"}), Path())
