@@ -1,11 +1,13 @@
 """The studio without the app.
 
-    python -m engine run PIPELINE.json [--engine local[2]] [--epochs N] [--edge NODE] [--format table|jsonl]
-                                       [--store FILE]
-    python -m engine explain PIPELINE.json
+    python -m engine run PIPELINE [--engine local[2]] [--epochs N] [--edge NODE] [--format table|jsonl] [--store FILE]
+    python -m engine explain PIPELINE
+    python -m engine sql PIPELINE [--program]
 
-`run` prints the changelog of the sink, or of one node, on standard output. Exit status 2 and one sentence
-on standard error for anything that the user got wrong, 1 where a run fails, 130 where it is interrupted.
+PIPELINE is a document (.json) or a script of Flink SQL (.sql), of which the last SELECT or INSERT is the job; paths in
+it are relative to it. `run` prints the changelog of the sink, or of one node, on standard output; `sql` the pipeline as
+a script, or as a PySpark program. Exit status 2 and one sentence on standard error for anything that the user got
+wrong, 1 where a run fails, 130 where it is interrupted; what a script says in vain is warned of there.
 """
 
 from __future__ import annotations
@@ -14,20 +16,19 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
+from engine.operator import Analyzer
 from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.planner.explain import to_text
-from engine.recorder import EpochOutput, Recorder, RunPlan
+from engine.recorder import Recorder
+from engine.running import Collected
 from engine.session import DEFAULT_MASTER, get_spark
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,12 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     running.add_argument("--format", choices=["table", "jsonl"], default="table")
     running.add_argument("--store", type=Path, metavar="FILE", help="also keep the run in this DuckDB file")
     explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies and why")
-    for command in (running, explaining):
-        command.add_argument("pipeline", type=Path, metavar="PIPELINE.json")
+    writing = commands.add_parser("sql", help="print the pipeline as a script of Flink SQL")
+    writing.add_argument("--program", action="store_true", help="print a PySpark program instead")
+    for command in (running, explaining, writing):
+        command.add_argument("pipeline", type=Path, metavar="PIPELINE", help="a .json document or a .sql script")
         command.add_argument("--engine", default=DEFAULT_MASTER, help=f"Spark's master URL (default {DEFAULT_MASTER})")
     given = parser.parse_args(arguments)
     try:
-        return _explain(given) if given.command == "explain" else _run(given)
+        return {"explain": _explain, "run": _run, "sql": _sql}[given.command](given)
     except (RunFailed, RunCancelled) as error:
         return _complain(str(error), 1)
     except StudioError as error:
@@ -59,8 +62,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explain(given: argparse.Namespace) -> int:
-    planned, _ = _plan(given)
-    sys.stdout.write(to_text(planned))
+    job = _job(given)
+    sys.stdout.write(to_text(plan(job.pipeline, job.analyzer, job.folder)))
+    return 0
+
+
+def _sql(given: argparse.Namespace) -> int:
+    from engine.script import program_of, sql_of
+
+    job = _job(given)
+    if given.program:
+        sys.stdout.write(program_of(job.pipeline))
+        return 0
+    written = sql_of(job.pipeline, job.analyzer, job.folder)
+    sys.stdout.write(written.text)
+    for warning in written.warnings:
+        _complain(warning, 0)
     return 0
 
 
@@ -68,11 +85,12 @@ def _run(given: argparse.Namespace) -> int:
     from engine.runtime import run
     from engine.runtime.lines import lines
 
-    planned, folder = _plan(given)
-    edge = _edge(planned, given.edge)
+    job = _job(given)
+    planned, folder = plan(job.pipeline, job.analyzer, job.folder), job.folder
+    edge = _edge(planned, given.edge, job.sink)
     spark = get_spark(given.engine)
-    with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work, _keeping(given) as kept:
-        output = _Collected(kept)
+    with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work, _keeping(given, job.pipeline) as kept:
+        output = Collected(kept)
         run(planned, spark=spark, recorder=output, folder=folder, work=Path(work) / "run", epochs=given.epochs)
         for text in lines(spark, planned.node(edge), output.folders(edge), given.format, Path(work) / "text"):
             sys.stdout.write(text)
@@ -83,50 +101,8 @@ def _run(given: argparse.Namespace) -> int:
     return 0
 
 
-class _Collected:
-    """A recorder that remembers where the output is, and hands it on to the store where there is one."""
-
-    def __init__(self, store: Recorder | None) -> None:
-        self._store = store
-        self._outputs: list[EpochOutput] = []
-
-    def begin(self, plan: RunPlan) -> None:
-        """Hand on."""
-        if self._store is not None:
-            self._store.begin(plan)
-
-    def commit(self, output: EpochOutput) -> None:
-        """Remember an epoch: its files stay until the command ends."""
-        self._outputs.append(output)
-        if self._store is not None:
-            self._store.commit(output)
-
-    def finish(self) -> None:
-        """Hand on."""
-        if self._store is not None:
-            self._store.finish()
-
-    def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
-        """Hand on."""
-        if self._store is not None:
-            self._store.fail(sentence, node, cancelled=cancelled)
-
-    def folders(self, node: str) -> list[Path]:
-        """Where a node's output is, epoch by epoch."""
-        return [output.edges[node, "out"] for output in self._outputs]
-
-    def count(self, spark: SparkSession) -> Mapping[str, int]:
-        """How many records were late and how many rows rejected."""
-        counts = {"late record": 0, "rejected row": 0}
-        for output in self._outputs:
-            for what, folders in (("late record", output.late), ("rejected row", output.rejected)):
-                for folder in folders:
-                    counts[what] += spark.read.schema("node string").parquet(str(folder)).count()
-        return counts
-
-
 @contextmanager
-def _keeping(given: argparse.Namespace) -> Iterator[Recorder | None]:
+def _keeping(given: argparse.Namespace, pipeline: Pipeline) -> Iterator[Recorder | None]:
     """The recorder of a new run in the store that was asked for. The command line is the one place that joins both."""
     if given.store is None:
         yield None
@@ -136,15 +112,25 @@ def _keeping(given: argparse.Namespace) -> Iterator[Recorder | None]:
 
     try:
         with Store.open(given.store) as store:
-            document = given.pipeline.read_text(encoding="utf-8")
-            created = store.runs.create(given.pipeline.stem, document, engine=given.engine)
+            created = store.runs.create(given.pipeline.stem, pipeline.to_json(), engine=given.engine)
             yield store.record(created.run_id)
     except StoreError as error:
         raise StudioError(str(error)) from error
 
 
-def _plan(given: argparse.Namespace) -> tuple[Plan, Path]:
+@dataclass(frozen=True)
+class _Job:
+    """What a file says. sink: the one that its last statement is, where it is a script."""
+
+    pipeline: Pipeline
+    analyzer: Analyzer
+    folder: Path
+    sink: str | None = None
+
+
+def _job(given: argparse.Namespace) -> _Job:
     from engine.analyzer import SparkAnalyzer
+    from engine.script import script_of
 
     path: Path = given.pipeline
     try:
@@ -153,13 +139,21 @@ def _plan(given: argparse.Namespace) -> tuple[Plan, Path]:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         message = f"{path} cannot be read: {reason}."
         raise PipelineError(message) from error
+    analyzer = SparkAnalyzer(lambda: get_spark(given.engine))
     folder = path.resolve().parent
-    return plan(Pipeline.from_json(text), SparkAnalyzer(lambda: get_spark(given.engine)), folder), folder
+    if path.suffix.lower() != ".sql":
+        return _Job(Pipeline.from_json(text), analyzer, folder)
+    script = script_of(text, analyzer, folder, path.stem)
+    for warning in script.warnings:
+        _complain(warning, 0)
+    return _Job(script.pipeline, analyzer, folder, script.jobs[-1] if script.jobs else None)
 
 
-def _edge(planned: Plan, wanted: str | None) -> str:
+def _edge(planned: Plan, wanted: str | None, job: str | None) -> str:
     if wanted is not None:
         return planned.node(wanted).id
+    if job is not None:
+        return job
     sinks = [node.id for node in planned.sinks]
     if len(sinks) > 1:
         message = f"the pipeline ends in {', '.join(sinks)}; say which to print with --edge."

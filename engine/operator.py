@@ -284,6 +284,18 @@ class SourceFrames:
     rejected: DataFrame | None = None
 
 
+class ComputedColumn(Parameters):
+    """One column that an expression computes."""
+
+    name: str = Field(min_length=1, title="Name", description="What the column is called.")
+    expression: str = Field(
+        min_length=1,
+        title="Expression",
+        description="A Spark SQL expression over the input's columns, such as amount * 2.",
+        json_schema_extra={"expression": True},
+    )
+
+
 class Source(Parameters):
     """A source with its parameters. What all sources share stands here, at the end of each one's form."""
 
@@ -319,6 +331,12 @@ class Source(Parameters):
         description="Where sources merge by a column: this source's.",
         json_schema_extra={"column": True},
     )
+    computed: tuple[ComputedColumn, ...] = Field(
+        (),
+        title="Computed columns",
+        description="Columns made of those that are read; one of them can be the event time.",
+        json_schema_extra={"last": True},
+    )
 
     @property
     def update_kind(self) -> UpdateKind:
@@ -327,7 +345,10 @@ class Source(Parameters):
 
     @abstractmethod
     def derive(self, node: str, folder: Path) -> Derived:
-        """The schema, declared or inferred without Spark. folder: what relative paths are relative to."""
+        """What is read, declared or inferred without Spark. folder: what relative paths are relative to.
+
+        Computed columns come on top of it (`engine.reading.computed`).
+        """
 
     @abstractmethod
     def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:

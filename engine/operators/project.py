@@ -18,13 +18,13 @@ from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import ExpressionError, PipelineError
 from engine.operator import (
     Analyzer,
+    ComputedColumn,
     Derived,
     InputPlan,
     Keys,
     Native,
     Offer,
     Operator,
-    Parameters,
     Projection,
     Step,
     StepContext,
@@ -33,18 +33,6 @@ from engine.operator import (
 )
 from engine.references import plain_column
 from engine.schema import Column, Schema, arrow_type, quote
-
-
-class ComputedColumn(Parameters):
-    """One column of the output."""
-
-    name: str = Field(min_length=1, title="Name", description="What the column is called.")
-    expression: str = Field(
-        min_length=1,
-        title="Expression",
-        description="A Spark SQL expression over the input's columns, such as amount * 2.",
-        json_schema_extra={"expression": True},
-    )
 
 
 class Project(Operator):

@@ -9,6 +9,7 @@ from pathlib import Path
 from engine.errors import PipelineError, StudioError
 from engine.operator import Analyzer, Derived, Operator, Source
 from engine.pipeline import Edge, Node, Pipeline
+from engine.reading.computed import output_of
 from engine.registry import configured
 
 
@@ -49,7 +50,7 @@ def _derive_node(
     folder: Path,
 ) -> DerivedNode:
     if isinstance(operator, Source):
-        derived = replace(operator.derive(node.id, folder), holdbacks={node.id: 0})
+        derived = replace(output_of(operator, node.id, folder, analyzer), holdbacks={node.id: 0})
     else:
         inputs = tuple(done[edge.source].derived for edge in edges)
         derived = operator.derive(node.id, inputs, analyzer)

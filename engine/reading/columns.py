@@ -67,14 +67,14 @@ def derive_source(
 
 
 def _with_event_time(schema: Schema, source: Source, node: str) -> Schema:
-    if source.event_time is None:
+    if source.event_time is None or source.event_time in [column.name for column in source.computed]:
         return schema
     column = schema.column(source.event_time, node, "event_time")
-    timed = replace(column, time=_unit(column, source.event_time_unit, node))
+    timed = replace(column, time=time_unit(column, source.event_time_unit, node))
     return Schema(tuple(timed if each is column else each for each in schema))
 
 
-def _unit(column: Column, asked: TimeUnit | None, node: str) -> TimeUnit:
+def time_unit(column: Column, asked: TimeUnit | None, node: str) -> TimeUnit:
     """How the event time counts. Raises PipelineError where the type does not fit."""
     if column.type in TIMESTAMPS and asked in (None, TimeUnit.TIMESTAMP):
         return TimeUnit.TIMESTAMP

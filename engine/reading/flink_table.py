@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from engine.changelog import RowKind
 from engine.operator import Source
 from engine.reading.kinds import WORDS
 from engine.schema import Column, Schema, TimeUnit, flink_type, quote
+
+_PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?")
+_PLAIN_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 
 
 def create_table(
@@ -19,10 +25,13 @@ def create_table(
     `<name>_time` beside it. Flink takes no more than ms, so a delay is written in ms as a fraction.
     """
     keys = set(primary_key)
+    computed = [column.name for column in source.computed]
     lines = [
         f"  {quote(column.name)} {flink_type(column.type)}{' NOT NULL' if column.name in keys else ''}"
         for column in schema
+        if column.name not in computed
     ]
+    lines += [f"  {quote(column.name)} AS {column.expression}" for column in source.computed]
     column = schema.event_time
     if column is not None:
         timed = quote(column.name)
@@ -75,3 +84,37 @@ def interval(ms: int) -> str:
 def literal(text: str) -> str:
     """A text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def row_sql(row: Sequence[Any], types: Sequence[str]) -> str | None:
+    """A row for VALUES; None where a value has no literal."""
+    items = [_literal(value, type_) for value, type_ in zip(row, types, strict=True)]
+    return None if any(item is None for item in items) else f"({', '.join(item or '' for item in items)})"
+
+
+def _literal(value: Any, type_: str) -> str | None:
+    name = flink_type(type_)
+    match value:
+        case None:
+            return f"CAST(NULL AS {name})"
+        case bool():
+            return str(value).upper() if type_ == "boolean" else None
+        case int() if type_ == "timestamp":
+            return f"TO_TIMESTAMP_LTZ({value}, 3)"
+        case int() if type_ == "timestamp_ntz":
+            return f"CAST(TO_TIMESTAMP_LTZ({value}, 3) AS {name})"
+        case int() if type_ in _INTEGERS or type_.startswith("decimal"):
+            return str(value)
+        case int() | float() if type_ in ("float", "double"):
+            return f"CAST({value!r} AS {name})"
+        case str() if type_ == "string":
+            return literal(value) if "\n" not in value else None
+        case str() if type_ in ("timestamp", "timestamp_ntz") and _PLAIN_TIME.fullmatch(value):
+            return (
+                f"CAST(TIMESTAMP {literal(value)} AS {name})" if type_ == "timestamp" else f"TIMESTAMP {literal(value)}"
+            )
+        case str() if type_ == "date" and _PLAIN_DATE.fullmatch(value):
+            return f"DATE {literal(value)}"
+        case str() if type_.startswith("decimal") or type_ in ("float", "double"):
+            return f"CAST({literal(value)} AS {name})"
+    return None

@@ -18,6 +18,7 @@ from engine.errors import PipelineError, SourceError
 from engine.operator import Source
 from engine.pipeline import Arrival
 from engine.planner import NodePlan, Plan
+from engine.reading.computed import frames_of
 from engine.schema import quote
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _stage(node: NodePlan, spark: SparkSession, folder: Path, work: Path) -> _St
     source = node.operator
     assert isinstance(source, Source)
     try:
-        frames = source.read(spark, node.id, folder)
+        frames = frames_of(source, spark, node.id, folder)
         time = node.schema.event_time
         staged = work / "staged" / node.id
         frames.records.withColumn(

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from engine.changelog import INSERT, SYMBOLS, UpdateKind
 from engine.errors import PipelineError
+from engine.joins import free_name
 from engine.operator import Derived, Parameters, Source, SourceFrames
 from engine.reading.columns import (
     KIND,
@@ -28,9 +29,9 @@ from engine.reading.columns import (
     declared_type,
     derive_source,
 )
-from engine.reading.flink_table import create_table
+from engine.reading.flink_table import create_table, from_changelog, row_sql
 from engine.reading.values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, Unfit, coerce
-from engine.schema import Column, Schema, TimeUnit, arrow_type
+from engine.schema import Column, Schema, TimeUnit, arrow_type, quote
 from engine.timeline import MAX_WATERMARK
 
 if TYPE_CHECKING:
@@ -108,11 +109,30 @@ class Rows(Source):
         )
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """The connector of Flink's own tests, which takes rows as they are."""
-        modes = "I,UA,D" if self.updates_by_key else "I,UB,UA,D"
-        kinds = {"changelog-mode": modes} if self.changelog else {}
-        options = {"connector": "values", "bounded": "true", **kinds}
-        return create_table(node, schema, self, options, self.primary_key)
+        """A table of files into which the script itself inserts the rows; with kinds, read as a changelog."""
+        options = {"connector": "filesystem", "path": f"{node}-rows", "format": "json"}
+        read = Schema(tuple(column for column in schema if column.name in [each.name for each in self.columns]))
+        rows = [self._sql(item, read) for item in self.rows]
+        lost = sum(row is None for row in rows)
+        note = f"-- {lost} of the rows have no form in SQL: watermarks, or values that do not fit.\n" if lost else ""
+        values = ",\n".join(f"  {row}" for row in rows if row is not None)
+        if not self.changelog:
+            table = create_table(node, schema, self, options, self.primary_key)
+            return f"{note}{table}" + (f";\n\nINSERT INTO {quote(node)} VALUES\n{values}" if values else "")
+        kind = free_name("kind", schema.columns)
+        keys = self.primary_key if self.updates_by_key else ()
+        table, _, view = from_changelog(node, schema, self, options, kind, keys).partition(";\n\n")
+        insert = f"INSERT INTO {quote(f'{node} rows')} VALUES\n{values};\n\n" if values else ""
+        return f"{note}{table};\n\n{insert}{view}"
+
+    def _sql(self, item: list[Any] | dict[str, Any], schema: Schema) -> str | None:
+        """A row for VALUES; None for what is none."""
+        try:
+            kind, values = self._kind_and_values(item, schema)
+        except Unfit:
+            return None
+        types = [column.type for column in schema]
+        return row_sql([SYMBOLS[kind], *values], ["string", *types]) if self.changelog else row_sql(values, types)
 
     def _record(self, item: list[Any] | dict[str, Any], schema: Schema, node: str) -> list[Any]:
         """Kind, watermark and values of one item. Raises Unfit with the reason to reject it."""

@@ -1,6 +1,6 @@
 """Flink SQL queries, read into pipelines.
 
-dialect      sqlglot's grammar, with the few places where Flink's differs
+dialect      sqlglot's grammar, with the few places where Flink's differs; parsing its trees
 query        a SELECT clause by clause; from_clause, subqueries, grouping, row_number, limit, set_operations
 algebra      what it is read into: relations and bound expressions
 pushdown     filters and projections, put where Flink puts them
@@ -15,29 +15,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlglot import exp
-from sqlglot.errors import ParseError, TokenError
-
 from engine.operator import Analyzer, Source
 from engine.pipeline import Arrival, Node, Pipeline
 from engine.registry import configured
 from engine.schema import quote
 from engine.sql.algebra import Expr, Table
-from engine.sql.dialect import Flink
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.parsing import tokens_of, trees_of
 from engine.sql.query import read
 from engine.sql.rejected import SqlRejected
 
-__all__ = ["SqlRejected", "Table", "pipeline_of", "table_of"]
+__all__ = ["SqlRejected", "Table", "exactly", "pipeline_of", "table_of"]
 
 
 def table_of(node: Node, folder: Path, proctime: Sequence[str] = ()) -> Table:
     """A source node as a table that queries can name by its id. proctime: columns that stand for arrival order."""
     source = configured(node)
     assert isinstance(source, Source)
-    return Table(node, source.derive(node.id, folder).schema.names, tuple(proctime))
+    computed = tuple(column.name for column in source.computed)
+    return Table(node, source.derive(node.id, folder).schema.names + computed, tuple(proctime))
 
 
 def pipeline_of(  # noqa: PLR0913
@@ -63,7 +61,7 @@ def pipeline_of(  # noqa: PLR0913
     query_ = parsed(sql)
     relation = read(query_, names)
     emitter = Emitter(analyzer, folder, MAKERS, dict(options or {}))
-    found = _exactly(emitter, emitter.emit(relation, relation.columns), relation.columns, query_)
+    found = exactly(emitter, emitter.emit(relation, relation.columns), relation.columns, query_)
     emitter.add("sink", dict(sink or {}), [found], query_)
     return Pipeline(
         name=name,
@@ -76,26 +74,14 @@ def pipeline_of(  # noqa: PLR0913
 
 def parsed(sql: str) -> Expr:
     """The one statement of a text. Raises SqlRejected with the place of the first thing that is wrong."""
-    try:
-        statements = [statement for statement in Flink().parse(sql) if statement is not None]
-    except ParseError as error:
-        first = error.errors[0] if error.errors else {}
-        line, column, highlight = (first.get(name) for name in ("line", "col", "highlight"))
-        message = f"this is not Flink SQL: {first.get('description', str(error))}".rstrip(".") + f" (at {highlight!r})."
-        width = len(str(highlight or " "))
-        raise SqlRejected(message, place=(int(line or 0), max(1, int(column or 0) - width + 1))) from error
-    except TokenError as error:
-        message = f"this is not Flink SQL: {error}"
-        raise SqlRejected(message) from error
+    statements = trees_of(tokens_of(sql), sql)
     if len(statements) != 1:
         message = f"one query is read at a time, but there are {len(statements)} statements."
         raise SqlRejected(message, statements[1] if statements else None)
-    found = statements[0]
-    assert isinstance(found, exp.Expr)
-    return found
+    return statements[0]
 
 
-def _exactly(emitter: Emitter, found: Emitted, columns: Sequence[str], at: Expr) -> str:
+def exactly(emitter: Emitter, found: Emitted, columns: Sequence[str], at: Expr) -> str:
     """The node with exactly these columns, in this order and by these names."""
     arrival = [column for column in columns if column in found.arrival]
     if arrival:

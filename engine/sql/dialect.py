@@ -64,6 +64,8 @@ class Flink(Dialect):
         IDENTIFIERS: ClassVar = ["`"]
         QUOTES: ClassVar = ["'"]
         COMMENTS: ClassVar = ["--", ("/*", "*/")]
+        # The words after EXECUTE and SHOW are words as all others.
+        COMMANDS: ClassVar = set[TokenType]()
         # In other dialects a statement's word; here the name of a function.
         KEYWORDS: ClassVar = {word: kind for word, kind in tokens.Tokenizer.KEYWORDS.items() if word != "SESSION"}
 

@@ -22,6 +22,9 @@ def interval_ms(expression: Expr) -> int:
     if not isinstance(found, exp.Interval) or found.this is None:
         message = f"an interval is needed, such as INTERVAL '10' SECOND, not {expression.sql()}."
         raise SqlRejected(message, expression)
+    if isinstance(found.this, exp.Neg):
+        # INTERVAL -'2' SECOND
+        return -interval_ms(exp.Interval(this=found.this.this.copy(), unit=found.args.get("unit")))
     text = found.this.name
     unit = found.args.get("unit")
     sign, text = (-1, text.lstrip("-")) if text.startswith("-") else (1, text)

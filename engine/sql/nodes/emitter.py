@@ -16,6 +16,7 @@ from engine.errors import StudioError
 from engine.operator import Analyzer, Derived, Operator, Source
 from engine.pipeline import Edge, Node
 from engine.planner.derive import merge_holdbacks
+from engine.reading.computed import output_of
 from engine.registry import configured, operators
 from engine.schema import Schema, quote
 from engine.sql.algebra import Expr, Relation, free_name
@@ -76,7 +77,7 @@ class Emitter:
         if node.id not in self.derived:
             operator = configured(node)
             assert isinstance(operator, Source)
-            found = operator.derive(node.id, self.folder)
+            found = output_of(operator, node.id, self.folder, self.analyzer)
             self.nodes.append(node)
             self.derived[node.id] = replace(found, holdbacks={node.id: 0}, node=node.id)
 

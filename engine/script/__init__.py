@@ -1,0 +1,14 @@
+"""Flink SQL scripts, in and out.
+
+reading     a script as one pipeline: statements, tables, connectors, values, sharing; views where the studio wrote it
+writing     a pipeline as a script, a view per node
+program     a pipeline as a PySpark program
+"""
+
+from __future__ import annotations
+
+from engine.script.program import program_of
+from engine.script.reading import Script, script_of
+from engine.script.writing import Written, sql_of
+
+__all__ = ["Script", "Written", "program_of", "script_of", "sql_of"]

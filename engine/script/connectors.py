@@ -1,0 +1,269 @@
+"""What a table of a script is here: a source over files or made-up rows, or a sink.
+
+    filesystem   csv, json, parquet, debezium-json, canal-json, maxwell-json; paths relative to the script
+    datagen      made-up rows
+    print, blackhole, kafka, jdbc, ...   as sinks: where rows would go does not matter, what is written does
+
+A table into which the script itself inserts VALUES is those rows, whatever it is connected to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from sqlglot import exp
+
+from engine.errors import StudioError
+from engine.operator import Analyzer, Source
+from engine.pipeline import Node
+from engine.reading.columns import INTEGERS
+from engine.registry import configured
+from engine.schema import Column, Schema
+from engine.script.tables import TableDdl
+from engine.sql.algebra import Expr
+from engine.sql.expressions import Writer
+
+FORMATS: Final = {
+    "csv": "csv",
+    "json": "jsonl",
+    "parquet": "parquet",
+    "debezium-json": "debezium_json",
+    "canal-json": "canal_json",
+    "maxwell-json": "maxwell_json",
+}
+_CSV: Final = {"csv.field-delimiter": "separator", "csv.quote-character": "quote", "csv.null-literal": "null_text"}
+_OF_NO_MATTER: Final = re.compile(
+    r"(source|sink|scan|auto-compaction|compaction|partition)\..*|.*\.(ignore-parse-errors|fail-on-missing-field"
+    r"|timestamp-format\.standard|allow-comments|encode\..*|map-null-key\..*)"
+)
+_UNBOUNDED_ROWS: Final = 1000
+_CHANGELOG_FORMATS: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
+_ANY_SINK: Final = ("print", "blackhole", "collect", "values", "")
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """A source node. columns: what queries see, in the declared order. proctime: which of them stand for arrival."""
+
+    node: Node
+    columns: tuple[str, ...]
+    proctime: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def source_table(  # noqa: PLR0913
+    ddl: TableDdl,
+    node_id: str,
+    folder: Path,
+    analyzer: Analyzer,
+    rows: list[list[Any]] | None,
+    kind_column: str | None = None,
+) -> SourceTable:
+    """The source of a table. rows: those that the script inserts. kind_column: where rows are a changelog."""
+    warnings: list[str] = list(ddl.warnings)
+    if kind_column is not None:
+        ddl, rows = _without_kinds(ddl, kind_column, rows)
+    if rows is not None:
+        operator, parameters = "rows", _rows(ddl, rows)
+    elif ddl.connector == "datagen":
+        operator, parameters = "datagen", _datagen(ddl, warnings)
+    elif ddl.connector == "filesystem":
+        operator, parameters = _file(ddl, node_id, folder, warnings)
+    else:
+        message = (
+            f"the connector {ddl.connector!r} cannot be read here; there are filesystem (format {', '.join(FORMATS)}) "
+            "and datagen. Save the rows as a file, or insert them with INSERT INTO ... VALUES."
+        )
+        raise ddl.rejected(message)
+    if kind_column is not None:
+        parameters |= {"changelog": True} if operator == "rows" else {"kind_column": kind_column}
+    proctime = tuple(column.name for column in ddl.computed if _is_proctime(column.value))
+    schema = Schema(tuple(Column(column.name, column.type) for column in ddl.columns))
+    computed = _computed(ddl, node_id, analyzer, schema)
+    if computed:
+        parameters["computed"] = computed
+    if ddl.watermark is not None:
+        parameters |= {"event_time": ddl.watermark.column, "watermark_delay_ms": ddl.watermark.delay_ms}
+        column = next((one for one in ddl.columns if one.name == ddl.watermark.column), None)
+        if column is not None and column.type in INTEGERS:
+            message = (
+                f"the event time {column.name} is a number. Compute a timestamp of it: {column.name}_time AS "
+                f"TO_TIMESTAMP_LTZ({column.name}, 3), and WATERMARK FOR that."
+            )
+            raise ddl.rejected(message)
+    elif operator == "generator":
+        parameters["event_time"] = None
+    if ddl.primary_key and operator != "datagen":
+        parameters["primary_key"] = ddl.primary_key
+    node = Node(id=node_id, operator=operator, parameters=parameters)
+    _check(node, ddl, folder)
+    names = [
+        *(column.name for column in ddl.columns if column.name != kind_column),
+        *(column.name for column in ddl.computed),
+    ]
+    names = sorted(names, key=_declared(ddl))
+    return SourceTable(node, tuple(name for name in names if name not in proctime), proctime, tuple(warnings))
+
+
+def sink_parameters(ddl: TableDdl) -> dict[str, Any]:
+    """What a table takes: upserts by its key, a changelog, or rows that are only ever added."""
+    if ddl.primary_key:
+        return {"mode": "upsert", "keys": ddl.primary_key}
+    if ddl.connector in _ANY_SINK or ddl.options.get("format") in _CHANGELOG_FORMATS:
+        return {"mode": "changelog"}
+    return {"mode": "append"}
+
+
+def _without_kinds(
+    ddl: TableDdl, kind_column: str, rows: list[list[Any]] | None
+) -> tuple[TableDdl, list[list[Any]] | None]:
+    """The table and its rows with the kind in front of each row, not among its columns."""
+    names = [column.name for column in ddl.columns]
+    if kind_column not in names:
+        message = f"there is no column {kind_column!r} for the kinds; there are {', '.join(names)}."
+        raise ddl.rejected(message)
+    if rows is None:
+        return ddl, None
+    at = names.index(kind_column)
+    moved = [[row[at], *row[:at], *row[at + 1 :]] for row in rows]
+    return replace(ddl, columns=tuple(column for column in ddl.columns if column.name != kind_column)), moved
+
+
+def _rows(ddl: TableDdl, rows: list[list[Any]]) -> dict[str, Any]:
+    columns = [{"name": column.name, "type": column.type} for column in ddl.columns]
+    return {"columns": columns, "rows": rows}
+
+
+def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tuple[str, dict[str, Any]]:
+    options = dict(ddl.options)
+    options.pop("connector", None)
+    path, format_ = options.pop("path", ""), options.pop("format", "")
+    if not path:
+        message = "'path' is missing: 'path' = 'rows.csv', relative to the script."
+        raise ddl.rejected(message)
+    if format_ not in FORMATS:
+        message = f"the format {format_!r} cannot be read here; there are {', '.join(FORMATS)}."
+        raise ddl.rejected(message)
+    operator = FORMATS[format_]
+    parameters: dict[str, Any] = {"path": re.sub(r"^file:(//)?", "", path)}
+    if operator == "csv":
+        parameters |= {"header": False, "names": [column.name for column in ddl.columns]}
+        parameters |= {name: options.pop(option) for option, name in _CSV.items() if option in options}
+    for option in options:
+        if not _OF_NO_MATTER.fullmatch(option):
+            warnings.append(f"{ddl.name}: the option {option!r} is left out; it has no meaning here.")
+    return operator, parameters | _types(ddl, operator, parameters, node_id, folder)
+
+
+def _types(ddl: TableDdl, operator: str, parameters: dict[str, Any], node_id: str, folder: Path) -> dict[str, Any]:
+    """The declared types, where the file would be read otherwise."""
+    declared = {column.name: column.type for column in ddl.columns}
+    try:
+        source = configured(Node(id=node_id, operator=operator, parameters=parameters))
+        assert isinstance(source, Source)
+        found = {column.name: column.type for column in source.derive(node_id, folder).schema}
+    except StudioError:
+        # An empty file, say, tells nothing; what else is wrong will be said of the whole node.
+        found = {}
+    types = {name: type_ for name, type_ in declared.items() if found.get(name) != type_}
+    return {"types": types} if types else {}
+
+
+def _datagen(ddl: TableDdl, warnings: list[str]) -> dict[str, Any]:
+    options = dict(ddl.options)
+    options.pop("connector", None)
+    rows = options.pop("number-of-rows", None)
+    if rows is None:
+        warnings.append(
+            f"{ddl.name}: datagen without 'number-of-rows' never ends; here it makes {_UNBOUNDED_ROWS} rows."
+        )
+    columns = []
+    for column in ddl.columns:
+        made: dict[str, Any] = {"name": column.name, "type": column.type}
+        for option, name, read in (
+            ("kind", "kind", str),
+            ("start", "min", float),
+            ("end", "max", float),
+            ("min", "min", float),
+            ("max", "max", float),
+            ("length", "length", int),
+            ("null-rate", "null_rate", float),
+        ):
+            text = options.pop(f"fields.{column.name}.{option}", None)
+            if text is not None:
+                made[name] = _number(ddl, option, text, read)
+        columns.append(made)
+    rate = _number(ddl, "rows-per-second", options.pop("rows-per-second", "10000"), float)
+    warnings += [f"{ddl.name}: the option {option!r} is left out; it has no meaning here." for option in options]
+    count = _UNBOUNDED_ROWS if rows is None else _number(ddl, "number-of-rows", rows, int)
+    return {"columns": columns, "rows": count, "rate": rate}
+
+
+def _number(ddl: TableDdl, option: str, text: str, read: Callable[[str], Any]) -> Any:
+    try:
+        return read(text)
+    except ValueError as error:
+        message = f"the option {option!r} is a number, not {text!r}."
+        raise ddl.rejected(message) from error
+
+
+def _computed(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Schema) -> list[dict[str, str]]:
+    writer = Writer(
+        {name: name for name in schema.names}, lambda text: analyzer.type_of(text, schema, node_id, "computed")
+    )
+    known: dict[str, Expr] = {}
+    made: list[dict[str, str]] = []
+    for column in ddl.computed:
+        if _is_proctime(column.value):
+            continue
+        value = column.value.copy().transform(lambda node: _seconds(_inlined(node, known)), copy=False)
+        for mentioned in value.find_all(exp.Column):
+            if mentioned.name not in schema.names:
+                message = f"{column.name}: there is no column {mentioned.name!r}; there are {', '.join(schema.names)}."
+                raise ddl.rejected(message)
+        made.append({"name": column.name, "expression": writer.write(value)})
+        known[column.name] = value
+    return made
+
+
+def _inlined(node: Expr, known: Mapping[str, Expr]) -> Expr:
+    """A computed column may be made of one before it."""
+    if isinstance(node, exp.Column) and node.name in known:
+        return exp.Paren(this=known[node.name].copy())
+    return node
+
+
+def _seconds(node: Expr) -> Expr:
+    """TO_TIMESTAMP_LTZ(s, 0) counts seconds."""
+    if isinstance(node, exp.Anonymous) and node.name.upper() == "TO_TIMESTAMP_LTZ" and len(node.expressions) == 2:
+        value, precision = node.expressions
+        if precision.name == "0":
+            factor = exp.Mul(this=exp.Paren(this=value.copy()), expression=exp.Literal.number(1000))
+            return exp.Anonymous(this=node.this, expressions=[factor, exp.Literal.number(3)])
+    return node
+
+
+def _is_proctime(value: Expr) -> bool:
+    return isinstance(value, exp.Anonymous) and value.name.upper() == "PROCTIME"
+
+
+def _declared(ddl: TableDdl) -> Callable[[str], int]:
+    """The place of a column in the script's text."""
+    text = ddl.statement.text
+    places: dict[str, int] = {}
+    for token in ddl.statement.tokens:
+        places.setdefault(token.text, token.start)
+    return lambda name: places.get(name, len(text))
+
+
+def _check(node: Node, ddl: TableDdl, folder: Path) -> None:
+    try:
+        source = configured(node)
+        assert isinstance(source, Source)
+        source.derive(node.id, folder)
+    except StudioError as error:
+        raise ddl.rejected(error.sentence) from error

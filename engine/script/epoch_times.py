@@ -1,0 +1,134 @@
+"""Event times that count ms or s, which Flink does not know: there a TIMESTAMP beside such a column is the event time.
+
+unfolded   for Flink: the source computes `<name>_time`, which projections pass on and sinks leave out
+folded     the way back, where nobody uses the second column otherwise
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.errors import StudioError
+from engine.operator import Analyzer
+from engine.pipeline import Node, Pipeline
+from engine.planner.derive import DerivedNode, derive
+from engine.references import plain_column
+from engine.registry import lookup
+from engine.schema import Column, TimeUnit, quote
+
+
+def unfolded(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> Pipeline:
+    """The pipeline as Flink has to be told it. nodes: what is known of each."""
+    return pipeline.model_copy(update={"nodes": tuple(_unfolded(pipeline, node, nodes) for node in pipeline.nodes)})
+
+
+def _unfolded(pipeline: Pipeline, node: Node, nodes: Mapping[str, DerivedNode]) -> Node:
+    derived = nodes[node.id].derived
+    if lookup(node).role == "source":
+        time = derived.schema.event_time
+        if time is None or not _counts(time):
+            return node
+        computed = [*node.parameters.get("computed", ()), {"name": shadow(time.name), "expression": stamp(time)}]
+        changed = {"computed": computed, "event_time": shadow(time.name)}
+        return _with(node, {**node.parameters, **changed}, without=("event_time_unit",))
+    if node.operator != "project":
+        return node
+    (edge,) = pipeline.inputs(node.id)
+    given = nodes[edge.source].derived.schema
+    columns = list(node.parameters["columns"])
+    for item in node.parameters["columns"]:
+        plain = plain_column(item["expression"], given)
+        if plain is not None and _counts(plain):
+            columns.append({"name": shadow(item["name"]), "expression": quote(shadow(plain.name))})
+    return _with(node, {**node.parameters, "columns": columns})
+
+
+def folded(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Pipeline:
+    """The pipeline with event times that count, where it is what `unfolded` makes of such a one; else as it is."""
+    bases: dict[str, str] = {}
+    nodes: list[Node] = []
+    for node in pipeline.nodes:
+        if lookup(node).role == "source":
+            nodes.append(_folded_source(node, bases))
+        else:
+            nodes.append(_folded_project(node) if node.operator == "project" else node)
+    if not bases:
+        return pipeline
+    found = _without_idle_projects(pipeline.model_copy(update={"nodes": tuple(nodes)}))
+    try:
+        known, problems = derive(found, analyzer, folder)
+    except StudioError:
+        return pipeline
+    if problems:
+        return pipeline
+    return found if _without_idle_projects(unfolded(found, known)) == _without_idle_projects(pipeline) else pipeline
+
+
+def shadow(name: str) -> str:
+    """What the TIMESTAMP beside a counting event time is called."""
+    return f"{name}_time"
+
+
+def stamp(column: Column) -> str:
+    """A counting event time as a TIMESTAMP, in Spark SQL."""
+    name = quote(column.name)
+    return f"timestamp_millis(({name} * 1000))" if column.time is TimeUnit.EPOCH_S else f"timestamp_millis({name})"
+
+
+def _counts(column: Column) -> bool:
+    return column.time in (TimeUnit.EPOCH_MS, TimeUnit.EPOCH_S)
+
+
+def _folded_source(node: Node, bases: dict[str, str]) -> Node:
+    time = node.parameters.get("event_time")
+    computed = list(node.parameters.get("computed", ()))
+    if not computed or computed[-1]["name"] != time or not str(time).endswith("_time"):
+        return node
+    base = str(time).removesuffix("_time")
+    for unit in (TimeUnit.EPOCH_MS, TimeUnit.EPOCH_S):
+        if computed[-1]["expression"] == stamp(Column(base, "bigint", time=unit)):
+            bases[node.id] = base
+            parameters: dict[str, Any] = {**node.parameters, "computed": computed[:-1], "event_time": base}
+            if unit is TimeUnit.EPOCH_S:
+                parameters["event_time_unit"] = unit.value
+            return _with(node, parameters, without=() if computed[:-1] else ("computed",))
+    return node
+
+
+def _folded_project(node: Node) -> Node:
+    columns = node.parameters["columns"]
+    names = {item["name"]: item["expression"].strip("`") for item in columns}
+    kept = [
+        item
+        for item in columns
+        if not any(
+            item["name"] == shadow(name) and item["expression"].strip("`") == shadow(value)
+            for name, value in names.items()
+        )
+    ]
+    return _with(node, {**node.parameters, "columns": kept})
+
+
+def _without_idle_projects(pipeline: Pipeline) -> Pipeline:
+    """Without the projections that only leave such columns out above a sink: a sink's INSERT says nothing else."""
+    sinks = {node.id for node in pipeline.nodes if lookup(node).role == "sink"}
+    nodes, edges = list(pipeline.nodes), list(pipeline.edges)
+    for node in pipeline.nodes:
+        above = pipeline.outputs(node.id)
+        is_made = node.operator == "project" and all(edge.target in sinks for edge in above) and above
+        if is_made and all(item["expression"] == quote(item["name"]) for item in node.parameters["columns"]):
+            (into,) = pipeline.inputs(node.id)
+            nodes.remove(node)
+            edges.remove(into)
+            edges = [
+                edge.model_copy(update={"source": into.source}) if edge.source == node.id else edge for edge in edges
+            ]
+    return pipeline.model_copy(update={"nodes": tuple(nodes), "edges": tuple(edges)})
+
+
+def _with(node: Node, parameters: Mapping[str, Any], without: tuple[str, ...] = ()) -> Node:
+    return node.model_copy(
+        update={"parameters": {name: value for name, value in parameters.items() if name not in without}}
+    )

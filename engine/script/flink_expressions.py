@@ -1,0 +1,263 @@
+"""Spark SQL expressions as Flink SQL that means the same: the way back of `engine.sql.expressions`.
+
+A text that both read alike stays as somebody wrote it. A function goes back by its own entry in
+`engine.sql.functions`; one that is not there stays, with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import ClassVar, Final
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from engine.reading.flink_table import literal
+from engine.schema import flink_type, quote, type_from
+from engine.sql.algebra import Expr
+from engine.sql.dialect import Flink
+from engine.sql.functions import EXTRACTED, SCALARS
+
+_ALIKE: Final[dict[type[Expr], str]] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Mod: "%",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.And: "AND",
+    exp.Or: "OR",
+    exp.Is: "IS",
+    exp.DPipe: "||",
+    exp.Like: "LIKE",
+}
+_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
+_MOST_ARGUMENTS: Final = 4
+_ARGUMENT: Final = "__argument"
+# What Flink reads as Spark does, without an entry of its own.
+_BOTH: Final = frozenset({"SUBSTRING", "LENGTH", "TIMESTAMPADD", "IF", "CEIL", "FLOOR", "TRIM"})
+
+
+class _Spark(Flink):
+    """Spark SQL's texts, read into the same trees as Flink's."""
+
+    class Tokenizer(Flink.Tokenizer):
+        QUOTES: ClassVar = ["'", '"']
+        STRING_ESCAPES: ClassVar = ["\\"]
+
+
+@dataclass
+class Translation:
+    """One translation. type_of: Spark's answer for an expression. unknown: functions that were left as they are."""
+
+    type_of: Callable[[str], str]
+    unknown: list[str] = field(default_factory=list)
+
+    def flink(self, text: str) -> str:
+        """The expression in Flink SQL."""
+        try:
+            tree = _tree(text)
+        except SqlglotError:
+            self.unknown.append(text)
+            return text
+        written = self._write(tree)
+        return text if _bare(written) == _bare(text) else written
+
+    def _write(self, node: Expr) -> str:
+        kind = type(node)
+        found = self._by_pattern(node)
+        if found is not None:
+            return found
+        if kind in _ALIKE:
+            return f"{self._write(node.this)} {_ALIKE[kind]} {self._write(node.expression)}"
+        match node:
+            case exp.Column():
+                return str(node.sql(dialect=Flink))
+            case exp.Paren():
+                return f"({self._write(node.this)})"
+            case exp.Literal():
+                return literal(node.name) if node.is_string else node.name
+            case exp.Boolean():
+                return "TRUE" if node.this else "FALSE"
+            case exp.Null():
+                return "NULL"
+            case exp.Neg():
+                return f"- {self._write(node.this)}"
+            case exp.Not():
+                return f"NOT {self._write(node.this)}"
+            case exp.NullSafeEQ():
+                return f"{self._write(node.this)} IS NOT DISTINCT FROM {self._write(node.expression)}"
+            case exp.RegexpLike():
+                return f"REGEXP({self._write(node.this)}, {self._write(node.expression)})"
+            case exp.Between():
+                low, high = self._write(node.args["low"]), self._write(node.args["high"])
+                return f"{self._write(node.this)} BETWEEN {low} AND {high}"
+            case exp.In() if node.expressions:
+                return f"{self._write(node.this)} IN ({', '.join(map(self._write, node.expressions))})"
+            case exp.Escape():
+                return f"{self._write(node.this)} ESCAPE {self._write(node.expression)}"
+            case exp.Div():
+                return self._divided(node)
+            case exp.IntDiv():
+                return f"CAST({self._write(node.this)} / {self._write(node.expression)} AS BIGINT)"
+            case exp.Cast():
+                return self._cast(node)
+            case exp.Case():
+                return self._case(node)
+            case exp.If():
+                parts = (node.this, node.args.get("true"), node.args.get("false"))
+                return f"IF({', '.join(self._write(part) for part in parts if part is not None)})"
+            case exp.Interval():
+                return str(node.sql(dialect=Flink))
+            case exp.Anonymous():
+                return self._call(node)
+            case exp.Substring():
+                parts = (node.this, node.args.get("start"), node.args.get("length"))
+                return f"substring({', '.join(self._write(part) for part in parts if part is not None)})"
+            case exp.Extract():
+                return f"EXTRACT({node.name.upper()} FROM {self._write(node.expression)})"
+            case exp.Floor() | exp.Ceil() if node.args.get("to") is None:
+                return f"{node.key.upper()}({self._write(node.this)})"
+            case _:
+                text = str(node.sql(dialect=Flink))
+                self.unknown.append(text)
+                return text
+
+    def _divided(self, node: exp.Div) -> str:
+        """Spark divides integers to a DOUBLE, Flink to an integer."""
+        left, right = self._write(node.this), self._write(node.expression)
+        types = [self._type(side) for side in (node.this, node.expression)]
+        return (
+            f"CAST({left} AS DOUBLE) / {right}" if all(type_ in _INTEGERS for type_ in types) else f"{left} / {right}"
+        )
+
+    def _cast(self, node: exp.Cast) -> str:
+        inner = node.this
+        written = str(node.to.sql(dialect=Flink))
+        if isinstance(inner, exp.IntDiv) and self._type(inner.this) in _INTEGERS:
+            return f"({self._write(inner.this)} / {self._write(inner.expression)})"
+        word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
+        try:
+            target = flink_type(type_from(written if written.upper() != "TIMESTAMP_NTZ" else "timestamp_ntz"))
+        except ValueError:
+            target = written
+        return f"{word}({self._write(inner)} AS {target})"
+
+    def _case(self, node: exp.Case) -> str:
+        subject = f" {self._write(node.this)}" if node.this is not None else ""
+        branches = " ".join(
+            f"WHEN {self._write(one.this)} THEN {self._write(one.args['true'])}" for one in node.args["ifs"]
+        )
+        default = node.args.get("default")
+        otherwise = f" ELSE {self._write(default)}" if default is not None else ""
+        return f"CASE{subject} {branches}{otherwise} END"
+
+    def _call(self, node: exp.Anonymous) -> str:
+        name = str(node.this)
+        arguments = [self._write(argument) for argument in node.expressions]
+        match name.upper():
+            case "LEFT" if isinstance(node.expressions[0], exp.Cast) and node.expressions[1].name.isdigit():
+                return f"CAST({self._write(node.expressions[0].this)} AS VARCHAR({node.expressions[1].name}))"
+            case "TRY_ELEMENT_AT" if len(arguments) == 2:
+                return f"{arguments[0]}[{arguments[1]}]"
+            case "ARRAY":
+                return f"ARRAY[{', '.join(arguments)}]"
+            case "TO_JSON" if len(node.expressions) == 1 and node.expressions[0].name.upper() == "STRUCT":
+                return self._key(node.expressions[0].expressions)
+            case "TIMESTAMPDIFF" | "TIMESTAMPADD" if len(arguments) == 3:
+                return f"{name.upper()}({node.expressions[0].name.upper()}, {arguments[1]}, {arguments[2]})"
+            case upper if upper not in SCALARS and upper not in _BOTH:
+                self.unknown.append(f"{name}()")
+        return f"{name}({', '.join(arguments)})"
+
+    def _key(self, parts: list[Expr]) -> str:
+        """Values as one text in which NULL is a value like any other: each with its length in front."""
+        texts = [f"CAST({self._write(part)} AS STRING)" for part in parts]
+        items = [f"COALESCE(CONCAT(CAST(CHAR_LENGTH({text}) AS STRING), ':', {text}), 'NULL')" for text in texts]
+        return items[0] if len(items) == 1 else f"CONCAT_WS(',', {', '.join(items)})"
+
+    def _by_pattern(self, node: Expr) -> str | None:
+        """The call of the function whose Spark SQL this is."""
+        if not isinstance(node, exp.Func | exp.Cast | exp.RegexpLike | exp.Div | exp.Paren):
+            return None
+        for name, count, pattern in _patterns():
+            found: dict[str, Expr] = {}
+            if _matches(pattern, node, found):
+                arguments = [self._write(found[f"{_ARGUMENT}{at}"]) for at in range(count)]
+                if name in EXTRACTED and name not in SCALARS:
+                    return f"EXTRACT({name} FROM {arguments[0]})"
+                return f"{name}({', '.join(arguments)})"
+        return None
+
+    def _type(self, node: Expr) -> str:
+        return self.type_of(str(node.sql(dialect=_Spark)))
+
+
+def _tree(text: str) -> Expr:
+    select = _Spark().parse(f"SELECT {text}")[0]
+    assert isinstance(select, exp.Select)
+    item: Expr = select.expressions[0]
+    return item
+
+
+@cache
+def _patterns() -> tuple[tuple[str, int, Expr], ...]:
+    """Functions whose Spark SQL is not simply a call of the same name, as trees; the most specific first."""
+    found: list[tuple[str, int, Expr]] = []
+    for name, scalar in SCALARS.items():
+        for count in range(scalar.least, min(scalar.most or _MOST_ARGUMENTS, _MOST_ARGUMENTS) + 1):
+            text = scalar.written([quote(f"{_ARGUMENT}{at}") for at in range(count)])
+            try:
+                tree = _tree(text)
+            except SqlglotError:
+                continue
+            # A call of a function that Flink has too stays that call: COALESCE is no IFNULL.
+            is_same = (
+                isinstance(tree, exp.Anonymous)
+                and tree.name.upper() in SCALARS
+                and all(isinstance(one, exp.Column) for one in tree.expressions)
+            )
+            if not is_same and all(_has(tree, at) for at in range(count)):
+                found.append((name, count, tree))
+    for unit, function in EXTRACTED.items():
+        found.append((unit, 1, _tree(f"CAST({function}({quote(f'{_ARGUMENT}0')}) AS BIGINT)")))
+    return tuple(sorted(found, key=lambda one: -len(list(one[2].walk()))))
+
+
+def _has(tree: Expr, at: int) -> bool:
+    return any(column.name == f"{_ARGUMENT}{at}" for column in tree.find_all(exp.Column))
+
+
+def _matches(pattern: Expr, node: Expr, found: dict[str, Expr]) -> bool:
+    """Whether a tree is the pattern, with anything in the place of the arguments."""
+    if isinstance(pattern, exp.Column) and pattern.name.startswith(_ARGUMENT):
+        return found.setdefault(pattern.name, node) == node
+    if type(pattern) is not type(node):
+        return False
+    if isinstance(pattern, exp.Anonymous) and pattern.name.upper() != node.name.upper():
+        return False
+    mine, theirs = list(_parts(pattern)), list(_parts(node))
+    return len(mine) == len(theirs) and all(
+        key == other and (_matches(a, b, found) if isinstance(a, exp.Expr) and isinstance(b, exp.Expr) else a == b)
+        for (key, a), (other, b) in zip(mine, theirs, strict=True)
+    )
+
+
+def _parts(node: Expr) -> Iterator[tuple[str, object]]:
+    for key, value in node.args.items():
+        if isinstance(node, exp.Anonymous) and key == "this":
+            continue
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None and item is not False:
+                yield key, item
+
+
+def _bare(text: str) -> str:
+    """A text without what does not matter: blanks, case and parentheses."""
+    return "".join(text.lower().replace("(", "").replace(")", "").split())

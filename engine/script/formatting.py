@@ -1,0 +1,87 @@
+"""Flink SQL laid out to be read: a line per clause, long lists item by item, backticks only where needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from sqlglot import TokenType
+
+from engine.script.reserved import RESERVED
+from engine.script.statements import Cursor, Statement
+from engine.sql.parsing import tokens_of
+
+WIDTH: Final = 100
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CLAUSES: Final = (
+    ("FROM",), ("WHERE",), ("GROUP", "BY"), ("HAVING",), ("WINDOW",), ("UNION", "ALL"), ("UNION",), ("INTERSECT",),
+    ("EXCEPT",), ("LEFT", "JOIN"), ("RIGHT", "JOIN"), ("FULL", "JOIN"), ("INNER", "JOIN"), ("JOIN",), ("ON",),
+)  # fmt: skip
+
+
+def identifier(name: str) -> str:
+    """A name, in backticks where it needs them."""
+    if _NAME.fullmatch(name) and name.upper() not in RESERVED:
+        return name
+    return "`" + name.replace("`", "``") + "`"
+
+
+def unquoted(sql: str, kept: Sequence[str] = ()) -> str:
+    """The same SQL without the backticks that nobody needs, but for some parts that are kept as they are.
+
+    A name that is called by an alias is not such a part where it stands behind AS.
+    """
+    for at, part in enumerate(kept):
+        sql = re.sub(rf"(?<!AS )(?<![.`]){re.escape(part)}(?! *\.)", f"kept_part_{at}_", sql)
+    found = _unquoted(sql)
+    for at, part in enumerate(kept):
+        found = found.replace(f"kept_part_{at}_", part)
+    return found
+
+
+def _unquoted(sql: str) -> str:
+    pieces: list[str] = []
+    at = 0
+    for token in tokens_of(sql):
+        if token.token_type is TokenType.IDENTIFIER:
+            pieces += [sql[at : token.start], identifier(token.text)]
+            at = token.end + 1
+    return "".join(pieces) + sql[at:]
+
+
+def laid_out(sql: str) -> str:
+    """A query with its clauses on lines of their own where it is long; comments and texts stay as they are."""
+    if len(sql) <= WIDTH and "\n" not in sql:
+        return sql
+    tokens = tuple(tokens_of(sql))
+    cursor, depth, breaks = Cursor(Statement(tokens, sql)), 0, []
+    commas: list[int] = []
+    is_list = False
+    while not cursor.is_done:
+        token = cursor.here
+        if depth == 0:
+            clause = next((words for words in _CLAUSES if cursor.sees(*words)), None)
+            if token.text.upper() == "SELECT" and token.token_type is TokenType.SELECT:
+                is_list = True
+            if clause is not None:
+                is_list = False
+                breaks.append(token.start)
+                cursor.skip(*clause)
+                continue
+            if is_list and token.token_type is TokenType.COMMA:
+                commas.append(token.end + 1)
+        depth += (token.text == "(") - (token.text == ")")
+        cursor.at += 1
+    cuts = sorted({0, *breaks, len(sql)})
+    lines = []
+    for start, end in zip(cuts, cuts[1:], strict=False):
+        piece = sql[start:end].strip()
+        inner = [at for at in commas if start < at < end]
+        if len(piece) > WIDTH and inner and piece.upper().startswith("SELECT"):
+            ends = [start, *inner, end]
+            items = [sql[a:b].strip() for a, b in zip(ends, ends[1:], strict=False)]
+            items[0] = items[0][len("SELECT") :].strip()
+            piece = "SELECT\n" + "\n".join(f"  {item}" for item in items)
+        lines.append(piece)
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,153 @@
+"""A script taken apart: its tables, views, inserted rows, inserts, options and directives, statement by statement."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlglot import exp
+
+from engine.errors import PipelineError
+from engine.options import OPTIONS, check_options
+from engine.script.statements import Cursor, Statement, parsed, raw, statements
+from engine.script.tables import TableDdl, create_table
+from engine.script.values import values_of
+from engine.sql.algebra import Expr
+from engine.sql.rejected import SqlRejected
+
+_OF_ALL: Final = ("pipeline", "description", "arrival")
+_HARMLESS: Final = (
+    "table.dml-sync",
+    "parallelism.default",
+    "pipeline.auto-watermark-interval",
+    "table.local-time-zone",
+)
+_SET: Final = re.compile(
+    r"SET\s+(?:'([^']+)'|([\w.-]+))\s*=\s*(?:'((?:[^']|'')*)'|(.+?))\s*$", re.DOTALL | re.IGNORECASE
+)
+_QUERY: Final = ("SELECT", "WITH", "(")
+_QUIET: Final = tuple("USE SHOW DESCRIBE DESC EXPLAIN DROP RESET ANALYZE ADD LOAD UNLOAD".split())  # noqa: SIM905
+
+
+@dataclass(frozen=True)
+class Insert:
+    """An INSERT INTO, or a SELECT of which the result is looked at (target None)."""
+
+    target: str | None
+    columns: tuple[str, ...]
+    query: Expr
+    statement: Statement
+
+
+@dataclass
+class Parts:
+    """A script taken apart, in the order of its statements."""
+
+    tables: dict[str, TableDdl] = field(default_factory=dict)
+    views: dict[str, Statement] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    rows: dict[str, list[list[Any]]] = field(default_factory=dict)
+    inserts: list[Insert] = field(default_factory=list)
+    options: dict[str, str] = field(default_factory=dict)
+    directives: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def taken_apart(text: str) -> Parts:
+    """The statements of a script by what they do. Raises SqlRejected."""
+    parts = Parts()
+    for statement in statements(text):
+        parts.directives |= {name: value for name, value in statement.directives.items() if name in _OF_ALL}
+        _statement(_bare(statement), parts)
+    return parts
+
+
+def _bare(statement: Statement) -> Statement:
+    """Without the words of a statement set around it."""
+    for words in (("EXECUTE", "STATEMENT", "SET"), ("BEGIN", "STATEMENT", "SET"), ("BEGIN",), ("EXECUTE",)):
+        if statement.begins(*words):
+            statement = statement.after(len(words))
+    return statement
+
+
+def _statement(statement: Statement, parts: Parts) -> None:
+    if not statement.tokens or (statement.begins("END") and len(statement.tokens) == 1):
+        return
+    word = statement.tokens[0].text.upper()
+    if statement.begins("CREATE", "TABLE") or statement.begins("CREATE", "TEMPORARY", "TABLE"):
+        table = create_table(statement)
+        _new_name(table.name, statement, parts)
+        parts.tables[table.name] = table
+    elif statement.begins("CREATE", "VIEW") or statement.begins("CREATE", "TEMPORARY", "VIEW"):
+        cursor = Cursor(statement)
+        cursor.skip("CREATE")
+        cursor.skip("TEMPORARY")
+        cursor.skip("VIEW")
+        cursor.skip("IF", "NOT", "EXISTS")
+        name = cursor.name()
+        _new_name(name, statement, parts)
+        parts.views[name] = statement.after(cursor.at)
+    elif word == "INSERT":
+        _insert(statement, parts)
+    elif word in _QUERY:
+        parts.inserts = [one for one in parts.inserts if one.target is not None]
+        parts.inserts.append(Insert(None, (), parsed(statement.tokens, statement.text), statement))
+    elif word == "SET":
+        _set(statement, parts)
+    elif word in _QUIET or statement.begins("CREATE", "CATALOG") or statement.begins("CREATE", "DATABASE"):
+        parts.warnings.append(f"line {statement.place[0]}: {word} has no meaning here and is left out.")
+    else:
+        message = (
+            f"{raw(statement.tokens[:2], statement.text)} is not read. A script has CREATE TABLE, CREATE VIEW, SET, "
+            "INSERT INTO and SELECT."
+        )
+        raise SqlRejected(message, place=statement.place)
+
+
+def _new_name(name: str, statement: Statement, parts: Parts) -> None:
+    if name in parts.tables or name in parts.views:
+        message = f"there is already a table or view {name!r}. Give this one another name."
+        raise SqlRejected(message, place=statement.place)
+    parts.order.append(name)
+
+
+def _insert(statement: Statement, parts: Parts) -> None:
+    cursor = Cursor(statement)
+    cursor.expect("INSERT")
+    if not cursor.skip("OVERWRITE"):
+        cursor.expect("INTO")
+    cursor.skip("TABLE")
+    target = cursor.name()
+    columns = tuple(cursor.listed()) if cursor.sees("(") and not cursor.sees("(", "SELECT") else ()
+    query = parsed(cursor.tokens[cursor.at :], statement.text)
+    if isinstance(query, exp.Values):
+        names = [column.name for column in parts.tables[target].columns] if target in parts.tables else []
+        for row in query.expressions:
+            values = values_of(row)
+            wanted = columns or tuple(names)
+            if len(values) != len(wanted):
+                message = (
+                    f"{target} has {len(wanted)} columns ({', '.join(wanted)}), but a row has {len(values)} values."
+                )
+                raise SqlRejected(message, row)
+            by_name = dict(zip(wanted, values, strict=True))
+            parts.rows.setdefault(target, []).append([by_name.get(name) for name in names])
+        return
+    parts.inserts.append(Insert(target, columns, query, statement))
+
+
+def _set(statement: Statement, parts: Parts) -> None:
+    match = _SET.fullmatch(raw(statement.tokens, statement.text).strip())
+    if match is None:
+        message = "SET takes a name and a value: SET 'table.exec.mini-batch.enabled' = 'true'."
+        raise SqlRejected(message, place=statement.place)
+    name, value = match[1] or match[2], (match[3] if match[3] is not None else match[4]).replace("''", "'")
+    if name in OPTIONS:
+        try:
+            check_options({name: value})
+        except PipelineError as error:
+            raise SqlRejected(error.sentence, place=statement.place) from error
+        parts.options[name] = value
+    elif name not in _HARMLESS:
+        parts.warnings.append(f"line {statement.place[0]}: the option {name!r} is left out; it has no meaning here.")

@@ -1,0 +1,289 @@
+"""A script of Flink SQL as one pipeline.
+
+CREATE TABLE and CREATE VIEW say what queries can name, SET the options; INSERT INTO and a SELECT at the end are
+the sinks. A view is read where it is used, as Flink does. In a script that the studio wrote (it says so with
+`-- studio.pipeline`) every view is a node, called as the view (`engine.script.views`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+from sqlglot import exp
+
+from engine.operator import Analyzer
+from engine.pipeline import Arrival, Node, Pipeline
+from engine.schema import Schema, quote
+from engine.script.connectors import SourceTable, sink_parameters, source_table
+from engine.script.epoch_times import folded
+from engine.script.parts import Insert, Parts, taken_apart
+from engine.script.sharing import shared
+from engine.script.statements import Cursor, Statement, parsed, raw
+from engine.script.tables import TableDdl
+from engine.script.views import called, is_table, node_of_view
+from engine.sql import exactly
+from engine.sql.algebra import Expr, Table
+from engine.sql.nodes import MAKERS
+from engine.sql.nodes.emitter import Emitter
+from engine.sql.names import Names
+from engine.sql.query import read
+from engine.sql.rejected import SqlRejected
+
+_ID: Final = re.compile(r"[^A-Za-z0-9_ -]")
+_CHANGELOG: Final = re.compile(
+    r"FROM_CHANGELOG\s*\(\s*input\s*=>\s*TABLE\s+(`[^`]+`|\w+)\s*,\s*op\s*=>\s*DESCRIPTOR\s*\(\s*(`[^`]+`|\w+)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Script:
+    """What a script says. jobs: the sinks in the order of the statements. warnings: what was left out, in sentences."""
+
+    pipeline: Pipeline
+    jobs: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") -> Script:
+    """The pipeline of a script. folder: what paths are relative to. Raises SqlRejected with line and column."""
+    parts = taken_apart(text)
+    is_ours = "pipeline" in parts.directives
+    if not parts.inserts and not is_ours:
+        message = "the script has no SELECT and no INSERT INTO ... SELECT, so there is nothing to run. Add one."
+        raise SqlRejected(message, place=(text.count("\n") + 1, 1))
+    emitter = Emitter(analyzer, folder, MAKERS, parts.options)
+    tables = Tables(parts, emitter)
+    names = Names(tables)
+    if is_ours:
+        _nodes(parts, tables, names, emitter)
+    else:
+        for view, statement in parts.views.items():
+            if not tables.add_changelog(view, statement):
+                names = names.with_view(view, _view(statement))
+    jobs = tuple(_sink(insert, parts, names, emitter) for insert in parts.inserts)
+    nodes, edges = tuple(emitter.nodes), tuple(emitter.edges)
+    if is_ours:
+        places = {node_id_of(name): at for at, name in enumerate(parts.order)}
+        nodes = tuple(sorted(nodes, key=lambda node: places.get(node.id, len(places))))
+    elif len(jobs) > 1:
+        nodes, edges = shared(nodes, edges)
+    pipeline = Pipeline(
+        name=str(parts.directives.get("pipeline", name)),
+        description=str(parts.directives.get("description", "")),
+        nodes=nodes,
+        edges=edges,
+        arrival=_arrival(parts.directives.get("arrival")),
+        options=parts.options,
+    )
+    if is_ours:
+        pipeline = folded(pipeline, analyzer, folder)
+    return Script(pipeline, jobs, tuple(dict.fromkeys([*parts.warnings, *tables.warnings])))
+
+
+def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:
+    """Every table that is read and every view as a node of its own, called as it."""
+    targets = {insert.target for insert in parts.inserts}
+    bases = {found[0] for statement in parts.views.values() if (found := changelog_of(statement)) is not None}
+    for name in parts.order:
+        is_read = name in parts.tables and name not in targets and name not in bases
+        if is_read or (name in parts.views and tables.add_changelog(name, parts.views[name])):
+            emitter.source(tables[name].node)
+        elif name in parts.views:
+            tables.warnings += node_of_view(node_id(name, emitter), parts.views[name], names, emitter)
+            node = emitter.nodes[-1]
+            tables.add(name, Table(node, emitter.derived[node.id].schema.names))
+
+
+def source_of(name: str, parts: Parts, emitter: Emitter) -> Node:
+    """The source that a table or a changelog view of a script is. Raises SqlRejected."""
+    tables = Tables(parts, emitter)
+    if name in parts.views:
+        tables.add_changelog(name, parts.views[name])
+    return tables[name].node
+
+
+def sink_of(name: str, parts: Parts) -> dict[str, Any]:
+    """The parameters of the sink that a table is."""
+    return sink_parameters(parts.tables[name])
+
+
+def changelog_of(statement: Statement) -> tuple[str, str] | None:
+    """The table and its column of kinds, where a view reads a table's rows as a changelog."""
+    match = _CHANGELOG.search(raw(statement.tokens, statement.text))
+    return (match[1].strip("`"), match[2].strip("`")) if match else None
+
+
+def _arrival(given: object) -> Arrival:
+    try:
+        return Arrival.model_validate(given or {})
+    except ValidationError as error:
+        message = f"studio.arrival is not read: {error.errors()[0]['msg']}. Leave the line out, or copy it again."
+        raise SqlRejected(message) from error
+
+
+def _view(statement: Statement) -> Expr:
+    """The query of a view, its columns called as the view calls them."""
+    cursor = Cursor(statement)
+    names = tuple(cursor.listed()) if cursor.sees("(") else ()
+    if cursor.skip("COMMENT"):
+        cursor.take()
+    cursor.expect("AS")
+    query = parsed(cursor.tokens[cursor.at :], statement.text)
+    if not names:
+        return query
+    items = query.expressions if isinstance(query, exp.Select) else []
+    if len(items) != len(names) or any(item.find(exp.Star) and not isinstance(item, exp.Anonymous) for item in items):
+        message = "the columns after a view's name belong to a SELECT that lists as many. Name them there with AS."
+        raise SqlRejected(message, place=statement.place)
+    renamed = [exp.alias_(item.unalias(), name, quoted=True) for item, name in zip(items, names, strict=True)]
+    query.set("expressions", renamed)
+    return query
+
+
+class Tables(Mapping[str, Table]):
+    """The tables of a script. One becomes a source when a query names it first; before, it may be a sink."""
+
+    def __init__(self, parts: Parts, emitter: Emitter) -> None:
+        self._parts = parts
+        self._emitter = emitter
+        self._made: dict[str, Table] = {}
+        self.warnings: list[str] = []
+
+    def __getitem__(self, name: str) -> Table:
+        if name not in self._made:
+            made = self._told(self._source(name, name), self._parts.tables[name])
+            self._made[name] = Table(made.node, made.columns, made.proctime)
+            self.warnings += made.warnings
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._made or name in self._parts.tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._made, **self._parts.tables})
+
+    def __len__(self) -> int:
+        return len({**self._made, **self._parts.tables})
+
+    def add(self, name: str, table: Table) -> None:
+        """A name for what is a node already, or will be."""
+        self._made[name] = table
+
+    def add_changelog(self, name: str, statement: Statement) -> bool:
+        """A view that reads a table's rows as a changelog is a source by itself. False for any other view."""
+        found = changelog_of(statement)
+        if found is None:
+            return False
+        base, kind = found
+        if base not in self._parts.tables:
+            message = f"there is no table {base!r}; there are {', '.join(self._parts.tables) or 'none'}."
+            raise SqlRejected(message, place=statement.place)
+        made = self._told(self._source(base, name, kind), self._parts.tables[base])
+        self._made[name] = Table(made.node, made.columns, made.proctime)
+        self.warnings += made.warnings
+        return True
+
+    def _source(self, name: str, called: str, kind: str | None = None) -> SourceTable:
+        """The source that a table is. Raises SqlRejected."""
+        ddl = self._parts.tables[name]
+        analyzer, folder = self._emitter.analyzer, self._emitter.folder
+        rows = self._parts.rows.get(name)
+        return source_table(ddl, node_id(called, self._emitter), folder, analyzer, rows, kind)
+
+    def _told(self, made: SourceTable, ddl: TableDdl) -> SourceTable:
+        """The source as a directive above its table says, as long as it is written as this table."""
+        told = ddl.statement.directives
+        node = made.node
+        if isinstance(told.get("node"), dict):
+            node = node.model_copy(update=told["node"])
+        elif isinstance(told.get("parameters"), dict):
+            node = node.model_copy(update={"parameters": {**node.parameters, **told["parameters"]}})
+        if node is made.node:
+            return made
+        if not is_table(node, ddl, self._emitter):
+            warning = f"{ddl.name}: what is said above the table does not fit it any more; the table counts."
+            return replace(made, warnings=(*made.warnings, warning))
+        return replace(made, node=node)
+
+
+def node_id(name: str, emitter: Emitter) -> str:
+    """A name as a node's id: other characters than letters, digits, blanks, _ and - become _."""
+    wanted = node_id_of(name)
+    taken = {node.id.lower() for node in emitter.nodes}
+    found, number = wanted, 2
+    while found.lower() in taken:
+        found, number = f"{wanted}_{number}", number + 1
+    return found
+
+
+def node_id_of(name: str) -> str:
+    """A name as an id, whether or not it is taken."""
+    wanted = _ID.sub("_", name)
+    return wanted if wanted[:1].isascii() and wanted[:1].isalpha() else f"t{wanted}"
+
+
+def _sink(insert: Insert, parts: Parts, names: Names, emitter: Emitter) -> str:
+    """The nodes of a job, and its sink as the last of them."""
+    relation = read(insert.query, names)
+    found = emitter.emit(relation, relation.columns)
+    below = exactly(emitter, found, relation.columns, insert.query)
+    if insert.target is None:
+        parameters, target = {"mode": "changelog"}, "result"
+    else:
+        if insert.target not in parts.tables:
+            message = (
+                f"there is no table {insert.target!r} to insert into; there are {', '.join(parts.tables) or 'none'}."
+            )
+            raise SqlRejected(message, place=insert.statement.place)
+        ddl, target = parts.tables[insert.target], insert.target
+        below = _fitted(below, ddl, insert, emitter)
+        parameters = sink_parameters(ddl) | insert.statement.directives.get("parameters", {})
+    wanted = node_id(target, emitter)
+    called(emitter, emitter.add("sink", parameters, [below], insert.query), wanted)
+    return wanted
+
+
+def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
+    """The rows as the sink declares them: by place, called as its columns, of their types."""
+    schema = emitter.derived[below].schema
+    wanted = insert.columns or tuple(column.name for column in ddl.columns)
+    if len(wanted) != len(schema):
+        message = (
+            f"{ddl.name} takes {len(wanted)} columns ({', '.join(wanted)}), but the query gives {len(schema)} "
+            f"({', '.join(schema.names)})."
+        )
+        raise SqlRejected(message, insert.query)
+    types = {column.name: column.type for column in ddl.columns}
+    unknown = [name for name in wanted if name not in types]
+    if unknown:
+        message = f"{ddl.name} has no column {unknown[0]!r}; it has {', '.join(types)}."
+        raise SqlRejected(message, insert.query)
+    given = dict(zip(wanted, schema, strict=True))
+    items = [
+        (
+            name,
+            _as(quote(given[name].name), given[name].type, type_)
+            if name in given
+            else f"CAST(NULL AS {type_.upper()})",
+        )
+        for name, type_ in types.items()
+    ]
+    if _is_all(items, schema):
+        return below
+    return emitter.project(below, items, insert.query)
+
+
+def _is_all(items: list[tuple[str, str]], schema: Schema) -> bool:
+    return items == [(column.name, quote(column.name)) for column in schema]
+
+
+def _as(value: str, given: str, wanted: str) -> str:
+    """The implicit cast of an INSERT. A TIMESTAMP and a TIMESTAMP_LTZ are the same instant, in UTC."""
+    times = {"timestamp", "timestamp_ntz"}
+    return value if given == wanted or {given, wanted} <= times else f"CAST({value} AS {wanted.upper()})"

@@ -1,0 +1,28 @@
+"""Equal parts of several queries as one part of a pipeline, as Flink reuses equal sub-plans of a statement set.
+
+Source: Flink SubplanReuser.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from engine.pipeline import Edge, Node
+from engine.registry import operators
+
+
+def shared(nodes: Sequence[Node], edges: Sequence[Edge]) -> tuple[tuple[Node, ...], tuple[Edge, ...]]:
+    """The nodes, each after its inputs, without those that do what one before them does with the same inputs."""
+    first: dict[str, str] = {}
+    instead: dict[str, str] = {}
+    for node in nodes:
+        role = operators()[node.operator].role if node.operator in operators() else "source"
+        inputs = [(instead[edge.source], edge.target_port) for edge in edges if edge.target == node.id]
+        key = json.dumps([node.operator, node.parameters, inputs], default=list, sort_keys=True)
+        instead[node.id] = first.setdefault(key, node.id) if role == "operator" else node.id
+    kept = tuple(node for node in nodes if instead[node.id] == node.id)
+    names = {node.id for node in kept}
+    return kept, tuple(
+        edge.model_copy(update={"source": instead[edge.source]}) for edge in edges if edge.target in names
+    )

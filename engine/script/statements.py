@@ -1,0 +1,192 @@
+"""A script as statements: tokens with their places, and the directives in the comments above each.
+
+A directive is a comment that the studio reads and Flink skips: `-- studio.arrival: {"mode": "in_turn"}`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlglot import TokenType, exp
+from sqlglot.tokenizer_core import Token
+
+from engine.sql.algebra import Expr
+from engine.sql.parsing import tokens_of, trees_of
+from engine.sql.rejected import SqlRejected
+
+_DIRECTIVE: Final = re.compile(r"^\s*--\s*studio\.(\w+):\s*(.+?)\s*$", re.MULTILINE)
+_OPENING: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement. text: the whole script, to which the tokens' offsets refer."""
+
+    tokens: tuple[Token, ...]
+    text: str
+    directives: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it begins."""
+        return place_of_token(self.tokens[0])
+
+    def begins(self, *words: str) -> bool:
+        """Whether these are its first words."""
+        return _count(self.tokens, words) > 0
+
+    def after(self, count: int) -> Statement:
+        """The statement without its first tokens."""
+        return Statement(self.tokens[count:], self.text, self.directives)
+
+
+def statements(text: str) -> list[Statement]:
+    """The statements of a script. Raises SqlRejected for text that has no tokens of SQL."""
+    tokens = tokens_of(text)
+    found: list[Statement] = []
+    current: list[Token] = []
+    end = 0
+    for token in tokens:
+        if token.token_type is not TokenType.SEMICOLON:
+            current.append(token)
+            continue
+        if current:
+            found.append(Statement(tuple(current), text, directives(text[end : current[0].start])))
+        current, end = [], token.end + 1
+    if current:
+        found.append(Statement(tuple(current), text, directives(text[end : current[0].start])))
+    return found
+
+
+def directives(comment: str) -> dict[str, Any]:
+    """What comments tell the studio. A directive that is no JSON says nothing."""
+    found: dict[str, Any] = {}
+    for match in _DIRECTIVE.finditer(comment):
+        try:
+            found[match[1]] = json.loads(match[2])
+        except json.JSONDecodeError:
+            continue
+    return found
+
+
+def parsed(tokens: Sequence[Token], text: str) -> Expr:
+    """Tokens as one query or expression. Raises SqlRejected with the place of the first thing that is wrong."""
+    if not tokens:
+        message = "a query is missing here."
+        raise SqlRejected(message)
+    return trees_of(tokens, text)[0]
+
+
+def expression(tokens: Sequence[Token], text: str) -> Expr:
+    """Tokens as an expression: the only item of a SELECT."""
+    if not tokens:
+        message = "an expression is missing here."
+        raise SqlRejected(message)
+    select = Token(TokenType.SELECT, "SELECT", tokens[0].line, 1, 0, 0)
+    found = parsed([select, *tokens], text)
+    if not isinstance(found, exp.Select) or len(found.expressions) != 1:
+        message = "one expression belongs here."
+        raise SqlRejected(message, place=place_of_token(tokens[0]))
+    item: Expr = found.expressions[0]
+    return item
+
+
+def place_of_token(token: Token) -> tuple[int, int]:
+    """Line and column of a token's first character, from 1."""
+    return token.line, max(1, token.col - (token.end - token.start))
+
+
+def raw(tokens: Sequence[Token], text: str) -> str:
+    """The text of some tokens as somebody wrote it."""
+    return text[tokens[0].start : tokens[-1].end + 1] if tokens else ""
+
+
+def _count(tokens: Sequence[Token], words: Sequence[str]) -> int:
+    """How many tokens these words are, where the tokens begin with them; else 0. PRIMARY KEY is one token."""
+    got: list[str] = []
+    for count, token in enumerate(tokens, start=1):
+        is_word = token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
+        got += token.text.upper().split() if is_word else [""]
+        if len(got) >= len(words):
+            return count if got == list(words) else 0
+    return 0
+
+
+class Cursor:
+    """Goes through the tokens of one statement."""
+
+    def __init__(self, statement: Statement) -> None:
+        self.tokens = statement.tokens
+        self.text = statement.text
+        self.at = 0
+
+    @property
+    def here(self) -> Token:
+        """The next token; the last one where there is none."""
+        return self.tokens[min(self.at, len(self.tokens) - 1)]
+
+    @property
+    def is_done(self) -> bool:
+        """True after the last token."""
+        return self.at >= len(self.tokens)
+
+    def sees(self, *words: str) -> bool:
+        """Whether these words come next."""
+        return _count(self.tokens[self.at :], words) > 0
+
+    def skip(self, *words: str) -> bool:
+        """Pass over these words where they come next."""
+        found = _count(self.tokens[self.at :], words)
+        self.at += found
+        return found > 0
+
+    def expect(self, *words: str) -> None:
+        """Pass over these words. Raises SqlRejected where others come."""
+        if not self.skip(*words):
+            got = "the end" if self.is_done else repr(self.here.text)
+            message = f"{' '.join(words)} belongs here, not {got}."
+            raise self.rejected(message)
+
+    def take(self) -> Token:
+        """The next token. Raises SqlRejected at the end."""
+        if self.is_done:
+            message = "the statement ends too early."
+            raise self.rejected(message)
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def name(self) -> str:
+        """An identifier, of which the catalog and database in front do not matter."""
+        found = self.take().text
+        while self.skip("."):
+            found = self.take().text
+        return found
+
+    def until(self, *words: str) -> tuple[Token, ...]:
+        """The tokens up to a comma, a closing parenthesis or one of the words, outside of all parentheses."""
+        start, depth = self.at, 0
+        while not self.is_done:
+            token = self.here
+            if depth == 0 and (token.token_type in (TokenType.COMMA, *_CLOSING) or token.text.upper() in words):
+                break
+            depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+            self.at += 1
+        return self.tokens[start : self.at]
+
+    def listed(self) -> Iterator[str]:
+        """Names in parentheses."""
+        self.expect("(")
+        while True:
+            yield self.name()
+            if not self.skip(","):
+                break
+        self.expect(")")
+
+    def rejected(self, sentence: str, token: Token | None = None) -> SqlRejected:
+        """The complaint, with the place."""
+        return SqlRejected(sentence, place=place_of_token(token or self.here))

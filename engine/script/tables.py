@@ -1,0 +1,206 @@
+"""CREATE TABLE: columns, computed columns, METADATA, WATERMARK, PRIMARY KEY, WITH."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token
+
+from engine.schema import type_from
+from engine.script.statements import Cursor, Statement, expression, raw
+from engine.sql.algebra import Expr, plain
+from engine.sql.intervals import interval_ms
+from engine.sql.rejected import SqlRejected
+
+_AFTER_TYPE: Final = ("NOT", "NULL", "METADATA", "PRIMARY", "COMMENT", "CONSTRAINT")
+
+
+@dataclass(frozen=True)
+class PhysicalColumn:
+    """A column that is read or written, its type as Spark writes it."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A column that an expression computes from the physical ones."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """The event time, and how far out of order it may come."""
+
+    column: str
+    delay_ms: int
+
+
+@dataclass(frozen=True)
+class TableDdl:
+    """A table as a script declares it."""
+
+    name: str
+    columns: tuple[PhysicalColumn, ...]
+    computed: tuple[Computed, ...]
+    watermark: Watermark | None
+    primary_key: tuple[str, ...]
+    options: Mapping[str, str]
+    statement: Statement
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def connector(self) -> str:
+        """What it is connected to; empty where nothing is said."""
+        return self.options.get("connector", self.options.get("connector.type", ""))
+
+    def rejected(self, sentence: str) -> SqlRejected:
+        """The complaint about it, at its place."""
+        return SqlRejected(f"{self.name}: {sentence}", place=self.statement.place)
+
+
+@dataclass
+class _Draft:
+    columns: list[PhysicalColumn]
+    computed: list[Computed]
+    keys: list[str]
+    warnings: list[str]
+    watermark: Watermark | None = None
+
+
+def create_table(statement: Statement) -> TableDdl:
+    """The table of a CREATE [TEMPORARY] TABLE statement. Raises SqlRejected."""
+    cursor = Cursor(statement)
+    cursor.expect("CREATE")
+    cursor.skip("TEMPORARY")
+    cursor.expect("TABLE")
+    cursor.skip("IF", "NOT", "EXISTS")
+    name = cursor.name()
+    draft = _Draft([], [], [], [])
+    if not cursor.sees("("):
+        message = f"{name}: a table needs its columns: CREATE TABLE {name} (k STRING, v BIGINT) WITH (...)."
+        raise cursor.rejected(message)
+    cursor.expect("(")
+    while True:
+        _element(cursor, draft, name)
+        if not cursor.skip(","):
+            break
+    cursor.expect(")")
+    if cursor.skip("COMMENT"):
+        cursor.take()
+    if cursor.skip("PARTITIONED", "BY"):
+        list(cursor.listed())
+    options = _options(cursor) if cursor.skip("WITH") else {}
+    if not cursor.is_done:
+        message = f"{name}: {cursor.here.text!r} is not read after WITH (...). Declare the table without it."
+        raise cursor.rejected(message)
+    return TableDdl(
+        name,
+        tuple(draft.columns),
+        tuple(draft.computed),
+        draft.watermark,
+        tuple(draft.keys),
+        options,
+        statement,
+        tuple(draft.warnings),
+    )
+
+
+def _element(cursor: Cursor, draft: _Draft, table: str) -> None:
+    if cursor.skip("CONSTRAINT"):
+        cursor.name()
+    if cursor.skip("PRIMARY", "KEY"):
+        draft.keys += cursor.listed()
+        cursor.skip("NOT", "ENFORCED")
+    elif cursor.sees("WATERMARK", "FOR"):
+        draft.watermark = _watermark(cursor)
+    else:
+        _column(cursor, draft, table)
+
+
+def _watermark(cursor: Cursor) -> Watermark:
+    cursor.expect("WATERMARK", "FOR")
+    column = cursor.name()
+    cursor.expect("AS")
+    tokens = cursor.until()
+    value = expression(tokens, cursor.text).unnest()
+    if plain(value) == column:
+        return Watermark(column, 0)
+    if isinstance(value, exp.Sub) and plain(value.this) == column:
+        return Watermark(column, interval_ms(value.expression))
+    message = (
+        f"the watermark {raw(tokens, cursor.text)} is not read. Write {column}, or {column} - INTERVAL '5' SECOND."
+    )
+    raise cursor.rejected(message, tokens[0])
+
+
+def _column(cursor: Cursor, draft: _Draft, table: str) -> None:
+    first = cursor.here
+    name = cursor.take().text
+    if cursor.skip("AS"):
+        tokens = cursor.until("COMMENT")
+        draft.computed.append(Computed(name, expression(tokens, cursor.text)))
+    else:
+        type_ = _type(cursor)
+        if cursor.skip("METADATA"):
+            if cursor.skip("FROM"):
+                cursor.take()
+            cursor.skip("VIRTUAL")
+            draft.warnings.append(f"{table}: the metadata column {name} is left out; files have no metadata here.")
+        else:
+            draft.columns.append(PhysicalColumn(name, _known_type(type_, cursor, name)))
+        while not cursor.is_done:
+            if cursor.skip("PRIMARY", "KEY"):
+                draft.keys.append(name)
+                cursor.skip("NOT", "ENFORCED")
+            elif not (cursor.skip("NOT", "NULL") or cursor.skip("NULL")):
+                break
+    if cursor.skip("COMMENT"):
+        cursor.take()
+    if not cursor.sees(",") and not cursor.sees(")"):
+        message = (
+            f"the column {name} goes on with {cursor.here.text!r}, which is not read. Write NAME TYPE, or NAME AS x."
+        )
+        raise cursor.rejected(message, cursor.here or first)
+
+
+def _type(cursor: Cursor) -> tuple[Token, ...]:
+    """The tokens of a type: up to a comma outside of all its parentheses and angle brackets."""
+    start, depth = cursor.at, 0
+    while not cursor.is_done:
+        text = cursor.here.text
+        if depth == 0 and (text in (",", ")") or text.upper() in _AFTER_TYPE):
+            break
+        depth += text.count("(") + text.count("<") - text.count(")") - text.count(">")
+        cursor.at += 1
+    return cursor.tokens[start : cursor.at]
+
+
+def _known_type(tokens: tuple[Token, ...], cursor: Cursor, name: str) -> str:
+    if not tokens:
+        message = f"the column {name} has no type: {name} BIGINT, say."
+        raise cursor.rejected(message)
+    try:
+        return type_from(raw(tokens, cursor.text))
+    except ValueError as error:
+        message = f"{name}: {error}."
+        raise cursor.rejected(message, tokens[0]) from error
+
+
+def _options(cursor: Cursor) -> dict[str, str]:
+    found: dict[str, str] = {}
+    cursor.expect("(")
+    while not cursor.sees(")"):
+        name = cursor.take().text
+        cursor.expect("=")
+        found[name] = cursor.take().text
+        if not cursor.skip(","):
+            break
+    cursor.expect(")")
+    return found

@@ -1,0 +1,46 @@
+"""An operator with its expressions in Flink SQL, so that what it writes of itself is Flink SQL throughout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from engine.joins import JoinKind, joined
+from engine.operator import Analyzer, Operator, Source
+from engine.schema import Schema
+from engine.script.flink_expressions import Translation
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def translated(
+    operator: Operator | Source, schemas: Sequence[Schema], analyzer: Analyzer, node: str
+) -> tuple[Operator | Source, tuple[str, ...]]:
+    """The operator for Flink, and which parts of its expressions have no known equal there.
+
+    schemas: those of its inputs; of a source, what it reads.
+    """
+    pair = len(schemas) == 2 and "condition" in type(operator).model_fields
+    seen = Schema(joined(schemas[0], schemas[1], JoinKind.INNER)) if pair else schemas[0] if schemas else Schema(())
+    translation = Translation(lambda text: analyzer.type_of(text, seen, node, ""))
+
+    def flink(text: str) -> str:
+        return text if text in seen else translation.flink(text)
+
+    return _translated(operator, flink), tuple(dict.fromkeys(translation.unknown))
+
+
+def _translated(model: Model, flink: Callable[[str], str]) -> Model:
+    changed: dict[str, Any] = {}
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        extra = field.json_schema_extra
+        if isinstance(value, str) and isinstance(extra, dict) and extra.get("expression"):
+            changed[name] = flink(value)
+        elif isinstance(value, BaseModel):
+            changed[name] = _translated(value, flink)
+        elif isinstance(value, tuple):
+            changed[name] = tuple(_translated(one, flink) if isinstance(one, BaseModel) else one for one in value)
+    return model.model_copy(update=changed)

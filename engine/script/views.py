@@ -1,0 +1,262 @@
+"""Views of a script that the studio wrote: each is one node, called as the view.
+
+What a view is, its query says. Where the query alone does not tell (what Flink cannot do, an expression written
+otherwise), a directive above it does: `-- studio.parameters: {...}` or `-- studio.node: {...}`. A directive counts
+as long as the node that it describes is written as just this query; so the query can be edited, and wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from typing import Any, Final
+
+from sqlglot import TokenType, exp
+from sqlglot.tokenizer_core import Token
+
+from engine.errors import StudioError
+from engine.operator import Operator, Source
+from engine.pipeline import Node
+from engine.reading.computed import output_of
+from engine.registry import configured, operators
+from engine.schema import quote, type_from
+from engine.script.flink_expressions import Translation
+from engine.script.statements import Cursor, Statement, parsed, raw, statements
+from engine.script.tables import TableDdl
+from engine.script.translated import translated
+from engine.sql import exactly
+from engine.sql import parsed as parsed_text
+from engine.sql.algebra import Expr, Scan, Table
+from engine.sql.dialect import Flink
+from engine.sql.expressions import Writer
+from engine.sql.nodes.emitter import Emitter
+from engine.sql.names import Names
+from engine.sql.query import read
+from engine.sql.scope import Scope
+
+_ONLY: Final = ("from_", "expressions", "where", "kind", "hint", "distinct", "with_", "operation_modifiers")
+
+
+def node_of_view(name: str, statement: Statement, names: Names, emitter: Emitter) -> list[str]:
+    """Add what a view's query is, its last node called `name`. Gives warnings. Raises SqlRejected."""
+    cursor = Cursor(statement)
+    cursor.expect("AS")
+    tokens = cursor.tokens[cursor.at :]
+    query = parsed(tokens, statement.text)
+    inputs = [names.tables[table.name].name for table in _mentioned(query) if table.name in names.tables]
+    told = statement.directives
+    for node in _candidates(name, query, tokens, statement, inputs, names, emitter):
+        for candidate in _overlaid(node, told):
+            if _says(candidate, query, inputs, emitter) and _fits(candidate, inputs, emitter):
+                place_node(candidate, inputs, emitter, query)
+                return []
+    relation = read(query, names)
+    found = emitter.emit(relation, relation.columns)
+    last = exactly(emitter, found, relation.columns, query)
+    if last in inputs or emitter.nodes[-1].id != last:
+        columns = [(column.name, quote(column.name)) for column in emitter.derived[last].schema]
+        last = emitter.add("project", {"columns": [{"name": a, "expression": b} for a, b in columns]}, [last], query)
+    called(emitter, last, name)
+    if "node" in told or "parameters" in told:
+        return [f"{name}: what is said above the view does not fit its query any more; the query counts."]
+    return []
+
+
+def place_node(node: Node, inputs: Sequence[str], emitter: Emitter, at: Expr | None) -> None:
+    """Add a node as it is. Raises SqlRejected where it does not fit its inputs."""
+    made = emitter.add(node.operator, node.parameters, inputs, at)
+    called(emitter, made, node.id)
+
+
+def called(emitter: Emitter, old: str, new: str) -> None:
+    """Give the last node another id."""
+    assert emitter.nodes[-1].id == old
+    if old == new:
+        return
+    emitter.nodes[-1] = emitter.nodes[-1].model_copy(update={"id": new})
+    derived = emitter.derived.pop(old)
+    emitter.derived[new] = type(derived)(**{**derived.__dict__, "node": new})
+    emitter.edges = [edge.model_copy(update={"target": new}) if edge.target == old else edge for edge in emitter.edges]
+
+
+def query_of(node: Node, inputs: Sequence[str], emitter: Emitter) -> tuple[str, tuple[str, ...]]:
+    """A node as a query over its inputs, and the parts of its expressions that Flink may not know."""
+    operator = configured(node)
+    assert isinstance(operator, Operator)
+    schemas = [emitter.derived[name].schema for name in inputs]
+    made, unknown = translated(operator, schemas, emitter.analyzer, node.id)
+    assert isinstance(made, Operator)
+    return made.flink_sql(list(zip(inputs, schemas, strict=True))), unknown
+
+
+def parameters_of(node: Node) -> dict[str, Any]:
+    """All parameters of a node, those that it leaves to their default too; types as Spark writes them."""
+    return _typed(configured(node).model_dump(mode="json"))
+
+
+def plain_node(node: Node) -> Node:
+    """The node with no more parameters than differ from their default; types as Spark writes them."""
+    spelled = configured(node.model_copy(update={"parameters": parameters_of(node)}))
+    return node.model_copy(update={"parameters": spelled.model_dump(mode="json", exclude_defaults=True)})
+
+
+def _typed(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters with one spelling for each type."""
+    found = dict(parameters)
+    try:
+        if isinstance(types := found.get("types"), dict):
+            found["types"] = {name: type_from(type_) for name, type_ in types.items()}
+        if isinstance(columns := found.get("columns"), list):
+            found["columns"] = [{**one, "type": type_from(one["type"])} if "type" in one else one for one in columns]
+    except ValueError:
+        # What is no type is the planner's to say.
+        return parameters
+    return found
+
+
+def same(one: Expr, other: Expr) -> bool:
+    """Whether two queries are the same but for layout, comments and backticks."""
+    texts = (tree.sql(dialect=Flink, identify=True, comments=False) for tree in (one, other))
+    return next(texts) == next(texts)
+
+
+def _mentioned(query: Expr) -> list[exp.Table]:
+    """The tables in a query, in the order of its text."""
+    tables = [table for table in query.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
+    return sorted(tables, key=lambda table: int(table.this.meta.get("start", 0)))
+
+
+def _says(node: Node, query: Expr, inputs: Sequence[str], emitter: Emitter) -> bool:
+    """Whether a node is written as this query."""
+    try:
+        text, _ = query_of(node, inputs, emitter)
+        return same(parsed_text(text), query)
+    except (StudioError, ValueError, AssertionError, KeyError):
+        return False
+
+
+def _fits(node: Node, inputs: Sequence[str], emitter: Emitter) -> bool:
+    """Whether a node can stand above these inputs: an aggregate is no projection, however it is written."""
+    try:
+        place_node(node, inputs, trial_of(emitter), None)
+    except StudioError:
+        return False
+    return True
+
+
+def trial_of(emitter: Emitter) -> Emitter:
+    """The same pipeline in the making, for an attempt that leaves no trace."""
+    trial = copy(emitter)
+    trial.nodes, trial.edges, trial.derived = list(emitter.nodes), list(emitter.edges), dict(emitter.derived)
+    return trial
+
+
+def _overlaid(node: Node, told: Mapping[str, Any]) -> Iterator[Node]:
+    """The node as a directive says, then without it."""
+    if isinstance(told.get("parameters"), dict):
+        yield node.model_copy(update={"parameters": {**node.parameters, **told["parameters"]}})
+    yield node
+
+
+def _candidates(  # noqa: PLR0913
+    name: str,
+    query: Expr,
+    tokens: Sequence[Token],
+    statement: Statement,
+    inputs: Sequence[str],
+    names: Names,
+    emitter: Emitter,
+) -> Iterator[Node]:
+    """Nodes that the query may be: as it is told, as it is written, as it is read."""
+    told = statement.directives.get("node")
+    if isinstance(told, dict) and told.get("operator") in operators():
+        yield Node(id=name, operator=told["operator"], parameters=told.get("parameters", {}))
+    if len(inputs) == 1:
+        simple = _simple(name, query, tokens, statement.text, inputs[0], emitter)
+        if simple is not None:
+            yield simple
+    yield from _read(name, query, names, emitter)
+
+
+def _simple(name: str, query: Expr, tokens: Sequence[Token], text: str, table: str, emitter: Emitter) -> Node | None:
+    """A projection or filter of a whole table, with expressions as somebody wrote them."""
+    if not isinstance(query, exp.Select) or any(value for key, value in query.args.items() if key not in _ONLY):
+        return None
+    source = query.args["from_"].this
+    if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier) or query.args.get("distinct"):
+        return None
+    schema = emitter.derived[table].schema
+
+    def spark(part: Sequence[Token], tree: Expr) -> str:
+        written = raw(part, text)
+        translation = Translation(lambda one: emitter.analyzer.type_of(one, schema, name, ""))
+        if translation.flink(written) == written:
+            return written
+        scan = Scan(Table(Node(id=table, operator=""), schema.names))
+        bound = Scope.of(scan, source.name).bind(tree)
+        columns = {column: column for column in schema.names}
+        return Writer(columns, lambda one: emitter.analyzer.type_of(one, schema, name, "")).write(bound)
+
+    where = query.args.get("where")
+    try:
+        if where is not None:
+            at = next(at for at, token in enumerate(tokens) if token.token_type is TokenType.WHERE)
+            return Node(id=name, operator="filter", parameters={"condition": spark(tokens[at + 1 :], where.this)})
+        columns = []
+        for part, item in zip(_items(tokens), query.expressions, strict=True):
+            is_named = isinstance(item, exp.Alias)
+            column = item.alias if is_named else item.unnest().name
+            columns.append({"name": column, "expression": spark(part, item.unalias())})
+        return Node(id=name, operator="project", parameters={"columns": columns})
+    except (StudioError, ValueError):
+        return None
+
+
+def _items(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+    """The items between SELECT and FROM, each without its AS."""
+    found: list[Sequence[Token]] = []
+    start, depth = 1, 0
+    for at, token in enumerate(tokens):
+        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+        if depth or token.token_type not in (TokenType.COMMA, TokenType.FROM) or at == 0:
+            continue
+        part = tokens[start:at]
+        has_name = len(part) > 2 and part[-2].token_type is TokenType.ALIAS
+        found.append(part[:-2] if has_name else part)
+        start = at + 1
+        if token.token_type is TokenType.FROM:
+            break
+    return found
+
+
+def _read(name: str, query: Expr, names: Names, emitter: Emitter) -> Iterator[Node]:
+    """The one node that the query is read as, where it is one."""
+    trial = trial_of(emitter)
+    try:
+        relation = read(query, names)
+        found = trial.emit(relation, relation.columns)
+        exactly(trial, found, relation.columns, query)
+    except StudioError:
+        return
+    made = trial.nodes[len(emitter.nodes) :]
+    if made and not isinstance(configured(made[0]), Source):
+        # Projections around it may come from what other nodes use; without them it is what somebody drew.
+        yield from (node.model_copy(update={"id": name}) for node in made if node.operator != "project")
+        if len(made) == 1:
+            yield made[0].model_copy(update={"id": name})
+
+
+def is_table(node: Node, ddl: TableDdl, emitter: Emitter) -> bool:
+    """Whether a source is written as this table."""
+    try:
+        source = configured(node)
+        if not isinstance(source, Source):
+            return False
+        read_ = source.derive(node.id, emitter.folder)
+        schema = output_of(source, node.id, emitter.folder, emitter.analyzer).schema
+        made, _ = translated(source, [read_.schema], emitter.analyzer, node.id)
+        assert isinstance(made, Source)
+        first = statements(made.flink_sql(node.id, schema))[0]
+    except (StudioError, ValueError):
+        return False
+    return [token.text for token in first.tokens] == [token.text for token in ddl.statement.tokens]

@@ -1,0 +1,227 @@
+"""A pipeline as a script of Flink SQL: a table per source and sink, a view per operator, called as the nodes.
+
+The script runs in Flink, and read back it is the same pipeline. What Flink cannot do, or does otherwise, stands in
+a comment and is a warning.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from engine.errors import StudioError
+from engine.operator import Analyzer, Source
+from engine.operators.sink import Sink, SinkMode
+from engine.pipeline import Arrival, Node, Pipeline
+from engine.planner import plan
+from engine.planner.derive import DerivedNode, derive
+from engine.reading.flink_table import literal
+from engine.registry import configured, lookup
+from engine.schema import flink_type
+from engine.script.epoch_times import unfolded
+from engine.script.formatting import identifier, laid_out, unquoted
+from engine.script.parts import Parts, taken_apart
+from engine.script.reading import Tables, sink_of, source_of
+from engine.script.translated import translated
+from engine.script.views import node_of_view, parameters_of, place_node, plain_node, query_of, trial_of
+from engine.sql.algebra import Table
+from engine.sql.nodes import MAKERS
+from engine.sql.nodes.emitter import Emitter
+from engine.sql.names import Names
+
+_OWN: Final = {
+    "allowed_lateness_ms": "allowed lateness: Flink's windows drop late rows",
+    "early_every_ms": "early firing: Flink's windows fire once, at their end",
+    "late": "late rows as an output: Flink drops them",
+}
+_ATTRIBUTES: Final = "name", "description"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A script, and in sentences what Flink will do otherwise."""
+
+    text: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass
+class _Draft:
+    emitter: Emitter
+    parts: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    inserts: list[str] = field(default_factory=list)
+
+
+def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
+    """The script of a pipeline. Raises the first StudioError of one that is not right."""
+    plan(pipeline, analyzer, folder)
+    given, _ = derive(pipeline, analyzer, folder)
+    whole = unfolded(pipeline, given)
+    nodes, problems = derive(whole, analyzer, folder)
+    if problems:
+        raise problems[0]
+    draft = _Draft(Emitter(analyzer, folder, MAKERS, dict(pipeline.options)))
+    for node in _in_order(whole):
+        role = lookup(node).role
+        if role == "source":
+            _source(node, nodes[node.id], draft)
+        elif role == "sink":
+            _sink(node, nodes[node.id], given[node.id], draft)
+        else:
+            _view(node, nodes[node.id], draft)
+    if not draft.inserts:
+        draft.warnings.append("the pipeline has no sink, so that in Flink nothing runs. Add a sink.")
+    text = "\n\n".join([_header(pipeline, draft), *draft.parts, *_insertion(draft.inserts)]) + "\n"
+    return Written(text, tuple(dict.fromkeys(draft.warnings)))
+
+
+def _in_order(pipeline: Pipeline) -> Sequence[Node]:
+    """The nodes, each after its inputs: as the document has them where it can be."""
+    places = {node.id: at for at, node in enumerate(pipeline.nodes)}
+    in_order = all(places[edge.source] < places[edge.target] for edge in pipeline.edges)
+    return pipeline.nodes if in_order else pipeline.sorted_nodes()
+
+
+def _header(pipeline: Pipeline, draft: _Draft) -> str:
+    lines = [f"-- studio.pipeline: {_json(pipeline.name)}"]
+    if pipeline.description:
+        lines.append(f"-- studio.description: {_json(pipeline.description)}")
+    if pipeline.arrival != Arrival():
+        lines.append(f"-- studio.arrival: {_json(pipeline.arrival.model_dump(mode='json', exclude_defaults=True))}")
+        draft.warnings.append("how the sources interleave is not said in SQL: Flink reads them as they come.")
+    lines.append(
+        "-- Every view is a node. Lines that begin with -- studio. are for Changelog Studio; Flink skips them."
+    )
+    if any("INSERT INTO" in part for part in draft.parts):
+        lines.append("-- Rows are inserted by the script itself: remove their folders before it runs again.")
+        lines.append("SET 'table.dml-sync' = 'true';")
+    lines += [f"SET {literal(name)} = {literal(value)};" for name, value in pipeline.options.items()]
+    return "\n".join(lines)
+
+
+def _insertion(inserts: Sequence[str]) -> list[str]:
+    if len(inserts) < 2:
+        return [f"{one};" for one in inserts]
+    body = "\n\n".join(f"{one};" for one in inserts)
+    return [f"EXECUTE STATEMENT SET\nBEGIN\n\n{body}\n\nEND;"]
+
+
+def _source(node: Node, known: DerivedNode, draft: _Draft) -> None:
+    source = known.operator
+    assert isinstance(source, Source)
+    made, unknown = translated(
+        source, [source.derive(node.id, draft.emitter.folder).schema], draft.emitter.analyzer, node.id
+    )
+    assert isinstance(made, Source)
+    _warn_of(node, unknown, draft)
+    text = unquoted(made.flink_sql(node.id, known.derived.schema).rstrip(";\n ")) + ";"
+    try:
+        back: Node | None = source_of(node.id, taken_apart(text), draft.emitter)
+    except StudioError:
+        back = None
+    draft.parts.append("\n".join([*_directives(node, back), text]))
+    draft.warnings += [f"{node.id}: {line.removeprefix('-- ')}" for line in text.splitlines() if line.startswith("-- ")]
+    draft.emitter.source(node)
+
+
+def _view(node: Node, known: DerivedNode, draft: _Draft) -> None:
+    inputs = [edge.source for edge in known.edges]
+    sql, unknown = query_of(node, inputs, draft.emitter)
+    _warn_of(node, unknown, draft)
+    comments = _own_additions(node)
+    draft.warnings += [f"{node.id}: {comment}" for comment in comments]
+    choices = [unquoted(sql), unquoted(sql, _expressions(node)), sql]
+    statement, back = "", None
+    for query in choices:
+        statement = f"CREATE TEMPORARY VIEW {identifier(node.id)} AS\n{laid_out(query)};"
+        back = _read_back(node.id, statement, inputs, draft.emitter)
+        if back is not None and _agrees(back, node):
+            break
+    else:
+        statement = f"CREATE TEMPORARY VIEW {identifier(node.id)} AS\n{laid_out(choices[0])};"
+        back = _read_back(node.id, statement, inputs, draft.emitter)
+    lines = [*(f"-- {comment}" for comment in comments), *_directives(node, back), statement]
+    draft.parts.append("\n".join(lines))
+    place_node(node, inputs, draft.emitter, None)
+
+
+def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> None:
+    sink = known.operator
+    assert isinstance(sink, Sink)
+    (edge,) = known.edges
+    schema = real.derived.schema
+    lines = [f"  {identifier(column.name)} {flink_type(column.type)}" for column in schema]
+    comments = []
+    if sink.mode is SinkMode.UPSERT:
+        own = [sorted(key) for key in real.derived.upsert_keys]
+        keys = sink.keys or min(own, key=lambda key: (len(key), key))
+        lines.append(f"  PRIMARY KEY ({', '.join(map(identifier, keys))}) NOT ENFORCED")
+        comments.append("An upsert sink: print shows -U as well; upsert-kafka or jdbc, say, take no -U.")
+    if sink.mode is SinkMode.APPEND:
+        comments.append("A sink that takes no updates; print would.")
+    table = f"CREATE TABLE {identifier(node.id)} (\n" + ",\n".join(lines) + "\n) WITH (\n  'connector' = 'print'\n);"
+    names = ", ".join(identifier(column.name) for column in schema)
+    insert = laid_out(f"INSERT INTO {identifier(node.id)} SELECT {names} FROM {identifier(edge.source)}")
+    back = Node(id=node.id, operator="sink", parameters=sink_of(node.id, taken_apart(table)))
+    draft.parts.append("\n".join([*(f"-- {comment}" for comment in comments), table]))
+    draft.inserts.append("\n".join([*_directives(node, back), insert]))
+
+
+def _expressions(node: Node) -> list[str]:
+    """The texts among a node's parameters that have backticks, the longest first."""
+
+    def texts(value: object) -> list[str]:
+        if isinstance(value, dict):
+            return [text for one in value.values() for text in texts(one)]
+        if isinstance(value, list):
+            return [text for one in value for text in texts(one)]
+        return [value] if isinstance(value, str) and "`" in value else []
+
+    return sorted(set(texts(parameters_of(node))), key=len, reverse=True)
+
+
+def _read_back(name: str, text: str, inputs: Sequence[str], emitter: Emitter) -> Node | None:
+    """The node that the view will be read as; None where it is read as several."""
+    parts = taken_apart(text)
+    trial = trial_of(emitter)
+    tables = Tables(Parts(), trial)
+    for one in dict.fromkeys(inputs):
+        tables.add(one, Table(Node(id=one, operator=""), trial.derived[one].schema.names))
+    try:
+        node_of_view(name, parts.views[name], Names(tables), trial)
+    except StudioError:
+        return None
+    made = trial.nodes[len(emitter.nodes) :]
+    return made[0] if len(made) == 1 else None
+
+
+def _agrees(one: Node, other: Node) -> bool:
+    return one.operator == other.operator and parameters_of(one) == parameters_of(other)
+
+
+def _directives(node: Node, back: Node | None) -> list[str]:
+    """What has to be said beside the SQL, so that it is read as this node again."""
+    if back is not None and back.operator == node.operator:
+        wanted, got = parameters_of(node), parameters_of(back)
+        differing = {name: value for name, value in wanted.items() if got.get(name) != value}
+        return [f"-- studio.parameters: {_json(differing)}"] if differing else []
+    whole = plain_node(node)
+    return [f"-- studio.node: {_json({'operator': whole.operator, 'parameters': whole.parameters})}"]
+
+
+def _own_additions(node: Node) -> list[str]:
+    """What of a node Flink does not have."""
+    parameters = configured(node).model_dump(mode="json", exclude_defaults=True)
+    return [f"Not in Flink: {sentence}." for name, sentence in _OWN.items() if parameters.get(name)]
+
+
+def _warn_of(node: Node, unknown: Sequence[str], draft: _Draft) -> None:
+    draft.warnings += [f"{node.id}: Flink may not know {part}; write it otherwise there." for part in unknown]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

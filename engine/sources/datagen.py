@@ -1,0 +1,163 @@
+"""Random or counted values by column, as Flink's datagen connector makes them, but the same every time.
+
+Every value is a hash of (seed, column, record number), so nothing depends on who computes it. A timestamp is
+`start_ms` and 1000 / rate ms per record later; in Flink it is the time of the clock.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+from pydantic import Field
+
+from engine.errors import PipelineError
+from engine.operator import Derived, Parameters, Source, SourceFrames
+from engine.reading.columns import (
+    INTEGERS,
+    KIND,
+    ORDINAL,
+    TIMESTAMPS,
+    WATERMARK,
+    check_names,
+    declared_type,
+    derive_source,
+)
+from engine.reading.flink_table import create_table
+from engine.schema import Column, Schema, is_numeric
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import SparkSession
+
+_MOST: Final = {"tinyint": 127, "smallint": 32_767, "int": (1 << 31) - 1}
+_HEX_OF_A_HASH: Final = 32
+
+
+class GeneratedColumn(Parameters):
+    """One column and where its values come from."""
+
+    name: str = Field(min_length=1, title="Name")
+    type: str = Field(
+        "bigint", title="Type", description="As Spark or Flink write it: BIGINT, STRING, TIMESTAMP(3), ..."
+    )
+    kind: Literal["random", "sequence"] = Field("random", title="Kind", description="sequence counts from min to max.")
+    min: float | None = Field(None, title="From", description="The smallest value; empty: 0, or 1 of a sequence.")
+    max: float | None = Field(None, title="To", description="The largest value; empty: 1000.")
+    length: int = Field(8, ge=1, le=10_000, title="Length", description="Of a random text, in characters.")
+    null_rate: float = Field(0.0, ge=0, le=1, title="Share of NULL")
+
+
+class Datagen(Source):
+    """Made-up records of any columns."""
+
+    operator: ClassVar[str] = "datagen"
+    title: ClassVar[str] = "Datagen"
+    summary: ClassVar[str] = (
+        "Random or counted values for columns of your own, as Flink's datagen, the same every time."
+    )
+
+    columns: tuple[GeneratedColumn, ...] = Field((), title="Columns", description="Their names, types and values.")
+    rows: int = Field(1000, ge=0, le=1 << 40, title="Records", description="How many to make.")
+    rate: float = Field(100.0, ge=0.001, le=1_000_000, title="Rate", description="Records per second of event time.")
+    seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="Another number gives other records.")
+    start_ms: int = Field(
+        1_704_067_200_000, title="Start", description="The first timestamp, in ms since 1970; 2024-01-01 by default."
+    )
+
+    def derive(self, node: str, folder: Path) -> Derived:
+        """The declared columns."""
+        check_names([column.name for column in self.columns], node, "columns")
+        columns = [Column(each.name, declared_type(each.type, node, "columns")) for each in self.columns]
+        for column in columns:
+            if not (is_numeric(column.type) or column.type in ("string", "boolean", "date", *TIMESTAMPS)):
+                message = (
+                    f"columns: {column.name} is {column.type}, for which no values are made up. Choose a plain type."
+                )
+                raise PipelineError(message, node, "columns")
+        return derive_source(self, node, columns)
+
+    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
+        """All records; none is ever rejected. A sequence that ends before `rows` ends the source, as in Flink."""
+        from pyspark.sql import functions as F
+
+        schema = self.derive(node, folder).schema
+        values = [
+            self._value(each, column).alias(column.name) for each, column in zip(self.columns, schema, strict=True)
+        ]
+        return SourceFrames(
+            spark.range(self._count()).select(
+                F.col("id").alias(ORDINAL),
+                F.lit(0).cast("tinyint").alias(KIND),
+                F.lit(None).cast("bigint").alias(WATERMARK),
+                *values,
+            )
+        )
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """The connector of the same name; its random values are others."""
+        options = {
+            "connector": "datagen",
+            "number-of-rows": str(self.rows),
+            "rows-per-second": str(max(1, round(self.rate))),
+        }
+        for each in self.columns:
+            field = f"fields.{each.name}"
+            if each.kind == "sequence":
+                options |= {f"{field}.kind": "sequence", f"{field}.start": f"{self._first(each)}"}
+                options |= {f"{field}.end": f"{self._last(each)}"}
+                continue
+            options |= {
+                f"{field}.{name}": f"{value:g}" for name in ("min", "max") if (value := getattr(each, name)) is not None
+            }
+            if declared_type(each.type, node, "columns") == "string":
+                options[f"{field}.length"] = str(each.length)
+            if each.null_rate:
+                options[f"{field}.null-rate"] = f"{each.null_rate:g}"
+        return create_table(node, schema, self, options)
+
+    def _count(self) -> int:
+        lengths = [self._last(each) - self._first(each) + 1 for each in self.columns if each.kind == "sequence"]
+        return max(0, min([self.rows, *lengths]))
+
+    def _first(self, column: GeneratedColumn) -> int:
+        return int(column.min) if column.min is not None else 1
+
+    def _last(self, column: GeneratedColumn) -> int:
+        return int(column.max) if column.max is not None else self._first(column) + self.rows - 1
+
+    def _value(self, each: GeneratedColumn, column: Column) -> SparkColumn:
+        from pyspark.sql import functions as F
+
+        number = F.col("id")
+        share = F.shiftrightunsigned(self._hash(each.name, number), 11).cast("double") * 2.0**-53
+        low, high = each.min or 0, each.max if each.max is not None else min(1000, _MOST.get(column.type, 1000))
+        made: SparkColumn
+        if each.kind == "sequence":
+            made = number + F.lit(self._first(each))
+        elif column.type in TIMESTAMPS or column.type == "date":
+            made = F.timestamp_millis(F.lit(self.start_ms) + F.floor(number * F.lit(1000.0 / self.rate)))
+        elif column.type == "string":
+            parts = [
+                F.md5(F.concat_ws("/", F.lit(str(self.seed)), F.lit(each.name), number, F.lit(at)))
+                for at in range(-(-each.length // _HEX_OF_A_HASH))
+            ]
+            made = F.substring(F.concat(*parts), 1, each.length)
+        elif column.type == "boolean":
+            made = share < 0.5
+        elif column.type in INTEGERS:
+            made = F.floor(share * F.lit(high - low + 1)) + F.lit(int(low))
+        else:
+            made = share * F.lit(float(high - low)) + F.lit(float(low))
+        if each.null_rate:
+            empty = F.shiftrightunsigned(self._hash(f"{each.name} null", number), 11).cast("double") * 2.0**-53
+            made = F.when(empty >= each.null_rate, made)
+        return made.cast(column.type)
+
+    def _hash(self, purpose: str, number: SparkColumn) -> SparkColumn:
+        from pyspark.sql import functions as F
+
+        return F.xxhash64(F.lit(self.seed).cast("bigint"), F.lit(purpose), number)
+
+
+SOURCE = Datagen

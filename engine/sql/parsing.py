@@ -1,0 +1,36 @@
+"""Text and tokens as sqlglot's trees, and complaints with a place where they are not Flink SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokenizer_core import Token
+
+from engine.sql.algebra import Expr
+from engine.sql.dialect import Flink
+from engine.sql.rejected import SqlRejected
+
+
+def tokens_of(text: str) -> list[Token]:
+    """The words of a text. Raises SqlRejected for a quote that is not closed."""
+    try:
+        return list(Flink().tokenize(text))
+    except TokenError as error:
+        message = f"this is not Flink SQL: {error}. Look for a quote that is not closed."
+        raise SqlRejected(message) from error
+
+
+def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
+    """The statements that tokens of a text are. Raises SqlRejected with the place of the first thing that is wrong."""
+    try:
+        trees = Flink().parser().parse(list(tokens), text)
+    except ParseError as error:
+        first = error.errors[0] if error.errors else {}
+        highlight = str(first.get("highlight") or " ")
+        description = str(first.get("description", error)).rstrip(".")
+        column = max(1, int(first.get("col") or 0) - len(highlight) + 1)
+        message = f"this is not Flink SQL: {description} (at {highlight!r})."
+        raise SqlRejected(message, place=(int(first.get("line") or 0), column)) from error
+    return [tree for tree in trees if isinstance(tree, exp.Expr)]
