@@ -157,8 +157,8 @@ def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> N
     lines = [f"  {identifier(column.name)} {flink_type(column.type)}" for column in schema]
     comments = []
     if sink.mode is SinkMode.UPSERT:
-        own = [sorted(key) for key in real.derived.upsert_keys]
-        keys = sink.keys or min(own, key=lambda key: (len(key), key))
+        own = sorted((sorted(key) for key in real.derived.upsert_keys), key=lambda key: (len(key), key))
+        keys = sink.keys or tuple(own[0])
         lines.append(f"  PRIMARY KEY ({', '.join(map(identifier, keys))}) NOT ENFORCED")
         comments.append("An upsert sink: print shows -U as well; upsert-kafka or jdbc, say, take no -U.")
     if sink.mode is SinkMode.APPEND:

@@ -1,0 +1,41 @@
+"""Scripts read and written in tests, and pipelines compared but for their layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.analyzer import SparkAnalyzer
+from engine.pipeline import Pipeline
+from engine.script import Script, Written, script_of, sql_of
+from engine.script.views import plain_node
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def read(text: str, spark: SparkSession, folder: Path = Path()) -> Script:
+    """The pipeline of a script."""
+    return script_of(text, SparkAnalyzer(lambda: spark), folder)
+
+
+def written(pipeline: Pipeline, spark: SparkSession, folder: Path = Path()) -> Written:
+    """The script of a pipeline."""
+    return sql_of(pipeline, SparkAnalyzer(lambda: spark), folder)
+
+
+def content(pipeline: Pipeline) -> dict[str, Any]:
+    """What a pipeline says: everything but where its nodes stand and in which order its edges are listed."""
+    nodes = [plain_node(node).model_dump(exclude={"place"}) for node in pipeline.nodes]
+    edges = sorted((edge.source, edge.source_port, edge.target, edge.target_port) for edge in pipeline.edges)
+    rest = pipeline.model_dump(mode="json", exclude={"nodes", "edges"})
+    return {**rest, "nodes": nodes, "edges": edges}
+
+
+def operators(script: Script) -> list[str]:
+    """The nodes in one line each: id, operator and inputs."""
+    pipeline = script.pipeline
+    return [
+        " ".join([node.id, node.operator, *(f"< {edge.source}" for edge in pipeline.inputs(node.id))])
+        for node in pipeline.nodes
+    ]

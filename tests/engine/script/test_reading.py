@@ -1,0 +1,218 @@
+"""What a script says, statement by statement, and what is refused, with line and column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engine.running import finished
+from engine.sql import SqlRejected
+from tests.engine.script.scripts import operators, read
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WORDS = "CREATE TABLE t (k STRING, v INT) WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');\n"
+ROWS = "INSERT INTO t VALUES ('a', 1), ('b', 2), ('a', 3);\n"
+PRINT = "CREATE TABLE {name} ({columns}) WITH ('connector' = 'print');\n"
+
+
+def changelog(text: str, spark: SparkSession, folder: Path = Path()) -> list[tuple[object, ...]]:
+    script = read(text, spark, folder)
+    with finished(script.pipeline, spark, folder) as job:
+        return [tuple(row)[1:] for row in job.changelog(script.jobs[-1]).collect()]
+
+
+def test_rows_that_the_script_inserts_are_the_source_and_the_last_select_is_the_job(spark: SparkSession) -> None:
+    found = changelog(WORDS + ROWS + "SELECT k FROM t WHERE v < 0;\nSELECT k, SUM(v) AS s FROM t GROUP BY k;", spark)
+    assert found == [("+I", "a", 1), ("+I", "b", 2), ("-U", "a", 1), ("+U", "a", 4)]
+
+
+def test_a_csv_file_with_a_computed_event_time_lies_beside_the_script(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(
+        "a|1|2024-01-01 00:00:01\nb|2|2024-01-01 00:00:03\na|3|\na|4|2024-01-01 00:00:02.9\n"
+    )
+    text = """
+        CREATE TABLE t (
+          k STRING COMMENT 'who', v INT NOT NULL,
+          partition_id BIGINT METADATA FROM 'partition' VIRTUAL,
+          ts STRING,
+          rt AS TO_TIMESTAMP(ts),
+          doubled AS v * 2,
+          pt AS PROCTIME(),
+          WATERMARK FOR rt AS rt - INTERVAL '0.5' SECOND
+        ) PARTITIONED BY (k) WITH (
+          'connector' = 'filesystem', 'path' = 'in.csv', 'format' = 'csv', 'csv.field-delimiter' = '|',
+          'csv.ignore-parse-errors' = 'true', 'what' = 'else'
+        );
+        SELECT window_start, SUM(doubled) AS s FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(rt), INTERVAL '1' SECOND))
+        GROUP BY window_start, window_end;
+    """
+    script = read(text, spark, tmp_path)
+    assert script.warnings == (
+        "t: the metadata column partition_id is left out; files have no metadata here.",
+        "t: the option 'what' is left out; it has no meaning here.",
+    )
+    with finished(script.pipeline, spark, tmp_path) as job:
+        sums = [row["s"] for row in job.changelog("result").collect()]
+        assert sums == [2, 8, 4]
+        assert job.output.count(spark)["rejected row"] == 1
+
+
+def test_select_star_has_the_columns_in_the_declared_order_and_leaves_others_of_the_file_out(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "in.jsonl").write_text('{"other": 1, "b": 2, "a": "x"}\n')
+    table = (
+        "CREATE TABLE t (a STRING, c AS b + 1, b BIGINT) "
+        "WITH ('connector' = 'filesystem', 'path' = 'in.jsonl', 'format' = 'json');"
+    )
+    script = read(table + "SELECT * FROM t", spark, tmp_path)
+    with finished(script.pipeline, spark, tmp_path) as job:
+        assert job.changelog("result").columns == ["seq", "kind", "a", "c", "b"]
+        assert [tuple(row)[2:] for row in job.changelog("result").collect()] == [("x", 3, 2)]
+
+
+@pytest.mark.parametrize(
+    ("format_", "line"),
+    [
+        ("debezium-json", '{"before": null, "after": {"k": "a", "v": 1}, "op": "c"}'),
+        ("canal-json", '{"type": "INSERT", "data": [{"k": "a", "v": "1"}], "old": null}'),
+        ("maxwell-json", '{"type": "insert", "data": {"k": "a", "v": 1}}'),
+    ],
+)
+def test_a_changelog_format_is_its_own_source(format_: str, line: str, spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text(line + "\n")
+    table = f"CREATE TABLE t (k STRING, v INT) WITH ('connector'='filesystem','path'='in.jsonl','format'='{format_}');"
+    assert changelog(table + "SELECT k, v FROM t", spark, tmp_path) == [("+I", "a", 1)]
+
+
+def test_datagen_makes_the_rows_that_it_is_asked_for(spark: SparkSession) -> None:
+    table = """CREATE TABLE t (id INT, v BIGINT, s STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH (
+      'connector' = 'datagen', 'number-of-rows' = '20', 'fields.id.kind' = 'sequence', 'fields.id.start' = '5',
+      'fields.id.end' = '9', 'fields.v.min' = '1', 'fields.v.max' = '3', 'fields.s.length' = '4');"""
+    found = changelog(table + "SELECT id, v, s FROM t", spark)
+    assert [row[1] for row in found] == [5, 6, 7, 8, 9]
+    assert all(1 <= row[2] <= 3 and len(row[3]) == 4 for row in found)  # type: ignore[operator, arg-type]
+    assert found == changelog(table + "SELECT id, v, s FROM t", spark)
+
+
+def test_datagen_without_an_end_is_cut_and_says_so(spark: SparkSession) -> None:
+    script = read("CREATE TABLE t (v INT) WITH ('connector' = 'datagen'); SELECT v FROM t", spark)
+    assert script.pipeline.node("t").parameters["rows"] == 1000
+    assert script.warnings == ("t: datagen without 'number-of-rows' never ends; here it makes 1000 rows.",)
+
+
+def test_several_inserts_are_several_sinks_over_what_they_share(spark: SparkSession) -> None:
+    text = (
+        WORDS
+        + ROWS
+        + PRINT.format(name="sums", columns="k STRING, s INT")
+        + PRINT.format(name="counts", columns="n BIGINT, groups BIGINT")
+        + """SET 'table.exec.mini-batch.enabled' = 'true';
+        CREATE VIEW per_key (k, n, s) AS SELECT k, COUNT(*), SUM(v) FROM t GROUP BY k;
+        EXECUTE STATEMENT SET BEGIN
+          INSERT INTO sums SELECT k, s FROM per_key;
+          INSERT INTO counts SELECT n, COUNT(*) FROM per_key GROUP BY n;
+        END;"""
+    )
+    script = read(text, spark)
+    assert operators(script) == [
+        "t rows",
+        "aggregate aggregate < t",
+        "project project < aggregate",
+        "sums sink < project",
+        "aggregate_3 aggregate < aggregate",
+        "project_2 project < aggregate_3",
+        "counts sink < project_2",
+    ]
+    assert script.jobs == ("sums", "counts")
+    assert script.pipeline.options == {"table.exec.mini-batch.enabled": "true"}
+
+
+def test_a_sink_has_its_own_column_names_types_and_key(spark: SparkSession) -> None:
+    text = (
+        WORDS
+        + ROWS
+        + PRINT.format(name="o", columns="word STRING, total BIGINT, note STRING, PRIMARY KEY (word) NOT ENFORCED")
+        + "INSERT INTO o (word, total) SELECT k, SUM(v) FROM t GROUP BY k"
+    )
+    assert read(text, spark).pipeline.node("o").parameters == {"mode": "upsert", "keys": ("word",)}
+    assert changelog(text, spark) == [("+I", "a", 1, None), ("+I", "b", 2, None), ("+U", "a", 4, None)]
+
+
+def test_rows_with_kinds_are_a_changelog_as_flink_reads_them(spark: SparkSession) -> None:
+    text = """
+        CREATE TABLE `t rows` (op STRING, k STRING, v INT)
+          WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');
+        INSERT INTO `t rows` VALUES ('+I', 'a', 1), ('-U', 'a', 1), ('+U', 'a', -2), ('-D', 'a', -2);
+        CREATE VIEW t AS SELECT * FROM FROM_CHANGELOG(input => TABLE `t rows`, op => DESCRIPTOR(op),
+          op_mapping => MAP['+I', 'INSERT', '-U', 'UPDATE_BEFORE', '+U', 'UPDATE_AFTER', '-D', 'DELETE']);
+        SELECT k, v FROM t;
+    """
+    assert [row[0] for row in changelog(text, spark)] == ["+I", "-U", "+U", "-D"]
+
+
+def test_a_name_that_is_no_id_becomes_one(spark: SparkSession) -> None:
+    text = WORDS.replace("TABLE t ", "TABLE `1 große`") + ROWS.replace("INTO t ", "INTO `1 große` ")
+    assert operators(read(text + "SELECT k FROM `1 große`", spark))[0] == "t1 gro_e rows"
+
+
+REFUSED = [
+    ("CREATE TABLE t (k STRING);", "line 1, column 1: the script has no SELECT and no INSERT INTO"),
+    ("\nCREATE TABLE t (k WRONG); SELECT k FROM t", "line 2, column 19: k: there is no type 'WRONG'"),
+    ("CREATE TABLE t (k); SELECT k FROM t", "the column k has no type"),
+    (
+        "CREATE TABLE t (k STRING) WITH ('connector' = 'kafka');\nSELECT k FROM t",
+        "line 1, column 1: t: the connector 'kafka' cannot be read here; there are filesystem",
+    ),
+    (
+        "CREATE TABLE t (k STRING) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'avro'); SELECT k FROM t",
+        "t: the format 'avro' cannot be read here; there are csv, json, parquet, debezium-json",
+    ),
+    (
+        "CREATE TABLE t (k INT) WITH ('connector' = 'filesystem', 'path' = 'none', 'format' = 'csv'); SELECT k FROM t",
+        "line 1, column 1: t: ",
+    ),
+    (WORDS + ROWS + "INSERT INTO nowhere SELECT k FROM t", "line 3, column 1: there is no table 'nowhere'"),
+    (WORDS + ROWS + "SELECT x FROM t", "line 3, column 8: there is no column 'x'; there are k, v."),
+    (WORDS + "INSERT INTO t VALUES ('a');", "t has 2 columns (k, v), but a row has 1 values."),
+    (WORDS + "INSERT INTO t VALUES ('a', 1 + 1);", "line 2, column 28: VALUES takes literals here, not 1 + 1."),
+    (WORDS + ROWS + "CREATE FUNCTION f AS 'x'", "line 3, column 1: CREATE FUNCTION is not read."),
+    (WORDS + WORDS + "SELECT k FROM t", "line 2, column 1: there is already a table or view 't'."),
+    (
+        "CREATE TABLE t (ts BIGINT, WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen'); SELECT ts FROM t",
+        "the event time ts is a number. Compute a timestamp of it: ts_time AS TO_TIMESTAMP_LTZ(ts, 3)",
+    ),
+    (
+        "CREATE TABLE t (ts TIMESTAMP(3), WATERMARK FOR ts AS CURRENT_TIMESTAMP) WITH ('connector' = 'datagen');",
+        "the watermark CURRENT_TIMESTAMP is not read. Write ts, or ts - INTERVAL '5' SECOND.",
+    ),
+    (
+        "SET 'table.exec.mini-batch.enabled' = 'perhaps';",
+        "table.exec.mini-batch.enabled is true or false, not 'perhaps'",
+    ),
+    ("SELECT 'a", "this is not Flink SQL"),
+    (
+        WORDS + ROWS + PRINT.format(name="o", columns="k STRING") + "INSERT INTO o SELECT k, v FROM t",
+        "o takes 1 columns (k), but the query gives 2 (k, v).",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), REFUSED, ids=[str(at) for at in range(len(REFUSED))])
+def test_what_is_not_read_is_said_with_its_place_and_what_would_work(
+    text: str, sentence: str, spark: SparkSession
+) -> None:
+    with pytest.raises(SqlRejected) as refused:
+        read(text, spark)
+    assert sentence in str(refused.value)
+
+
+def test_options_that_change_nothing_are_left_out_with_a_warning(spark: SparkSession) -> None:
+    script = read(
+        "SET 'parallelism.default' = '1'; SET state.backend = rocksdb;" + WORDS + ROWS + "SELECT k FROM t", spark
+    )
+    assert script.warnings == ("line 1: the option 'state.backend' is left out; it has no meaning here.",)

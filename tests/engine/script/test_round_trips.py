@@ -1,0 +1,161 @@
+"""A pipeline as a script and back is the same pipeline; a script as a pipeline and back has the same plan."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.analyzer import SparkAnalyzer
+from engine.errors import StudioError
+from engine.examples import examples
+from engine.pipeline import Pipeline
+from engine.planner import plan
+from engine.planner.explain import to_text
+from engine.script import program_of
+from tests.conformance.case import Case, cases_in
+from tests.differential.random_jobs import random_job
+from tests.engine.script.scripts import content, read, written
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parents[3]
+CASES = cases_in(ROOT / "tests/conformance/cases")
+
+
+@pytest.mark.parametrize("name", examples())
+def test_an_example_as_a_script_and_back_is_itself(name: str, spark: SparkSession) -> None:
+    pipeline = examples()[name]
+    script = written(pipeline, spark)
+    back = read(script.text, spark)
+    assert content(back.pipeline) == content(pipeline)
+    assert written(back.pipeline, spark).text == script.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
+def test_a_conformance_case_in_the_form_of_a_script_is_the_same_pipeline(path: Path, spark: SparkSession) -> None:
+    pipeline = Case.read(path).pipeline(SparkAnalyzer(lambda: spark))
+    script = written(pipeline, spark)
+    back = read(script.text, spark)
+    assert content(back.pipeline) == content(pipeline)
+    assert written(back.pipeline, spark).text == script.text
+
+
+@pytest.mark.slow
+@settings(max_examples=20)
+@given(seed=st.integers(0, 1 << 32), sink=st.sampled_from(["changelog", "upsert", None]))
+def test_any_pipeline_as_a_script_and_back_is_itself(seed: int, sink: str | None, spark: SparkSession) -> None:
+    pipeline = _with_rows(random_job(Random(seed)).pipeline, Random(seed))
+    if sink is not None:
+        last = pipeline.nodes[-1].id
+        document = pipeline.model_dump(mode="json")
+        document["nodes"].append({"id": "the end", "operator": "sink", "parameters": {"mode": sink}})
+        document["edges"].append({"source": last, "target": "the end"})
+        pipeline = Pipeline.from_dict(document)
+    try:
+        expected = to_text(plan(pipeline, SparkAnalyzer(lambda: spark), Path()))
+    except StudioError:
+        return
+    script = written(pipeline, spark)
+    back = read(script.text, spark).pipeline
+    assert content(back) == content(pipeline)
+    assert to_text(plan(back, SparkAnalyzer(lambda: spark), Path())) == expected
+
+
+def _with_rows(pipeline: Pipeline, random: Random) -> Pipeline:
+    """The pipeline with a row or two in its source, and where it has an event time, maybe one that counts ms."""
+    document: dict[str, Any] = pipeline.model_dump(mode="json")
+    parameters = document["nodes"][0]["parameters"]
+    kind = ["+I"] if parameters["changelog"] else []
+    parameters["rows"] = [[*kind, "a", 1, None, 1000], [*kind, None, -2, 3, 2500]]
+    return Pipeline.from_dict(document)
+
+
+EPOCHS = {
+    "nodes": [
+        {
+            "id": "s",
+            "operator": "rows",
+            "parameters": {
+                "columns": [{"name": "k"}, {"name": "ts", "type": "bigint"}, {"name": "order", "type": "int"}],
+                "rows": [["a", 1000, 1], ["b", 2000, 2]],
+                "event_time": "ts",
+                "event_time_unit": "epoch_ms",
+                "watermark_delay_ms": 90_000,
+            },
+        },
+        {"id": "kept", "operator": "filter", "parameters": {"condition": "ts >= 0 AND `order` % 2 = 1"}},
+        {
+            "id": "named",
+            "operator": "project",
+            "parameters": {
+                "columns": [
+                    {"name": "key", "expression": "upper(k)"},
+                    {"name": "at", "expression": "ts"},
+                    {"name": "half", "expression": "`order` / 2"},
+                ]
+            },
+        },
+        {"id": "last", "operator": "deduplicate", "parameters": {"keys": ["key"]}},
+        {"id": "out", "operator": "sink"},
+    ],
+    "edges": [
+        {"source": "s", "target": "kept"},
+        {"source": "kept", "target": "named"},
+        {"source": "named", "target": "last"},
+        {"source": "last", "target": "out"},
+    ],
+}
+
+
+def test_an_event_time_that_counts_has_a_timestamp_beside_it_in_flink(spark: SparkSession) -> None:
+    pipeline = Pipeline.from_dict(EPOCHS)
+    script = written(pipeline, spark).text
+    assert "ts_time AS TO_TIMESTAMP_LTZ(ts" in script
+    assert "ts_time AS at_time" in script
+    assert "ORDER BY at_time DESC" in script
+    assert "INSERT INTO `out` SELECT key, `at`, half FROM `last`" in script or "SELECT key, " in script
+    assert "CAST(`order` AS DOUBLE) / 2" in script
+    back = read(script, spark).pipeline
+    assert [(node.id, node.operator) for node in back.nodes] == [(node.id, node.operator) for node in pipeline.nodes]
+    assert content(back)["nodes"][1:] == content(pipeline)["nodes"][1:]
+
+
+def test_a_view_that_is_edited_counts_for_more_than_what_is_said_above_it(spark: SparkSession) -> None:
+    script = written(examples()["07-deduplication"], spark).text
+    assert '-- studio.parameters: {"first_row": "at_once"}' in script
+    body = re.compile(r"(VIEW first_by_time_at_once AS\n).*?;", re.DOTALL)
+    found = read(body.sub(r"\1SELECT * FROM clicks WHERE page = 'home';", script), spark)
+    assert found.pipeline.node("first_by_time_at_once").operator == "filter"
+    assert any("first_by_time_at_once: what is said above the view does not fit" in one for one in found.warnings)
+
+
+@pytest.mark.slow
+def test_a_program_runs_by_itself_and_shows_the_changelog(tmp_path: Path) -> None:
+    file = tmp_path / "job.py"
+    file.write_text(program_of(examples()["01-word-frequency"]), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, str(file)], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if "|" in line]
+    assert rows == [
+        ["seq", "kind", "cnt", "freq"],
+        ["1", "+I", "1", "1"],
+        ["2", "-U", "1", "1"],
+        ["2", "+U", "1", "2"],
+        ["3", "-U", "1", "2"],
+        ["3", "+U", "1", "1"],
+        ["3", "+I", "2", "1"],
+    ]
