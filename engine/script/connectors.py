@@ -220,7 +220,7 @@ def _computed(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Schema) -
     for column in ddl.computed:
         if _is_proctime(column.value):
             continue
-        value = column.value.copy().transform(lambda node: _seconds(_inlined(node, known)), copy=False)
+        value = column.value.copy().transform(lambda node: _inlined(node, known), copy=False)
         for mentioned in value.find_all(exp.Column):
             if mentioned.name not in schema.names:
                 message = f"{column.name}: there is no column {mentioned.name!r}; there are {', '.join(schema.names)}."
@@ -234,16 +234,6 @@ def _inlined(node: Expr, known: Mapping[str, Expr]) -> Expr:
     """A computed column may be made of one before it."""
     if isinstance(node, exp.Column) and node.name in known:
         return exp.Paren(this=known[node.name].copy())
-    return node
-
-
-def _seconds(node: Expr) -> Expr:
-    """TO_TIMESTAMP_LTZ(s, 0) counts seconds."""
-    if isinstance(node, exp.Anonymous) and node.name.upper() == "TO_TIMESTAMP_LTZ" and len(node.expressions) == 2:
-        value, precision = node.expressions
-        if precision.name == "0":
-            factor = exp.Mul(this=exp.Paren(this=value.copy()), expression=exp.Literal.number(1000))
-            return exp.Anonymous(this=node.this, expressions=[factor, exp.Literal.number(3)])
     return node
 
 

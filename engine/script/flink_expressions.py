@@ -18,7 +18,8 @@ from engine.reading.flink_table import literal
 from engine.schema import flink_type, quote, type_from
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
-from engine.sql.functions import EXTRACTED, SCALARS
+from engine.sql.functions import SCALARS
+from engine.sql.moments import EXTRACTED
 
 _ALIKE: Final[dict[type[Expr], str]] = {
     exp.Add: "+",
@@ -40,6 +41,15 @@ _ALIKE: Final[dict[type[Expr], str]] = {
 _INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 _MOST_ARGUMENTS: Final = 4
 _ARGUMENT: Final = "__argument"
+_MORE: Final = {
+    "timestamp_millis({0})": "TO_TIMESTAMP_LTZ({0}, 3)",
+    "timestamp_seconds({0})": "TO_TIMESTAMP_LTZ({0}, 0)",
+    "TRY_CAST({0} AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
+    "TRY_CAST({0} AS DATE)": "TO_DATE({0})",
+    "date_format({0}, 'yyyy-MM-dd HH:mm:ss.SSS')": "CAST({0} AS STRING)",
+    "CASE WHEN {1} = 0 THEN {0} * double('Infinity') ELSE {0} / {1} END": "{0} / {1}",
+}
+"""Spark SQL that stands for something else than a function of Flink."""
 # What Flink reads as Spark does, without an entry of its own.
 _BOTH: Final = frozenset({"SUBSTRING", "LENGTH", "TIMESTAMPADD", "IF", "CEIL", "FLOOR", "TRIM"})
 
@@ -184,15 +194,13 @@ class Translation:
 
     def _by_pattern(self, node: Expr) -> str | None:
         """The call of the function whose Spark SQL this is."""
-        if not isinstance(node, exp.Func | exp.Cast | exp.RegexpLike | exp.Div | exp.Paren):
+        if not isinstance(node, exp.Func | exp.Cast | exp.RegexpLike | exp.Div | exp.Paren | exp.Case):
             return None
         for name, count, pattern in _patterns():
             found: dict[str, Expr] = {}
             if _matches(pattern, node, found):
                 arguments = [self._write(found[f"{_ARGUMENT}{at}"]) for at in range(count)]
-                if name in EXTRACTED and name not in SCALARS:
-                    return f"EXTRACT({name} FROM {arguments[0]})"
-                return f"{name}({', '.join(arguments)})"
+                return name.format(*arguments) if "{" in name else f"{name}({', '.join(arguments)})"
         return None
 
     def _type(self, node: Expr) -> str:
@@ -225,8 +233,16 @@ def _patterns() -> tuple[tuple[str, int, Expr], ...]:
             )
             if not is_same and all(_has(tree, at) for at in range(count)):
                 found.append((name, count, tree))
-    for unit, function in EXTRACTED.items():
-        found.append((unit, 1, _tree(f"CAST({function}({quote(f'{_ARGUMENT}0')}) AS BIGINT)")))
+    for unit, template in EXTRACTED.items():
+        if unit not in SCALARS:
+            text = f"CAST({template} AS BIGINT)".replace("{0}", quote(f"{_ARGUMENT}0"))
+            found.append((f"EXTRACT({unit} FROM {{0}})", 1, _tree(text)))
+    for template, flink in _MORE.items():
+        count = template.count("{1}") and 2 or 1
+        text = template
+        for at in range(count):
+            text = text.replace("{" + str(at) + "}", quote(f"{_ARGUMENT}{at}"))
+        found.append((flink, count, _tree(text)))
     return tuple(sorted(found, key=lambda one: -len(list(one[2].walk()))))
 
 

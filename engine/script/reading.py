@@ -28,9 +28,9 @@ from engine.script.tables import TableDdl
 from engine.script.views import called, is_table, node_of_view
 from engine.sql import exactly
 from engine.sql.algebra import Expr, Table
+from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
-from engine.sql.names import Names
 from engine.sql.query import read
 from engine.sql.rejected import SqlRejected
 

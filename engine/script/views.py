@@ -29,8 +29,8 @@ from engine.sql import parsed as parsed_text
 from engine.sql.algebra import Expr, Scan, Table
 from engine.sql.dialect import Flink
 from engine.sql.expressions import Writer
-from engine.sql.nodes.emitter import Emitter
 from engine.sql.names import Names
+from engine.sql.nodes.emitter import Emitter
 from engine.sql.query import read
 from engine.sql.scope import Scope
 
