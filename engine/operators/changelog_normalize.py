@@ -3,9 +3,10 @@
 Input: +I and +U as upserts, -D by key; -U is ignored, since the row before is known here. Output: [I,UB,UA,D],
 or [I,UA,D] when nobody needs UPDATE_BEFORE: the first row of a key as +I, an unchanged one not at all
 (unless a state TTL is set), a delete with the whole row that it takes away, or nothing where there is none.
+In mini-batch the last record of a key and bundle counts.
 With a condition a row that begins or ceases to meet it comes or goes as +I or -D.
 State: per key its last row, until it is deleted.
-Source: Flink ProcTimeDeduplicateKeepLastRowFunction for StreamExecChangelogNormalize.
+Source: Flink StreamExecChangelogNormalize: ProcTimeDeduplicateKeepLastRowFunction, and its mini-batch form.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pydantic import Field
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
 from engine.errors import ExpressionError
 from engine.kernel import Kernel, Key, Output, Row
+from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
     Derived,
@@ -70,6 +72,24 @@ class ChangelogNormalizeKernel(Kernel):
     def finish(self) -> Row | None:
         """The last row."""
         return self.kept
+
+
+class BundledChangelogNormalize(ChangelogNormalizeKernel):
+    """The same in mini-batch: of a bundle's records the last one counts."""
+
+    last: tuple[int, Row] | None = None
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Remember the record in place of the one before."""
+        if kind != UPDATE_BEFORE:
+            self.last = kind, row
+
+    def on_bundle(self, out: Output) -> None:
+        """Take the last record."""
+        if self.last is not None:
+            kind, row = self.last
+            self.last = None
+            super().on_record(kind, row, out)
 
 
 class ChangelogNormalize(Operator):
@@ -128,12 +148,13 @@ class ChangelogNormalize(Operator):
         """All columns by key, and whether the row is wanted."""
         wanted = "TRUE" if self.condition is None else f"coalesce({self.condition}, FALSE)"
         columns = (*map(quote, context.schema.names), wanted)
+        bundles = bundling(context.options)
         kernel = partial(
-            ChangelogNormalizeKernel,
+            ChangelogNormalizeKernel if bundles is None else BundledChangelogNormalize,
             update_before=context.generate_update_before,
             repeat=has_state_ttl(context.options),
         )
-        return Keyed((KeyedInput(tuple(map(quote, self.keys)), columns),), kernel)
+        return Keyed((KeyedInput(tuple(map(quote, self.keys)), columns),), kernel, bundling=bundles)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The row of its key."""

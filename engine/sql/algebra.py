@@ -208,6 +208,19 @@ class Union:
         return self.inputs[0].columns
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """Each row as often as a column says, which is not among the columns any more."""
+
+    input: Relation
+    times: str
+    at: Expr
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name in self.input.columns if name != self.times)
+
+
 def free_name(name: str, taken: Iterable[str]) -> str:
     """The name, or where it is taken the name with the first number that is free."""
     used = {other.lower() for other in taken}

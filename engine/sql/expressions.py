@@ -91,7 +91,9 @@ class Writer:
                 return f"try_element_at({self.write(expression.this)}, {self.write(expression.expressions[0])})"
             case exp.Struct():
                 # A key of several values in which NULL is a value like any other.
-                return f"to_json(struct({', '.join(map(self.write, expression.expressions))}))"
+                # The names are the same on both sides of a join.
+                fields = (f"{self.write(item)} AS c{at}" for at, item in enumerate(expression.expressions))
+                return f"to_json(struct({', '.join(fields)}))"
             case exp.Array():
                 return f"array({', '.join(map(self.write, expression.expressions))})"
             case _:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from sqlglot import exp
 
 from engine.aggregate_functions import Function
 from engine.sql.algebra import Aggregate, Expr, Named, Relation, Windowed, free_name, plain, ref
+from engine.sql.grouping_sets import expanded, grouping_sets, with_grouping
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
@@ -34,16 +36,24 @@ class Grouped:
     having: Expr | None
 
 
-def grouped(query: exp.Select, items: list[Item], scope: Scope) -> Grouped:
-    """Put an aggregation between FROM and SELECT where the query has one."""
+def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr | None) -> Grouped:
+    """Put an aggregation between FROM and SELECT where the query has one. condition: HAVING."""
     group = query.args.get("group")
-    having = query.args.get("having")
-    condition = scope.bind(having.this) if having is not None else None
     if group is None and condition is None and not any(_calls(item) for _, item in items):
         return Grouped(scope.relation, items, None)
-    keys = [scope.bind(key) for key in _keys(group)]
+    sets = grouping_sets(group)
+    written = group.expressions if group is not None else []
+    keys = [scope.bind(key) for key in (written if sets is None else dict.fromkeys(chain.from_iterable(sets)))]
     relation, keys, items, condition = _with_group_window(scope.relation, keys, items, condition)
-    groups = _group_names(keys, items)
+    groups = by_key = _group_names(keys, items)
+    if sets is not None:
+        bound = [tuple(scope.bind(key) for key in one) for one in sets]
+        relation, columns = expanded(relation, keys, bound, query)
+        number = (columns[-1].name, columns[-1])
+        groups = [*((name, column) for (name, _), column in zip(by_key, columns, strict=False)), number]
+        by_key = [*by_key, number]
+        items = [(name, with_grouping(item, keys, columns)) for name, item in items]
+        condition = with_grouping(condition, keys, columns) if condition is not None else None
     taken = [name for name, _ in groups]
     calls: list[Named] = []
     for name, item in items:
@@ -54,7 +64,7 @@ def grouped(query: exp.Select, items: list[Item], scope: Scope) -> Grouped:
     for call in _calls(condition) if condition is not None else ():
         if all(call != known for _, known in calls):
             calls.append((free_name(f"EXPR${len(groups) + len(calls)}", [*taken, *(one for one, _ in calls)]), call))
-    known = [*groups, *calls]
+    known = [*by_key, *calls]
     aggregate = Aggregate(relation, tuple(groups), tuple(calls), query)
     above = [(name or plain(item), _over(item, known)) for name, item in items]
     return Grouped(aggregate, above, _over(condition, known) if condition is not None else None)
@@ -70,18 +80,6 @@ def is_aggregate(node: Expr) -> bool:
     if isinstance(node, exp.Filter):
         return True
     return isinstance(node, exp.Anonymous) and node.name.upper() in AGGREGATES
-
-
-def _keys(group: exp.Group | None) -> Sequence[Expr]:
-    if group is None:
-        return ()
-    several = group.find(exp.GroupingSets, exp.Rollup, exp.Cube)
-    if several is not None:
-        name = {exp.GroupingSets: "GROUPING SETS", exp.Rollup: "ROLLUP"}.get(type(several), "CUBE")
-        message = f"{name} is not supported. Write one query per grouping, and UNION ALL."
-        raise SqlRejected(message, several)
-    found: Sequence[Expr] = group.expressions
-    return found
 
 
 def _calls(item: Expr) -> list[Expr]:

@@ -1,4 +1,4 @@
-"""ORDER BY ... LIMIT ... OFFSET: a Top N of the whole table."""
+"""ORDER BY ... LIMIT ... OFFSET: a Top N of the whole table; without ORDER BY of what came first."""
 
 from __future__ import annotations
 
@@ -20,11 +20,6 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
         what = "ORDER BY" if order is not None else "OFFSET"
         message = f"{what} needs LIMIT: a stream has no end after which it could be sorted. Add LIMIT 10, say."
         raise SqlRejected(message, order or offset)
-    if order is None:
-        message = (
-            "LIMIT needs ORDER BY, which says what the first rows are. To keep the first that arrive, order by a time."
-        )
-        raise SqlRejected(message, limit)
     count = _count(limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression, limit)
     skipped = _count(offset.expression, offset) if offset is not None else 0
     if count < 1:
@@ -33,7 +28,7 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
     columns = relation.columns
     keys = [
         SortKey(scope.bind(_by_place(key.expression, columns)), key.descending, key.nulls_first)
-        for key in sort_keys(order, query)
+        for key in (sort_keys(order, query) if order is not None else ())
     ]
     relation, names = with_columns(relation, [key.expression for key in keys])
     sorted_by = tuple(
@@ -41,7 +36,14 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
         for name, key in zip(names, keys, strict=True)
     )
     rank = Rank(
-        relation, "ROW_NUMBER", (), sorted_by, skipped + 1, skipped + count, free_name("rank", relation.columns), order
+        relation,
+        "ROW_NUMBER",
+        (),
+        sorted_by,
+        skipped + 1,
+        skipped + count,
+        free_name("rank", relation.columns),
+        order or limit,
     )
     return selected(rank, tuple((name, ref(name)) for name in columns))
 

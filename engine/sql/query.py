@@ -3,6 +3,9 @@ DISTINCT, ORDER BY with LIMIT."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from sqlglot import exp
 
 from engine.sql.algebra import Expr, Named, Relation, free_name, plain, ref
@@ -13,6 +16,7 @@ from engine.sql.names import Names
 from engine.sql.pushdown import filtered, selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.row_number import numbered
+from engine.sql.scalar_queries import Scalars
 from engine.sql.scope import Scope
 from engine.sql.set_operations import set_operation
 from engine.sql.subqueries import where
@@ -63,21 +67,49 @@ def _select(query: exp.Select, names: Names) -> Relation:
         if query.args.get(clause):
             message = f"{name} is not supported. Use sub-queries, joins and window functions."
             raise SqlRejected(message, query)
+    scalars = Scalars(names, read, [])
     scope = from_clause(query, names, read)
-    scope = where(query.args.get("where"), scope, names, read)
-    items = _items(query, scope)
-    found = grouped(query, items, scope)
-    relation, items, having = found.relation, found.items, found.having
-    if having is not None:
-        relation = filtered(relation, having)
+    scope = where(query.args.get("where"), scope, scalars)
+    items = _items(query, scope, scalars)
+    having = query.args.get("having")
+    condition = scope.bind(scalars.taken_out_of(having.this)) if having is not None else None
+    found = grouped(query, items, scope, condition)
+    relation, items = found.relation, found.items
+    if scalars.queries:
+        parts = [*(item for _, item in items), *([found.having] if found.having is not None else [])]
+        above, parts = scalars.joined_to(replace(scope, relation=relation), parts)
+        relation = above.relation
+        items = [(name, item) for (name, _), item in zip(items, parts, strict=False)]
+        found = replace(found, having=parts[-1] if found.having is not None else None)
+    if found.having is not None:
+        relation = filtered(relation, found.having)
     relation, items = numbered(relation, items, query)
-    relation = selected(relation, _named(items))
+    named = _named(items)
+    is_plain = not query.args.get("distinct") and found.relation is scope.relation
+    hidden, query = _order_columns(query, named, scope) if is_plain else ((), query)
+    relation = selected(relation, (*named, *hidden))
     if query.args.get("distinct"):
         relation = distinct(relation, query)
-    return limited(relation, query, Scope.of(relation, None))
+    relation = limited(relation, query, Scope.of(relation, None))
+    return selected(relation, tuple((name, ref(name)) for name, _ in named)) if hidden else relation
 
 
-def _items(query: exp.Select, scope: Scope) -> list[tuple[str | None, Expr]]:
+def _order_columns(query: exp.Select, named: Sequence[Named], scope: Scope) -> tuple[tuple[Named, ...], exp.Select]:
+    """What ORDER BY names of FROM and SELECT does not put out, as further columns, and the query that names those."""
+    known = {name for name, _ in named}
+    hidden: list[Named] = []
+    found = query.copy()
+    order = found.args.get("order")
+    for key in order.expressions if order is not None else ():
+        columns = list(key.this.find_all(exp.Column))
+        if columns and not all(column.name in known for column in columns):
+            name = free_name(f"order{len(hidden)}", known)
+            hidden.append((name, scope.bind(key.this)))
+            key.set("this", exp.column(name, quoted=True))
+    return tuple(hidden), found if hidden else query
+
+
+def _items(query: exp.Select, scope: Scope, scalars: Scalars) -> list[tuple[str | None, Expr]]:
     """The select list, bound: names as far as they are given, `*` written out."""
     items: list[tuple[str | None, Expr]] = []
     for item in query.expressions:
@@ -89,7 +121,7 @@ def _items(query: exp.Select, scope: Scope) -> list[tuple[str | None, Expr]]:
         bare = item.this if isinstance(item, exp.Alias) else item
         if name is None and isinstance(bare.unnest(), exp.Column):
             name = bare.unnest().name
-        items.append((name, scope.bind(_with_windows(bare, query))))
+        items.append((name, scope.bind(scalars.taken_out_of(_with_windows(bare, query)))))
     return items
 
 

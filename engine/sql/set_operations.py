@@ -1,17 +1,18 @@
 """UNION, INTERSECT and EXCEPT, with and without ALL.
 
 Source: Flink's rewriting: UNION is UNION ALL under an aggregate; INTERSECT and EXCEPT are a semi and an
-anti join on all columns, in which NULL equals NULL, under an aggregate.
+anti join on all columns, in which NULL equals NULL, under an aggregate. With ALL the rows of both sides are
+counted together, and each is repeated as often as the counts say (SetOpRewriteUtil).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
 from engine.joins import JoinKind
-from engine.sql.algebra import Expr, Join, Relation, Select, Union, ref
+from engine.sql.algebra import Aggregate, Expr, Filter, Join, Named, Relation, Repeated, Select, Union, ref, together
 from engine.sql.grouping import distinct
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
@@ -30,8 +31,8 @@ def set_operation(query: exp.SetOperation, read: Callable[[Expr], Relation]) -> 
     if isinstance(query, exp.Union):
         return _union(left, right, query, is_distinct=is_distinct)
     if not is_distinct:
-        message = f"{query.key.upper()} ALL is not supported. Leave out ALL, or join on the columns."
-        raise SqlRejected(message, query.expression)
+        whole = _intersect_all if isinstance(query, exp.Intersect) else _except_all
+        return whole(left, _called_as(left, right), query)
     kind = JoinKind.SEMI if isinstance(query, exp.Intersect) else JoinKind.ANTI
     return distinct(_on_all_columns(left, right, kind, query), query)
 
@@ -50,6 +51,57 @@ def _called_as(first: Relation, other: Relation) -> Relation:
     found = selected(other, tuple((name, ref(column)) for name, column in pairs))
     assert isinstance(found, Select)
     return found
+
+
+def _intersect_all(left: Relation, right: Relation, at: Expr) -> Relation:
+    """As often as on the side that has fewer."""
+    marked = Union(
+        (
+            _marked(left, "vcol_left_marker", "vcol_right_marker"),
+            _marked(right, "vcol_right_marker", "vcol_left_marker"),
+        ),
+        at,
+    )
+    counts = {"vcol_left_cnt": "vcol_left_marker", "vcol_right_cnt": "vcol_right_marker"}
+    counted = _per_row(left, marked, {name: _call("COUNT", mark) for name, mark in counts.items()}, at)
+    both = together([exp.GTE(this=ref(name), expression=exp.Literal.number(1)) for name in counts])
+    more = exp.GT(this=ref("vcol_left_cnt"), expression=ref("vcol_right_cnt"))
+    times = exp.Case(ifs=[exp.If(this=more, true=ref("vcol_right_cnt"))], default=ref("vcol_left_cnt"))
+    return _repeated(left, Filter(counted, both), times, at)
+
+
+def _except_all(left: Relation, right: Relation, at: Expr) -> Relation:
+    """As often as there are more on the left."""
+    one = exp.Cast(this=exp.Literal.number(1), to=exp.DataType.build("BIGINT"))
+    sides = [(left, one), (right, exp.Neg(this=one.copy()))]
+    marked = Union(tuple(selected(side, (*_all(left), ("vcol_marker", mark))) for side, mark in sides), at)
+    counted = _per_row(left, marked, {"sum_vcol_marker": _call("SUM", "vcol_marker")}, at)
+    is_more = exp.GT(this=ref("sum_vcol_marker"), expression=exp.Literal.number(0))
+    return _repeated(left, Filter(counted, is_more), ref("sum_vcol_marker"), at)
+
+
+def _marked(side: Relation, own: str, other: str) -> Relation:
+    """The rows with TRUE for the side that they come from, and NULL for the other."""
+    nothing = exp.Cast(this=exp.Null(), to=exp.DataType.build("BOOLEAN"))
+    marks = {own: exp.Boolean(this=True), other: nothing}
+    return selected(side, (*_all(side), *sorted(marks.items())))
+
+
+def _call(function: str, column: str) -> Expr:
+    return exp.Anonymous(this=function, expressions=[ref(column)])
+
+
+def _per_row(left: Relation, rows: Relation, calls: Mapping[str, Expr], at: Expr) -> Relation:
+    return Aggregate(rows, _all(left), tuple(calls.items()), at)
+
+
+def _repeated(left: Relation, counted: Relation, times: Expr, at: Expr) -> Relation:
+    """The rows that are left of both sides, each as often as it shall be there."""
+    return Repeated(Select(counted, (*_all(left), ("sum_vcol_marker", times))), "sum_vcol_marker", at)
+
+
+def _all(relation: Relation) -> tuple[Named, ...]:
+    return tuple((name, ref(name)) for name in relation.columns)
 
 
 def _on_all_columns(left: Relation, right: Relation, kind: JoinKind, at: Expr) -> Join:

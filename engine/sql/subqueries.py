@@ -7,30 +7,36 @@ from dataclasses import replace
 from sqlglot import exp
 
 from engine.joins import JoinKind
-from engine.sql.algebra import Expr, Join, Relation, conjuncts, ref, together
+from engine.sql.algebra import Aggregate, Expr, Filter, Join, Relation, Select, conjuncts, ref, together
 from engine.sql.from_clause import from_clause
 from engine.sql.names import Names, Read
 from engine.sql.pushdown import filtered, joined
 from engine.sql.rejected import SqlRejected
+from engine.sql.scalar_queries import Scalars, Ties, split_ties
 from engine.sql.scope import Scope, Visible
 
 
-def where(clause: exp.Where | None, scope: Scope, names: Names, read: Read) -> Scope:
+def where(clause: exp.Where | None, scope: Scope, scalars: Scalars) -> Scope:
     """The rows of FROM that meet the condition."""
     if clause is None:
         return scope
-    relation = scope.relation
+    names, read, relation = scalars.names, scalars.read, scope.relation
     simple: list[Expr] = []
+    with_scalars: list[Expr] = []
     later: list[tuple[Expr, bool]] = []
     for one in conjuncts(clause.this):
         test, negated = (one.this.unnest(), True) if isinstance(one, exp.Not) else (one, False)
         if isinstance(test, exp.Exists) or (isinstance(test, exp.In) and test.args.get("query") is not None):
             later.append((test, negated))
         else:
-            simple.append(scope.bind(one))
+            bound = scope.bind(scalars.taken_out_of(one))
+            (with_scalars if bound.find(exp.Placeholder) is not None else simple).append(bound)
     if simple:
         relation = filtered(relation, together(simple))
     scope = replace(scope, relation=relation)
+    for one in with_scalars:
+        scope, (condition,) = scalars.joined_to(scope, [one])
+        scope = replace(scope, relation=filtered(scope.relation, condition))
     for test, negated in later:
         kind = JoinKind.ANTI if negated else JoinKind.SEMI
         scope = replace(scope, relation=_joined(scope, test, kind, names, read))
@@ -40,6 +46,12 @@ def where(clause: exp.Where | None, scope: Scope, names: Names, read: Read) -> S
 def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) -> Relation:
     """The semi or anti join that a test with a sub-query is."""
     query = test.this if isinstance(test, exp.Exists) else test.args["query"].this
+    if isinstance(test, exp.Exists):
+        ties = split_ties(query, scope, names, read) if _is_grouped(query) else None
+        if ties is not None:
+            return _exists_grouped(scope, query, ties, kind, names, read)
+        if ties is None and (_is_grouped(query) or not _is_tied(query, names, read)):
+            return joined(scope.relation, _any_row(read(query, names), query), kind, [], test, None)
     right, correlated, visible = _inner(query, names, read)
     shape = Join(scope.relation, right, kind, (), test)
     to_output = shape.right_names
@@ -47,11 +59,48 @@ def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) 
     # An inner name hides an outer one.
     conditions = [_bind_inner_first(part, both, len(visible)) for part in correlated]
     if isinstance(test, exp.In):
+        if isinstance(test.this, exp.Tuple) and not visible:
+            conditions += _tuple_membership(test, scope, shape, right, kind)
+            return joined(scope.relation, right, kind, conditions, test, None)
         if len(right.columns) != 1 and not visible:
             message = f"the query of IN has to give one column, but it gives {', '.join(right.columns)}."
             raise SqlRejected(message, query)
         conditions.append(_membership(test, query, scope, both, right, visible, kind))
     return joined(scope.relation, right, kind, conditions, test, None)
+
+
+def _is_grouped(query: Expr) -> bool:
+    return query.args.get("group") is not None
+
+
+def _is_tied(query: Expr, names: Names, read: Read) -> bool:
+    return bool(_inner(query, names, read)[1])
+
+
+def _exists_grouped(  # noqa: PLR0913
+    scope: Scope, query: exp.Select, ties: Ties, kind: JoinKind, names: Names, read: Read
+) -> Relation:
+    """EXISTS with GROUP BY: the ties are columns of the groups."""
+    keys = query.args["group"].expressions
+    foreign = next((one for one in ties.inner if not ties.is_among(one, keys)), None)
+    if foreign is not None:
+        message = "a grouped sub-query is tied to the query around it by what it groups by. Add it to GROUP BY."
+        raise SqlRejected(message, foreign)
+    right = read(ties.grouped(query, []), names)
+    shape = Join(scope.relation, right, kind, (), query)
+    conditions: list[Expr] = [
+        exp.EQ(this=outer, expression=ref(shape.right_names[name], query))
+        for outer, name in zip(ties.outer, right.columns, strict=True)
+    ]
+    return joined(scope.relation, right, kind, conditions, query, None)
+
+
+def _any_row(relation: Relation, at: Expr) -> Relation:
+    """One row as soon as there is any, as Flink has it: MIN of a constant."""
+    constant = Select(relation, (("i", exp.Boolean(this=True)),))
+    least = exp.Anonymous(this="MIN", expressions=[ref("i", at)])
+    whole = Aggregate(constant, (), (("m", least),), at)
+    return Filter(whole, exp.Not(this=exp.Is(this=ref("m", at), expression=exp.Null())))
 
 
 def _inner(query: Expr, names: Names, read: Read) -> tuple[Relation, list[Expr], tuple[Visible, ...]]:
@@ -75,7 +124,7 @@ def _inner(query: Expr, names: Names, read: Read) -> tuple[Relation, list[Expr],
                         "Write it as a join with a sub-query in FROM."
                     )
                     raise SqlRejected(message, correlated[0])
-            kept = where(exp.Where(this=together(own)), inner, names, read) if own else inner
+            kept = where(exp.Where(this=together(own)), inner, Scalars(names, read, [])) if own else inner
             return kept.relation, correlated, kept.visible
     return read(query, names), [], ()
 
@@ -93,6 +142,20 @@ def _bind_inner_first(part: Expr, both: Scope, inner_count: int) -> Expr:
         return ref(found.column, node)
 
     return part.copy().transform(swap, copy=False)
+
+
+def _tuple_membership(test: exp.In, scope: Scope, shape: Join, right: Relation, kind: JoinKind) -> list[Expr]:
+    """(a, b) IN (query): each equal to the query's column in its place."""
+    if kind is JoinKind.ANTI or len(test.this.expressions) != len(right.columns):
+        message = (
+            f"(a, b) IN takes a query of as many columns, but this one gives {', '.join(right.columns)}. Instead of "
+            "NOT IN write NOT EXISTS."
+        )
+        raise SqlRejected(message, test)
+    return [
+        exp.EQ(this=scope.bind(item), expression=ref(shape.right_names[name], test))
+        for item, name in zip(test.this.expressions, right.columns, strict=True)
+    ]
 
 
 def _membership(  # noqa: PLR0913

@@ -35,13 +35,27 @@ def running_app(folder: Path) -> Iterator[App]:
     port = _free_port()
     store, log = folder / "studio.duckdb", folder / "app.log"
     command = [
-        sys.executable, "-m", "streamlit", "run", "ui/app.py", "--server.headless", "true",
-        "--server.address", "127.0.0.1", "--server.port", str(port),
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "ui/app.py",
+        "--server.headless",
+        "true",
+        "--server.address",
+        "127.0.0.1",
+        "--server.port",
+        str(port),
     ]
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, cwd=ROOT, env={**os.environ, "CHANGELOG_STUDIO_STORE": str(store)},
-            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+            command,
+            cwd=ROOT,
+            env={**os.environ, "CHANGELOG_STUDIO_STORE": str(store)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     app = App(f"http://127.0.0.1:{port}", store, log, process)
     try:

@@ -77,8 +77,14 @@ def _run(commands: list[list[str]]) -> str:
     report = []
     for command in commands:
         run = subprocess.run(
-            command, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+            command,
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
         )
         report.append(f"$ {' '.join(command)} (status {run.returncode})")
         if run.returncode != 0:

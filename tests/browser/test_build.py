@@ -44,7 +44,9 @@ def box(page: Page, label: str) -> Locator:
 def press(page: Page, name: str) -> None:
     """Press a button; what it says may go on with its shortcut."""
     words = page.get_by_role("button", name=name, exact=True)
-    words.or_(page.get_by_test_id("stButton").get_by_role("button").filter(has_text=re.compile(f"{name}.*Ctrl"))).click()
+    words.or_(
+        page.get_by_test_id("stButton").get_by_role("button").filter(has_text=re.compile(f"{name}.*Ctrl"))
+    ).click()
     wait_until_settled(page)
 
 

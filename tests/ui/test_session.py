@@ -126,4 +126,3 @@ def test_once_spark_is_there_expressions_are_checked(spark: object) -> None:
     assert gate.type_of("a + 1", SCHEMA, "n", "f") == "bigint"
     with pytest.raises(ExpressionError, match="b"):
         gate.type_of("b + 1", SCHEMA, "n", "f")
-

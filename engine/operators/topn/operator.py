@@ -86,7 +86,9 @@ class TopN(Operator):
         json_schema_extra={"columns": True},
     )
     order_by: tuple[OrderBy, ...] = Field(
-        min_length=1, title="Order by", description="What makes a row better: the first row has rank 1."
+        (),
+        title="Order by",
+        description="What makes a row better: the first row has rank 1. Empty: what came first, as LIMIT has it.",
     )
     rank_start: int = Field(
         1, ge=1, title="From rank", description="The first rank that comes out: 2 leaves out the best row."
@@ -114,6 +116,13 @@ class TopN(Operator):
     rank_column: str = Field("rank", min_length=1, title="Name of the rank", description="The column with the rank.")
 
     @model_validator(mode="after")
+    def _has_an_order(self) -> Self:
+        if not self.order_by and (self.partition_by or self.with_rank or self.rank_end is None or self._has_ties):
+            message = "give order_by: without an order the rows that came first are kept, of all and without a rank"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
     def _has_one_range(self) -> Self:
         if (self.rank_end is None) == (self.rank_end_column is None):
             message = "give either rank_end, a number, or rank_end_column, a column that holds it"
@@ -139,6 +148,8 @@ class TopN(Operator):
         if self._has_ties:
             # A row keeps its own key, whatever its rank: others may have the same.
             return Derived(Schema(columns), ALL_CHANGES, upsert_keys=frozenset(self._keys_in_partition(given)))
+        if not self.order_by and given.is_insert_only:
+            return Derived(Schema(columns), upsert_keys=self._upsert_keys(given))
         return Derived(
             Schema(columns), ALL_CHANGES, upsert_keys=self._upsert_keys(given), monotonic=self._monotonic(given)
         )
@@ -207,6 +218,8 @@ class TopN(Operator):
         ((table, schema),) = inputs
         partition = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
         order = ", ".join(item.sql for item in self.order_by)
+        if not order:
+            return self._limit_sql(table, schema)
         rank = quote(self.rank_column)
         columns = [*map(quote, schema.names), *([rank] if self.with_rank else [])]
         end = quote(self.rank_end_column) if self.rank_end_column is not None else str(self.rank_end)
@@ -218,6 +231,13 @@ class TopN(Operator):
             f"FROM (SELECT *, {name}() OVER ({partition}ORDER BY {order}) AS {rank} FROM {quote(table)})\n"
             f"WHERE {start}{rank} <= {end}"
         )
+
+    def _limit_sql(self, table: str, schema: Schema) -> str:
+        """Without an order Flink SQL has LIMIT only, of the whole table."""
+        columns = ", ".join(map(quote, schema.names))
+        offset = f" OFFSET {self.rank_start - 1}" if self.rank_start > 1 else ""
+        limit = f"LIMIT {(self.rank_end or 0) - self.rank_start + 1}{offset}"
+        return f"SELECT {columns} FROM {quote(table)} {limit}"
 
     @property
     def _has_ties(self) -> bool:
@@ -280,6 +300,8 @@ class TopN(Operator):
 
     def _monotonic(self, given: Derived) -> Mapping[str, Monotonicity]:
         """How a rank's row moves: it is only ever replaced by a better one, where no row is deleted."""
+        if not self.order_by:
+            return {}
         moves = self._moves(given)
         first = self.order_by[0]
         better = Monotonicity.INCREASING if first.descending else Monotonicity.DECREASING
@@ -313,7 +335,7 @@ class TopN(Operator):
     def _row_key(self, given: Derived) -> tuple[str, ...] | None:
         """The columns by which UpdateFast knows a row again, in the input's order; None where it cannot work."""
         keys = self._keys_in_partition(given)
-        if given.is_insert_only or not keys or self._falling(given) is not None:
+        if given.is_insert_only or not keys or not self.order_by or self._falling(given) is not None:
             return None
         return tuple(name for name in given.schema.names if name in keys[0])
 
@@ -324,6 +346,8 @@ class TopN(Operator):
     def _why_retract(self, given: Derived) -> str:
         if self._has_ties:
             return "rows that are equally good share a rank, so the old row must leave its own"
+        if not self.order_by:
+            return "what came first is kept, and when it is taken back the next one moves up"
         if not self._keys_in_partition(given):
             partition = f" that contains {', '.join(self.partition_by)}" if self.partition_by else ""
             return f"its input is updated and has no upsert key{partition}, so a row must be taken back as a whole"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from engine.sql.algebra import Aggregate, Filter, Join, Numbered, Over, Rank, Scan, Select, Union, Windowed
+from engine.sql.algebra import Aggregate, Filter, Join, Numbered, Over, Rank, Repeated, Scan, Select, Union, Windowed
 from engine.sql.nodes.groups import aggregate
 from engine.sql.nodes.joins import join
 from engine.sql.nodes.ranks import rank
-from engine.sql.nodes.rows import filter_, numbered, scan, select, union
+from engine.sql.nodes.rows import filter_, numbered, repeated, scan, select, union
 from engine.sql.nodes.windows import over, windowed
 
 MAKERS: Final[Mapping[type, Any]] = {
@@ -17,6 +17,7 @@ MAKERS: Final[Mapping[type, Any]] = {
     Select: select,
     Filter: filter_,
     Union: union,
+    Repeated: repeated,
     Aggregate: aggregate,
     Windowed: windowed,
     Numbered: numbered,

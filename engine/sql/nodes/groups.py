@@ -31,11 +31,14 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     if found is not None:
         windowed, groups, results, condition = found
         return _per_window(emitter, relation, windowed, groups, results, condition)
+    # What nobody reads is not computed, so that it causes no updates either.
+    calls = tuple(call for call in relation.calls if call[0] in needed) or relation.calls[: not relation.groups]
+    relation = replace(relation, calls=calls)
     used = frozenset().union(*(mentioned(item) for _, item in (*relation.groups, *relation.calls)))
     given = emitter.emit(relation.input, used)
     group_by, taken = _group_by(emitter, given, relation.groups)
-    calls = _calls(emitter, given, relation.calls, taken)
-    parameters = {"group_by": group_by, "aggregates": [parameters for _, parameters in calls]}
+    made = _calls(emitter, given, relation.calls, taken)
+    parameters = {"group_by": group_by, "aggregates": [parameters for _, parameters in made]}
     node = emitter.add("aggregate", parameters, [given.node], relation.at)
     names = dict(zip(relation.columns, (column.name for column in emitter.derived[node].schema), strict=True))
     return Emitted(node, names)

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from engine.options import MINI_BATCH, is_on
 from engine.schema import quote
-from engine.sql.algebra import Rank, SortKey, plain
+from engine.sql.algebra import Rank, Relation, Select, SortKey, free_name, plain, ref
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.window_ranks import window_rank
 from engine.sql.rejected import SqlRejected
@@ -30,12 +30,34 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
     ]
     found = window_rank(emitter, relation, used, wants_number=wants_number)
     if found is None:
-        given = emitter.emit(relation.input, used)
+        below, more = _with_inner_rank(relation.input)
+        given = emitter.emit(below, [*used, *more])
+        used += more
         found = _deduplicated(emitter, relation, given, used) if not wants_number else None
         found = found or _top_n(emitter, relation, given, used, wants_number=wants_number)
     if relation.name in needed and is_constant:
         return _with_constant(emitter, found, relation)
     return found
+
+
+def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
+    """Of a Top N over another Flink keeps the inner rank, which is the key of the inner one's rows.
+
+    The relation with that rank among its columns, and its name; [] where there is none below.
+    """
+    inner = relation.input if isinstance(relation, Select) else relation
+    is_ranked = isinstance(inner, Rank) and inner.start != inner.end and inner.function == "ROW_NUMBER"
+    if not isinstance(inner, Rank) or not is_ranked:
+        return relation, []
+    if not isinstance(relation, Select):
+        return relation, [inner.name]
+    if any(plain(item) is None for _, item in relation.items):
+        return relation, []
+    name = next((name for name, item in relation.items if plain(item) == inner.name), None)
+    if name is not None:
+        return relation, [name]
+    name = free_name(inner.name, relation.columns)
+    return Select(inner, (*relation.items, (name, ref(inner.name)))), [name]
 
 
 def _deduplicated(emitter: Emitter, relation: Rank, given: Emitted, used: list[str]) -> Emitted | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from engine.schema import quote
-from engine.sql.algebra import Filter, Numbered, Scan, Select, Union, mentioned, plain
+from engine.sql.algebra import Filter, Numbered, Repeated, Scan, Select, Union, mentioned, plain
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.rejected import SqlRejected
 
@@ -64,6 +64,13 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
             part.node if is_same and part.node not in nodes else emitter.project(part.node, items, relation.at)
         )
     return Emitted(emitter.add("union", {}, nodes, relation.at), {name: name for name in columns})
+
+
+def repeated(emitter: Emitter, relation: Repeated, needed: frozenset[str]) -> Emitted:
+    """Each row as often as its number says."""
+    given = emitter.emit(relation.input, relation.input.columns)
+    node = emitter.add("repeat", {"times_column": given.names[relation.times]}, [given.node], relation.at)
+    return Emitted(node, {name: given.names[name] for name in relation.columns})
 
 
 def numbered(emitter: Emitter, relation: Numbered, needed: frozenset[str]) -> Emitted:

@@ -11,7 +11,7 @@ import pytest
 from engine.changelog import ChangelogMode
 from engine.errors import ExpressionError, PlanRejected, UnknownColumn
 from engine.operator import Keyed, StepContext
-from engine.operators.changelog_normalize import ChangelogNormalizeKernel
+from engine.operators.changelog_normalize import BundledChangelogNormalize, ChangelogNormalizeKernel
 from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
 from tests.engine.cases import Case, check_cases
@@ -33,6 +33,39 @@ seq kind k  v    wanted
 6   -D   a  2    true
 7   +U   b  5    true
 """
+
+
+test_in_mini_batch_the_last_record_of_a_key_and_bundle_counts = check_cases(
+    [
+        Case(
+            "bundles of three",
+            """
+            seq kind k  v  wanted
+            1   +I   a  1  true
+            2   +U   a  2  true
+            3   +U   a  3  true
+            4   +U   b  5  true
+            5   -D   a  3  true
+            6   -D   a  3  true
+            7   +U   a  2  true
+            8   -D   c  1  true
+            9   +I   b  6  true
+            """,
+            """
+            seq kind k  v
+            3   +I   a  3
+            6   +I   b  5
+            6   -D   a  3
+            9   +I   a  2
+            9   -U   b  5
+            9   +U   b  6
+            """,
+            lambda: BundledChangelogNormalize(update_before=True, repeat=False),
+            key=("k",),
+            bundle=3,
+        )
+    ]
+)
 
 
 def case(title: str, given: str, expect: str, *, update_before: bool = True, repeat: bool = False) -> Case:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ class GuessedTypes:
     """An analyzer without Spark: columns have their types, conditions are BOOLEAN, all else is BIGINT."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        column = plain_column(expression, schema)
+        null_like = re.fullmatch("CASE WHEN FALSE THEN (.*) END", expression)
+        column = plain_column(null_like[1] if null_like else expression, schema)
         if column is not None:
             return column.type
         return "boolean" if field.endswith(("condition", "filter")) else "bigint"

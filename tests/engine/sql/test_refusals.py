@@ -20,7 +20,7 @@ REFUSED = [
     ("SELECT * FROM t", "the processing time 'pt' has no value that could be put out."),
     ("SELECT pt IS NULL AS x FROM t", "line 1, column 8: 'pt' is a processing time"),
     ("SELECT k FROM t ORDER BY k", "line 1, column 26: ORDER BY needs LIMIT"),
-    ("SELECT k FROM t LIMIT 3", "LIMIT needs ORDER BY"),
+    ("SELECT k FROM t OFFSET 3", "OFFSET needs LIMIT"),
     ("SELECT 1", "a query without FROM has no rows that could arrive."),
     ("SELECT k FROM t; SELECT k FROM u", "one query is read at a time, but there are 2 statements."),
     ("SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS rn FROM t", "ROW_NUMBER needs a last rank"),
@@ -76,14 +76,31 @@ REFUSED = [
         "a temporal join needs the versioned table's primary key in ON: l.k = v.k.",
     ),
     ("SELECT k FROM t NATURAL JOIN u", "NATURAL JOIN is not supported."),
-    ("SELECT k FROM t WHERE v > (SELECT MAX(w) FROM u)", "a sub-query can stand in FROM, and in WHERE as"),
+    (
+        "SELECT k FROM t WHERE v > ANY (SELECT w FROM u)",
+        "a sub-query can stand in FROM, for one value, and in WHERE as",
+    ),
+    ("SELECT k FROM t WHERE k = 'a' OR v IN (SELECT w FROM u)", "line 1, column 47: a sub-query can stand in FROM"),
+    ("SELECT k FROM t WHERE v > (SELECT k, w FROM u)", "a scalar sub-query gives one column, but this one gives k, w."),
+    (
+        "SELECT k FROM t WHERE v > (SELECT MAX(w) FROM u WHERE u.w > t.v)",
+        "a sub-query is tied to the query around it by equality of a column of each",
+    ),
+    (
+        "SELECT k FROM t WHERE v > (SELECT w FROM u WHERE u.k = t.k)",
+        "a sub-query that names columns of the query around it gives one aggregate",
+    ),
+    (
+        "SELECT k FROM t WHERE EXISTS (SELECT w FROM u WHERE u.k = t.k GROUP BY w)",
+        "a grouped sub-query is tied to the query around it by what it groups by.",
+    ),
+    ("SELECT k FROM t WHERE (k, v) NOT IN (SELECT k, w FROM u)", "Instead of NOT IN write NOT EXISTS."),
     (
         "SELECT k, v FROM t UNION ALL SELECT k FROM u",
         "both sides of UNION need the same columns, but the left one has 2",
     ),
-    ("SELECT k FROM t INTERSECT ALL SELECT k FROM u", "INTERSECT ALL is not supported."),
     ("SELECT v FROM t UNION SELECT k FROM u", "the column 'v' is int and string on different sides"),
-    ("SELECT k, COUNT(*) FROM t GROUP BY ROLLUP (k)", "ROLLUP is not supported."),
+    ("SELECT k, GROUPING(v) FROM t GROUP BY ROLLUP (k)", "line 1, column 11: GROUPING takes columns of GROUP BY."),
     (
         "SELECT k FROM (SELECT * FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k)) x JOIN t ON x.k = t.g "
         "WHERE t.k NOT IN (SELECT k, w FROM u)",

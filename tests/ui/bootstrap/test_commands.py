@@ -74,7 +74,10 @@ def test_what_cannot_be_set_up_is_one_sentence(monkeypatch: pytest.MonkeyPatch) 
 def test_arguments_go_to_pytest_alone_from_any_folder(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, ROOT / "tests", "--co", "-q", "tests/test_architecture.py"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
     assert "test_no_file_holds_two_subjects" in run.stdout

@@ -162,7 +162,7 @@ def test_a_rank_end_of_another_type_is_refused() -> None:
         ({"rank_end_column": "c"}, "give either rank_end, a number, or rank_end_column"),
         ({"rank_start": 4}, "the range of ranks ends at 3, before it starts at 4"),
         ({"rank_end": None, "rank_end_column": "c", "rank_start": 2}, "leave rank_start at 1"),
-        ({"order_by": []}, "at least 1 item"),
+        ({"order_by": []}, "give order_by: without an order the rows that came first are kept"),
     ],
 )
 def test_a_range_that_makes_no_sense_is_refused(more: dict[str, Any], sentence: str) -> None:
@@ -208,3 +208,12 @@ def test_ranks_with_ties_say_that_they_are_our_own_and_keep_the_key_of_the_row(r
     first, *_, last = operator.flink_sql((("words", SCHEMA),)).splitlines()
     assert first == f"-- Flink refuses {name} in streaming; it is an addition of Changelog Studio."
     assert last == "WHERE `rank` <= 3"
+
+
+def test_without_an_order_what_came_first_stays_and_over_inserts_nothing_is_ever_taken_back() -> None:
+    first = TopN(rank_start=2, rank_end=4)
+    assert derive(first).modify == APPEND.modify
+    assert derive(first, COUNTS).modify == ALL_CHANGES
+    assert planned(first, APPEND, UpdateKind.NONE)[0] == "AppendFast"
+    assert planned(first, COUNTS, UpdateKind.BEFORE_AND_AFTER)[0] == "Retract"
+    assert first.flink_sql((("words", SCHEMA),)) == "SELECT `g`, `w`, `c`, `t` FROM `words` LIMIT 3 OFFSET 1"

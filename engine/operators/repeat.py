@@ -1,0 +1,108 @@
+"""Repeat each record as often as a number in it says.
+
+Input: any changelog mode. Output: the same, without the number; kinds are never rewritten. A record whose number
+is NULL or below 1 is dropped.
+State: none.
+Source: Flink ReplicateRows, by which SetOpRewriteUtil plans INTERSECT ALL and EXCEPT ALL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from engine.changelog import ChangelogMode, UpdateKind
+from engine.errors import PipelineError
+from engine.kernel import Kernel, Key, Output, Row
+from engine.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Keyed,
+    KeyedInput,
+    Offer,
+    Operator,
+    StepContext,
+    Strategy,
+    forwarded,
+)
+from engine.schema import Schema, quote
+
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+
+
+class RepeatKernel(Kernel):
+    """Emits rows as often as the number at their end says."""
+
+    def start(self, key: Key, state: Any | None) -> None:
+        """There is nothing to take up."""
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Each copy has the record's kind."""
+        *values, times = row
+        for _ in range(times or 0):
+            out.emit(kind, tuple(values))
+
+    def finish(self) -> Any | None:
+        """Nothing is kept."""
+
+
+class Repeat(Operator):
+    """The parameters of the repetition."""
+
+    operator: ClassVar[str] = "repeat"
+    title: ClassVar[str] = "Repeat rows"
+    summary: ClassVar[str] = "Puts each record out as often as a number in it says (INTERSECT ALL, EXCEPT ALL)."
+    group: ClassVar[str] = "records"
+
+    times_column: str = Field(
+        title="Number of copies",
+        description="The integer column that says how often; it does not come out itself.",
+        json_schema_extra={"column": True},
+    )
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The input's columns without the number. Raises UnknownColumn and PipelineError."""
+        (given,) = inputs
+        column = given.schema.column(self.times_column, node, "times_column")
+        if column.type not in _WHOLE:
+            message = f"times_column: {column.name} is of type {column.type}, but a number of copies is an integer."
+            raise PipelineError(message, node, "times_column")
+        if len(given.schema) == 1:
+            message = f"times_column: {column.name} is the only column, so nothing would be left to repeat."
+            raise PipelineError(message, node, "times_column")
+        kept = tuple(other for other in given.schema if other is not column)
+        # The number may change with the update, so that +U alone does not say how many rows it replaces.
+        return Derived(Schema(kept), given.modify, lone_updates=given.lone_updates or given.has_updates)
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """Updates are passed on, with -U: the old row may have had another number of copies."""
+        if wanted is UpdateKind.ONLY_UPDATE_AFTER:
+            return ()
+        return forwarded(inputs, wanted, "the old row may have had another number of copies")
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """There is one way."""
+        return Strategy("repeat", "each record is put out as often as it says, and its kind stays what it is")
+
+    def step(self, context: StepContext) -> Keyed:
+        """Records of equal content together, which keeps their order."""
+        columns = tuple(map(quote, context.schema.names))
+        return Keyed((KeyedInput(columns, (*columns, quote(self.times_column))),), partial(RepeatKernel))
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """A cross join with the numbers up to the count, of which Flink SQL makes rows by UNNEST."""
+        ((table, schema),) = inputs
+        columns = ", ".join(quote(name) for name in schema.names if name != self.times_column)
+        times = quote(self.times_column)
+        return (
+            f"SELECT {columns}\nFROM {quote(table)}\n"
+            f"CROSS JOIN UNNEST(SPLIT(REPEAT(',', CAST({times} - 1 AS INT)), ',')) AS copies (copy)\n"
+            f"WHERE {times} > 0"
+        )
+
+
+OPERATOR = Repeat

@@ -1,0 +1,112 @@
+"""GROUPING SETS, ROLLUP and CUBE: each row once per set, with NULL for what the set leaves out.
+
+Source: Flink's DecomposeGroupingSetsRule: an Expand that adds the number of the set ($e: a bit for each column that
+is left out, the first column's the highest), below an aggregate that groups by it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, combinations, product
+
+from sqlglot import exp
+
+from engine.sql.algebra import Expr, Named, Relation, Union, free_name, plain, ref
+from engine.sql.pushdown import selected
+from engine.sql.rejected import SqlRejected
+
+NUMBER = "$e"
+_FUNCTIONS = ("GROUPING", "GROUPING_ID")
+
+Set = tuple[Expr, ...]
+
+
+def grouping_sets(group: exp.Group | None) -> list[Set] | None:
+    """The sets of GROUP BY in order; None where there is just one, written plainly."""
+    if group is None or group.find(exp.GroupingSets, exp.Rollup, exp.Cube) is None:
+        return None
+    parts: list[list[Set]] = [[()]]
+    for item in group.expressions:
+        within = [_columns(one) for one in item.expressions]
+        match item:
+            case exp.GroupingSets():
+                parts.append(within)
+            case exp.Rollup():
+                parts.append(_rollup(within))
+            case exp.Cube():
+                parts.append(_cube(within))
+            case _:
+                parts.append([(item,)])
+    return [tuple(chain.from_iterable(choice)) for choice in product(*parts)]
+
+
+def expanded(relation: Relation, keys: Sequence[Expr], sets: Sequence[Set], at: Expr) -> tuple[Relation, list[Expr]]:
+    """The rows once per set, and the columns that stand for the keys there, the set's number last.
+
+    The keys are columns of their own, so that an aggregate of a column still sees its value.
+    """
+    names: list[str] = []
+    for key in keys:
+        names.append(free_name(plain(key) or "key", (*relation.columns, *names)))
+    number = free_name(NUMBER, (*relation.columns, *names))
+    kept: list[Named] = [(name, ref(name)) for name in relation.columns]
+    parts = []
+    for one in sets:
+        chosen: list[Named] = [(name, key if key in one else _null(key)) for name, key in zip(names, keys, strict=True)]
+        bits = exp.Literal.number(sum(1 << (len(keys) - 1 - place) for place, key in enumerate(keys) if key not in one))
+        marked = exp.Cast(this=bits, to=exp.DataType.build("BIGINT"))
+        parts.append(selected(relation, (*kept, *chosen, (number, marked))))
+    return Union(tuple(parts), at), [ref(name) for name in (*names, number)]
+
+
+def with_grouping(expression: Expr, keys: Sequence[Expr], columns: Sequence[Expr]) -> Expr:
+    """The expression with GROUPING and GROUPING_ID as bits of the set's number. keys: as the query writes them."""
+    number = columns[-1]
+
+    def swap(node: Expr) -> Expr:
+        if not isinstance(node, exp.Anonymous) or node.name.upper() not in _FUNCTIONS:
+            return node
+        unknown = next((one for one in node.expressions if one not in keys), None)
+        if unknown is not None or not node.expressions:
+            message = f"{node.name.upper()} takes columns of GROUP BY."
+            raise SqlRejected(message, node)
+        places = [len(keys) - 1 - list(keys).index(one) for one in node.expressions]
+        bits = [_bit(number, place, 1 << (len(places) - 1 - at)) for at, place in enumerate(places)]
+        whole: Expr = bits[0]
+        for bit in bits[1:]:
+            whole = exp.Add(this=whole, expression=bit)
+        return exp.Paren(this=whole)
+
+    found: Expr = expression.copy().transform(swap, copy=False)
+    return found
+
+
+def _bit(number: Expr, place: int, worth: int) -> Expr:
+    """One bit of a number, worth so much."""
+    shifted = exp.Paren(this=exp.Div(this=number.copy(), expression=_number(1 << place))) if place else number.copy()
+    bit = exp.Mod(this=shifted, expression=_number(2))
+    return exp.Mul(this=exp.Paren(this=bit), expression=_number(worth)) if worth > 1 else bit
+
+
+def _number(value: int) -> Expr:
+    return exp.Cast(this=exp.Literal.number(value), to=exp.DataType.build("BIGINT"))
+
+
+def _null(key: Expr) -> Expr:
+    """NULL of the type of an expression."""
+    return exp.Case(ifs=[exp.If(this=exp.Boolean(this=False), true=key.copy())])
+
+
+def _columns(item: Expr) -> Set:
+    if isinstance(item, exp.Tuple):
+        return tuple(item.expressions)
+    return (item.this,) if isinstance(item, exp.Paren) else (item,)
+
+
+def _rollup(items: Sequence[Set]) -> list[Set]:
+    return [tuple(chain.from_iterable(items[:count])) for count in range(len(items), -1, -1)]
+
+
+def _cube(items: Sequence[Set]) -> list[Set]:
+    counts = range(len(items), -1, -1)
+    return [tuple(chain.from_iterable(some)) for count in counts for some in combinations(items, count)]

@@ -1,0 +1,170 @@
+"""Scalar sub-queries: each is a column of a left join, without a key, or with those that tie it to the outer row.
+
+Source: Flink's SubQueryRemoveRule and RelDecorrelator. A sub-query that is no aggregate of all its rows is made
+one; where Flink fails because it has several rows, the largest value is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from engine.joins import JoinKind
+from engine.sql.algebra import Aggregate, Expr, Join, Relation, Select, conjuncts, ref, together
+from engine.sql.from_clause import from_clause
+from engine.sql.grouping import is_aggregate
+from engine.sql.names import Names, Read
+from engine.sql.pushdown import joined
+from engine.sql.rejected import SqlRejected
+from engine.sql.scope import Scope
+
+
+@dataclass
+class Scalars:
+    """The scalar sub-queries that were taken out of expressions; a placeholder with its number stands for each."""
+
+    names: Names
+    read: Read
+    queries: list[exp.Subquery]
+
+    def taken_out_of(self, expression: Expr) -> Expr:
+        """The expression with placeholders."""
+
+        def swap(node: Expr) -> Expr:
+            if not isinstance(node, exp.Subquery) or _is_of_a_test(node):
+                return node
+            self.queries.append(node)
+            return exp.Placeholder(this=str(len(self.queries) - 1))
+
+        found: Expr = expression.copy().transform(swap, copy=False)
+        return found
+
+    def joined_to(self, scope: Scope, expressions: Sequence[Expr]) -> tuple[Scope, list[Expr]]:
+        """The scope with the sub-queries that these expressions name joined to it, and the expressions over it."""
+        values: dict[str, Expr] = {}
+        for expression in expressions:
+            for placeholder in expression.find_all(exp.Placeholder):
+                if placeholder.name not in values:
+                    query = self.queries[int(placeholder.name)]
+                    scope, values[placeholder.name] = self._joined(scope, query)
+
+        def fill(node: Expr) -> Expr:
+            return values[node.name].copy() if isinstance(node, exp.Placeholder) else node
+
+        return scope, [expression.copy().transform(fill, copy=False) for expression in expressions]
+
+    def _joined(self, scope: Scope, query: exp.Subquery) -> tuple[Scope, Expr]:
+        ties = split_ties(query.this, scope, self.names, self.read)
+        if ties is None:
+            right, outer = _single_row(self.read(query, self.names), query), []
+        else:
+            right, outer = self._tied(query.this, ties), ties.outer
+        shape = Join(scope.relation, right, JoinKind.LEFT, (), query)
+        named = [shape.right_names[name] for name in right.columns]
+        conditions = [
+            exp.EQ(this=mine, expression=ref(name, query)) for mine, name in zip(outer, named[:-1], strict=True)
+        ]
+        relation = joined(scope.relation, right, JoinKind.LEFT, conditions, query, None)
+        value: Expr = ref(named[-1], query)
+        if ties is not None and _counts(query.this):
+            missing = exp.Is(this=value.copy(), expression=exp.Null())
+            zero = exp.Cast(this=exp.Literal.number(0), to=exp.DataType.build("BIGINT"))
+            value = exp.Case(ifs=[exp.If(this=missing, true=zero)], default=value)
+        return replace(scope, relation=relation), value
+
+    def _tied(self, query: exp.Select, ties: Ties) -> Relation:
+        """The sub-query with one row for each of the values that tie it to outer rows."""
+        item = query.expressions[0].unalias() if len(query.expressions) == 1 else None
+        is_plain = item is not None and is_aggregate(item) and not query.args.get("group")
+        if not is_plain or any(query.args.get(clause) for clause in ("having", "distinct", "limit", "order")):
+            message = (
+                "a sub-query that names columns of the query around it gives one aggregate: (SELECT MAX(x) FROM t "
+                "WHERE t.k = outer.k). Write anything else as a join with a sub-query in FROM."
+            )
+            raise SqlRejected(message, query)
+        return self.read(ties.grouped(query, query.expressions), self.names)
+
+
+@dataclass(frozen=True)
+class Ties:
+    """What ties a sub-query to the query around it: equal pairs of an inner and a bound outer expression."""
+
+    scope: Scope
+    inner: list[Expr]
+    outer: list[Expr]
+    own: list[Expr]
+
+    def is_among(self, key: Expr, keys: Sequence[Expr]) -> bool:
+        """Whether an inner expression is one of these, by whatever name they call its columns."""
+        return any(self.scope.bind(key) == self.scope.bind(other) for other in keys)
+
+    def grouped(self, query: exp.Select, items: Sequence[Expr]) -> exp.Select:
+        """The sub-query by itself: grouped by the inner side of its ties, which come before the items."""
+        found = query.copy()
+        group = found.args.get("group")
+        known = list(group.expressions) if group is not None else []
+        more = [one.copy() for one in self.inner if not self.is_among(one, known)]
+        found.set("where", exp.Where(this=together(self.own)) if self.own else None)
+        found.set("group", exp.Group(expressions=[*known, *more]))
+        keys = [exp.alias_(one.copy(), f"tie{at}") for at, one in enumerate(self.inner)]
+        found.set("expressions", [*keys, *(item.copy() for item in items)])
+        return found
+
+
+def split_ties(query: Expr, scope: Scope, names: Names, read: Read) -> Ties | None:
+    """What ties a query to the one around it; None where nothing does. Raises SqlRejected for other than equality."""
+    where = query.args.get("where")
+    if not isinstance(query, exp.Select) or query.args.get("from_") is None or where is None:
+        return None
+    inner = from_clause(query, names, read)
+
+    def side(part: Expr) -> str:
+        found = [inner.find(column) is not None for column in part.find_all(exp.Column)]
+        return "inner" if all(found) else "outer" if not any(found) else "both"
+
+    ties = Ties(inner, [], [], [])
+    for part in conjuncts(where.this):
+        if part.find(exp.Select) is not None or side(part) == "inner":
+            ties.own.append(part)
+            continue
+        sides = {side(one): one for one in (part.this, part.args.get("expression")) if isinstance(one, exp.Expr)}
+        if not isinstance(part, exp.EQ) or sides.keys() != {"inner", "outer"}:
+            message = (
+                "a sub-query is tied to the query around it by equality of a column of each: WHERE u.k = t.k. Write "
+                "other conditions as a join with a sub-query in FROM."
+            )
+            raise SqlRejected(message, part)
+        ties.inner.append(sides["inner"])
+        ties.outer.append(scope.bind(sides["outer"]))
+    return ties if ties.inner else None
+
+
+def _single_row(relation: Relation, at: exp.Subquery) -> Relation:
+    """The relation as one row of one column."""
+    if len(relation.columns) != 1:
+        message = f"a scalar sub-query gives one column, but this one gives {', '.join(relation.columns)}."
+        raise SqlRejected(message, at.this)
+    below: Relation = relation
+    while isinstance(below, Select):
+        below = below.input
+    if isinstance(below, Aggregate) and not below.groups:
+        return relation
+    (name,) = relation.columns
+    call = exp.Anonymous(this="MAX", expressions=[ref(name, at)])
+    return Aggregate(relation, (), ((name, call),), at)
+
+
+def _counts(query: exp.Select) -> bool:
+    item = query.expressions[0].unalias()
+    call = item.this if isinstance(item, exp.Filter) else item
+    return isinstance(call, exp.Anonymous) and call.name.upper() == "COUNT"
+
+
+def _is_of_a_test(node: exp.Subquery) -> bool:
+    """Whether a sub-query belongs to IN, EXISTS, ANY or ALL."""
+    parent = node.parent
+    if isinstance(parent, exp.In):
+        return parent.args.get("query") is node
+    return isinstance(parent, exp.Exists | exp.Any | exp.All | exp.From | exp.Join)
