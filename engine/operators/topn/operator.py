@@ -171,6 +171,11 @@ class TopN(Operator):
         if self._has_ties:
             return self._strategy_with_ties(given)
         kept = f"the best {self.rank_end}" if self.rank_end is not None else f"the best {self.rank_end_column}"
+        if not self.order_by:
+            reason = "without an order what came first stays"
+            if given.mode.is_insert_only:
+                return Strategy("Limit", f"{reason}, and its input takes nothing back", f"{kept} rows")
+            return Strategy("Limit", f"{reason}, and what follows moves up when it is taken back", "all rows, in order")
         if given.mode.is_insert_only:
             reason = "its input is insert-only, so what falls past the last rank never comes back"
             return Strategy("AppendFast", reason, f"{kept} rows of each partition")
