@@ -34,8 +34,6 @@ def remainder(writer: Writer, sides: list[Expr], left: str, right: str) -> str:
     """a % b, of integers in the type of b."""
     left, right = _widened(writer, sides, left, right)
     found = f"({left} % {right})"
-    if any(isinstance(side.unnest(), exp.Literal) for side in sides):
-        return found
     types = [writer.type_of(side) for side in (left, right)]
     is_narrowed = all(one in INTEGERS for one in types) and INTEGERS.index(types[1]) < INTEGERS.index(types[0])
     return f"CAST({found} AS {types[1].upper()})" if is_narrowed else found
