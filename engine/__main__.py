@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
-from engine.operator import Analyzer
+from engine.operator import OUT, Analyzer
 from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.planner.explain import to_text
 from engine.recorder import Recorder
 from engine.running import Collected
+from engine.schema import Schema
 from engine.session import DEFAULT_MASTER, get_spark
 
 
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="run a pipeline and print a changelog")
     running.add_argument("--epochs", type=_count, default=1, help="split the run into so many epochs")
-    running.add_argument("--edge", metavar="NODE", help="print the output of this node instead of the sink's")
+    running.add_argument("--edge", metavar="NODE", help="print this output (NODE or NODE.late) instead of the sink's")
     running.add_argument("--format", choices=["table", "jsonl"], default="table")
     running.add_argument("--store", type=Path, metavar="FILE", help="also keep the run in this DuckDB file")
     explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies and why")
@@ -92,7 +93,7 @@ def _run(given: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work, _keeping(given, job.pipeline) as kept:
         output = Collected(kept)
         run(planned, spark=spark, recorder=output, folder=folder, work=Path(work) / "run", epochs=given.epochs)
-        for text in lines(spark, planned.node(edge), output.folders(edge), given.format, Path(work) / "text"):
+        for text in lines(spark, _schema(planned, edge), output.folders(*edge), given.format, Path(work) / "text"):
             sys.stdout.write(text)
         sys.stdout.flush()
         for what, count in output.count(spark).items():
@@ -149,16 +150,29 @@ def _job(given: argparse.Namespace) -> _Job:
     return _Job(script.pipeline, analyzer, folder, script.jobs[-1] if script.jobs else None)
 
 
-def _edge(planned: Plan, wanted: str | None, job: str | None) -> str:
+def _edge(planned: Plan, wanted: str | None, job: str | None) -> tuple[str, str]:
+    """The node and port of `NODE` or `NODE.PORT`; without either those of the one sink."""
     if wanted is not None:
-        return planned.node(wanted).id
+        name, _, port = wanted.partition(".")
+        node = planned.node(name)
+        known = (OUT, *node.second)
+        if (port or OUT) not in known:
+            message = f"{name} has no output {port!r}; there is: {', '.join(known)}."
+            raise PipelineError(message)
+        return node.id, port or OUT
     if job is not None:
-        return job
+        return job, OUT
     sinks = [node.id for node in planned.sinks]
     if len(sinks) > 1:
         message = f"the pipeline ends in {', '.join(sinks)}; say which to print with --edge."
         raise PipelineError(message)
-    return sinks[0]
+    return sinks[0], OUT
+
+
+def _schema(planned: Plan, edge: tuple[str, str]) -> Schema:
+    node, port = edge
+    found = planned.node(node)
+    return found.schema if port == OUT else found.second[port].schema
 
 
 def _count(text: str) -> int:

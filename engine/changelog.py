@@ -111,3 +111,7 @@ class ChangelogMode(frozenset[RowKind]):
                     if update is UpdateKind.BEFORE_AND_AFTER:
                         kinds.add(RowKind.UPDATE_BEFORE)
         return cls(kinds)
+
+
+APPEND: Final = ChangelogMode({RowKind.INSERT})
+"""The mode of what only inserts."""

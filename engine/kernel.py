@@ -57,6 +57,8 @@ class Emitted(NamedTuple):
 class Late(NamedTuple):
     """One entry of the late ledger; times in epoch ms, None where there is no window.
 
+    is_lost: no window took the record, so that it is among those that can be routed.
+
     lateness_ms: watermark - (end - 1 + allowed lateness), or watermark - event time without a window.
     """
 
@@ -69,6 +71,7 @@ class Late(NamedTuple):
     watermark_ms: int
     lateness_ms: int
     reason: str
+    is_lost: bool = True
 
 
 class End(NamedTuple):
@@ -129,8 +132,19 @@ class Output:
         """The records so far; kept as columns, which is how they leave the worker."""
         return [Emitted(*record) for record in zip(self.seqs, self.steps, self.kinds, self.rows, strict=True)]
 
-    def late(self, event_time_ms: int, lateness_ms: int, reason: str, window: tuple[int, int] | None = None) -> None:
-        """Keep the current record in the late ledger. window: the [start, end) that it missed."""
+    def late(
+        self,
+        event_time_ms: int,
+        lateness_ms: int,
+        reason: str,
+        window: tuple[int, int] | None = None,
+        *,
+        is_lost: bool = True,
+    ) -> None:
+        """Keep the current record in the late ledger. window: the [start, end) that it missed.
+
+        is_lost: False where another window takes it.
+        """
         start, end = window if window else (None, None)
         self.lates.append(
             Late(
@@ -143,6 +157,7 @@ class Output:
                 self.watermark_ms,
                 lateness_ms,
                 reason,
+                is_lost,
             )
         )
 

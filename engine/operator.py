@@ -21,7 +21,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+
+OUT: Final = "out"
+"""The output that every node has."""
 
 Keys = frozenset[frozenset[str]]
 NO_KEYS: Keys = frozenset()
@@ -96,11 +99,12 @@ class Offer:
 
 @dataclass(frozen=True)
 class InputPlan:
-    """An input once everything is decided. mode: what is given of it, which can be less than it emits."""
+    """An input once everything is decided. port: which output of its node; mode: what is given of it, maybe not all."""
 
     node: str
     derived: Derived
     mode: ChangelogMode
+    port: str = OUT
 
     @property
     def schema(self) -> Schema:
@@ -151,10 +155,14 @@ class StepContext:
 
 @dataclass(frozen=True)
 class Projection:
-    """What a native step does with one input: Spark SQL expressions, one per output column, and a condition."""
+    """What a native step does with one input: Spark SQL expressions, one per output column, and a condition.
+
+    each: a Spark SQL array; a record comes out once per element, in their order, which the values call `__each`.
+    """
 
     values: tuple[str, ...]
     where: str | None = None
+    each: str | None = None
 
 
 @dataclass(frozen=True)
@@ -227,9 +235,22 @@ class Operator(Parameters):
     many_edges: ClassVar[bool] = False
     """Whether a port takes several edges (a union)."""
 
+    @classmethod
+    def output_ports(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """The outputs that an edge can start from with these parameters, right or wrong; `out` comes first."""
+        return (OUT,)
+
     @abstractmethod
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The output's schema, kinds of change and keys. Raises PipelineError and PlanRejected."""
+
+    def derive_port(self, port: str, node: str, inputs: Sequence[Derived]) -> Derived:
+        """The same of a second output, whose rows only insert. Raises PlanRejected."""
+        raise AssertionError(port)
+
+    def input_of_port(self, port: str) -> int:
+        """The place of the input whose records come out of a second output."""
+        raise AssertionError(port)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """The ways to write updates as wanted, the cheapest first; () where there is none.
@@ -305,6 +326,11 @@ class Source(Parameters):
     group: ClassVar[str] = "sources"
     ports: ClassVar[tuple[str, ...]] = ()
     role: ClassVar[str] = "source"
+
+    @classmethod
+    def output_ports(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """A source has one output."""
+        return (OUT,)
 
     event_time: str | None = Field(
         None,

@@ -129,7 +129,7 @@ def records(options: Mapping[str, str], option: Option) -> int:
 
 def time_ms(options: Mapping[str, str], option: Option) -> int:
     """A time in ms."""
-    found = _milliseconds(_text(options, option))
+    found = milliseconds(_text(options, option))
     assert found is not None, "the options were checked"
     return found
 
@@ -156,11 +156,12 @@ def _is_right(value: Value, text: str) -> bool:
         case Value.NUMBER:
             return re.fullmatch(r"-1|[1-9]\d{0,17}", text) is not None
         case Value.TIME:
-            return _milliseconds(text) is not None
+            return milliseconds(text) is not None
         case Value.PHASES:
             return text in ("auto", "one_phase", "two_phase")
 
 
-def _milliseconds(text: str) -> int | None:
-    found = _DURATION.fullmatch(text)
+def milliseconds(text: str) -> int | None:
+    """A length of time as Flink writes it (5 s, 100 ms, 1 h), in ms; None where it is none."""
+    found = _DURATION.fullmatch(text.strip().lower())
     return int(found[1]) * _UNITS_MS[found[2]] if found and found[2] in _UNITS_MS else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.analyzer import SparkAnalyzer
 from engine.changelog import SYMBOLS
+from engine.operator import OUT
 from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.recorder import EpochOutput, Recorder, RunPlan
@@ -49,9 +50,9 @@ class Collected:
         if self._store is not None:
             self._store.fail(sentence, node, cancelled=cancelled)
 
-    def folders(self, node: str) -> list[Path]:
-        """Where a node's output is, epoch by epoch."""
-        return [output.edges[node, "out"] for output in self._outputs]
+    def folders(self, node: str, port: str = OUT) -> list[Path]:
+        """Where an output of a node is, epoch by epoch."""
+        return [output.edges[node, port] for output in self._outputs]
 
     def count(self, spark: SparkSession) -> Mapping[str, int]:
         """How many records were late and how many rows rejected."""

@@ -89,8 +89,8 @@ class Windowing:
                 return f"sessions that end after a gap of {size}"
 
     def table_function(self, table: str, time: str, partition_by: Sequence[str] = ()) -> str:
-        """The window table function of Flink SQL. table, time, partition_by: SQL identifiers."""
-        arguments = [f"TABLE {table}", f"DESCRIPTOR({time})"]
+        """The window table function of Flink SQL. table, time, partition_by: SQL identifiers; table may be a query."""
+        arguments = [table if table.startswith("(") else f"TABLE {table}", f"DESCRIPTOR({time})"]
         match self.kind:
             case WindowKind.TUMBLE:
                 arguments.append(interval(self.size_ms))

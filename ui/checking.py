@@ -54,8 +54,9 @@ def input_schemas(pipeline: Pipeline, node_id: str, found: Check) -> Mapping[str
     cls = operator_class(pipeline.node(node_id).operator)
     schemas: dict[str, Schema | None] = {port: None for port in (cls.ports if cls else ())}
     for edge in pipeline.inputs(node_id):
-        if edge.source in found.derived and schemas.get(edge.target_port) is None:
-            schemas[edge.target_port] = found.derived[edge.source].schema
+        given = found.output(edge.source, edge.source_port)
+        if given is not None and schemas.get(edge.target_port) is None:
+            schemas[edge.target_port] = given.schema
     return schemas
 
 
@@ -78,4 +79,3 @@ def edge_reason(found: Check, source: str, target: str, port: str) -> str:
         return ""
     needs = found.plan.node(target).needs
     return next((need.reason for need in needs if (need.source, need.port) == (source, port)), "")
-

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from engine.errors import PipelineError, UnknownOperator
-from engine.operator import Operator, Source
+from engine.operator import OUT, Operator, Source
 from engine.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, Option
 from engine.pipeline import Arrival, Edge, Node, Pipeline, Place
 from engine.registry import lookup, operators, sources
@@ -22,7 +22,8 @@ _ID: Final = re.compile(r"^[A-Za-z][A-Za-z0-9_ -]*$")
 
 def edge_key(edge: Edge) -> str:
     """An edge as a word for URLs and widgets."""
-    return f"{edge.source}>{edge.target}:{edge.target_port}"
+    source = edge.source if edge.source_port == OUT else f"{edge.source}.{edge.source_port}"
+    return f"{source}>{edge.target}:{edge.target_port}"
 
 
 def edge_at(pipeline: Pipeline, key: str) -> Edge | None:

@@ -10,7 +10,7 @@ Source: Flink SliceAssigners, SliceSharedWindowAggProcessor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, assert_never
 
 from engine.kernels.accumulators import Accumulators
@@ -25,7 +25,7 @@ class Slicing(Protocol):
     def slice_of(self, time_ms: int) -> int:
         """The slice of a timestamp; its end is also the end of the first window that it belongs to."""
 
-    def windows_of(self, slice_end: int) -> Iterable[int]:
+    def windows_of(self, slice_end: int) -> Sequence[int]:
         """The windows of a slice, by their ends."""
 
     def start_of(self, window_end: int) -> int:
@@ -65,7 +65,7 @@ class _Tumble:
     def slice_of(self, time_ms: int) -> int:
         return time_ms - (time_ms - self.offset) % self.size + self.size
 
-    def windows_of(self, slice_end: int) -> Iterable[int]:
+    def windows_of(self, slice_end: int) -> Sequence[int]:
         return (slice_end,)
 
     def start_of(self, window_end: int) -> int:
@@ -91,7 +91,7 @@ class _Hop:
     def slice_of(self, time_ms: int) -> int:
         return time_ms - (time_ms - self.offset) % self.slide + self.slide
 
-    def windows_of(self, slice_end: int) -> Iterable[int]:
+    def windows_of(self, slice_end: int) -> Sequence[int]:
         return range(slice_end, slice_end + self.size, self.slide)
 
     def start_of(self, window_end: int) -> int:
@@ -119,7 +119,7 @@ class _Cumulate:
     def slice_of(self, time_ms: int) -> int:
         return time_ms - (time_ms - self.offset) % self.size % self.step + self.step
 
-    def windows_of(self, slice_end: int) -> Iterable[int]:
+    def windows_of(self, slice_end: int) -> Sequence[int]:
         return range(slice_end, self.start_of(slice_end) + self.size + 1, self.step)
 
     def start_of(self, window_end: int) -> int:

@@ -1,12 +1,12 @@
-"""The kernels of window aggregation: one over slices, one over sessions that merge.
+"""The kernels of window aggregation: over slices, over windows that rows have already, over sessions that merge.
 
 A window fires when the watermark reaches its last millisecond, end - 1; a record is late for it when the
 watermark had reached end - 1 + allowed lateness before. With an allowed lateness a window stays after it
 has fired, and each record that comes late, but not too late, updates its result at once. With early firing
-the result so far goes out whenever the watermark crosses a multiple of early_fire_every_ms from the window's
-start, if records came since.
+the result so far goes out with each record, or whenever the watermark crosses a multiple of early_fire_every_ms
+from the window's start, if records came since.
 
-Rows: the event time in ms, then the values that the calls refer to.
+Rows: the event time in ms (or the window's start and end), then the values that the calls refer to.
 Source: Flink SlicingWindowOperator, UnslicingWindowOperator, MergingWindowSet.
 """
 
@@ -22,7 +22,7 @@ from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.accumulators import AggregateCall, compile_calls
 from engine.kernels.window_slices import Slices, slicing
-from engine.windows import Window, Windowing
+from engine.windows import Window, Windowing, WindowKind
 
 LATE: Final = "the window had closed before the record arrived"
 
@@ -31,16 +31,16 @@ _FIRE, _CLOSE, _EARLY = 0, 1, 2
 
 
 class WindowKernel(Kernel):
-    """What both kernels share: compiled calls, and how a result replaces the one that went out before."""
+    """What the kernels share: compiled calls, and how a result replaces the one that went out before."""
 
     def __init__(
         self,
-        windowing: Windowing,
         calls: Sequence[AggregateCall],
         *,
         retracting: bool,
         allowed_lateness_ms: int = 0,
         early_fire_every_ms: int = 0,
+        early_fire_each_record: bool = False,
         generate_update_before: bool = True,
         window_time: bool = False,
     ) -> None:
@@ -48,7 +48,8 @@ class WindowKernel(Kernel):
         self._clock = self._accumulators.clock if self._accumulators.uses_clock else None
         self._lateness = allowed_lateness_ms
         self._early = early_fire_every_ms
-        self._fires_once = not allowed_lateness_ms and not early_fire_every_ms
+        self._each_record = early_fire_each_record
+        self._fires_once = not (allowed_lateness_ms or early_fire_every_ms or early_fire_each_record)
         self._update_before = generate_update_before
         self._window_time = window_time
         self._key: Key = ()
@@ -103,9 +104,11 @@ class SlicedWindowKernel(WindowKernel):
     """
 
     def __init__(self, windowing: Windowing, calls: Sequence[AggregateCall], **settings: Any) -> None:
-        super().__init__(windowing, calls, **settings)
+        super().__init__(calls, **settings)
         self._slicing = slicing(windowing, self._accumulators, fires_once=self._fires_once)
         self._slice_of = self._slicing.slice_of
+        # Flink goes through hopping windows from the latest to the earliest.
+        self._latest_first = windowing.kind is WindowKind.HOP
         self._slices: Slices = {}
         self._results: dict[int, Row] = {}
 
@@ -142,12 +145,13 @@ class SlicedWindowKernel(WindowKernel):
 
     def _is_open(self, slice_end: int, time_ms: int, out: Output) -> bool:
         """Note every window for which the record is late. True where there is one for which it is not."""
-        for end in self._slicing.windows_of(slice_end):
-            lateness_ms = out.watermark_ms - (end - 1 + self._lateness)
-            if lateness_ms < 0:
-                return True
-            out.late(time_ms, lateness_ms, LATE, (self._slicing.start_of(end), end))
-        return False
+        closed_ms = out.watermark_ms - self._lateness
+        late = [end for end in self._slicing.windows_of(slice_end) if end - 1 <= closed_ms]
+        is_open = len(late) < len(self._slicing.windows_of(slice_end))
+        for end in late:
+            window = (self._slicing.start_of(end), end)
+            out.late(time_ms, closed_ms - (end - 1), LATE, window, is_lost=not is_open)
+        return is_open
 
     def _set_timers(self, slice_end: int, out: Output) -> None:
         for end in self._slicing.windows_of(slice_end):
@@ -157,10 +161,13 @@ class SlicedWindowKernel(WindowKernel):
                 out.set_timer(end - 1 + self._lateness, (_CLOSE, end))
 
     def _fire_now_or_early(self, slice_end: int, out: Output) -> None:
-        for end in self._slicing.windows_of(slice_end):
+        windows = self._slicing.windows_of(slice_end)
+        for end in reversed(windows) if self._latest_first else windows:
             if end - 1 <= out.watermark_ms:
                 if end - 1 + self._lateness > out.watermark_ms:
                     self._fire(end, out, on_time=True)
+            elif self._each_record:
+                self._fire(end, out, on_time=False)
             elif self._early:
                 early_ms = self._early_ms((self._slicing.start_of(end), end), out.watermark_ms)
                 if early_ms is not None:
@@ -182,8 +189,64 @@ class SlicedWindowKernel(WindowKernel):
             out.window_fired(*window)
 
 
+class AttachedWindowKernel(WindowKernel):
+    """Windows that rows of one key have already: (start ms, end ms, values).
+
+    State: per window its accumulator and, where it fires more than once, the last result.
+    """
+
+    def __init__(self, calls: Sequence[AggregateCall], **settings: Any) -> None:
+        super().__init__(calls, **settings)
+        self._windows: dict[Window, list[Any]] = {}
+
+    def start(self, key: Key, state: Any | None) -> None:
+        self._key = key
+        self._windows = state or {}
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        window = start, end = row[0], row[1]
+        lateness_ms = out.watermark_ms - (end - 1 + self._lateness)
+        if lateness_ms >= 0:
+            out.late(end - 1, lateness_ms, LATE, (start, end))
+            return
+        held = self._windows.get(window)
+        if held is None:
+            held = self._windows[window] = [self._accumulators.create(), None]
+            if end - 1 > out.watermark_ms:
+                out.set_timer(end - 1, (_FIRE, window))
+            if self._lateness:
+                out.set_timer(end - 1 + self._lateness, (_CLOSE, window))
+        self._add(kind, held[0], row, out)
+        if self._fires_once:
+            return
+        if end - 1 <= out.watermark_ms:
+            self._fire(window, out, on_time=True)
+        elif self._each_record:
+            self._fire(window, out, on_time=False)
+        elif self._early and (early_ms := self._early_ms(window, out.watermark_ms)) is not None:
+            out.set_timer(early_ms, (_EARLY, window))
+
+    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
+        what, window = name
+        if what != _CLOSE:
+            self._fire(window, out, on_time=what == _FIRE)
+        if what == _CLOSE or (what == _FIRE and not self._lateness):
+            del self._windows[window]
+
+    def finish(self) -> Any | None:
+        return self._windows or None
+
+    def _fire(self, window: Window, out: Output, *, on_time: bool) -> None:
+        held = self._windows[window]
+        after = self._result(held[0], window)
+        self._replace(held[1], after, out)
+        held[1] = after
+        if on_time:
+            out.window_fired(*window)
+
+
 # A session in the state: start, end, the position of its first record, its accumulator, the result that went out.
-_START, _END, _ORIGIN, _ACC, _RESULT = range(5)
+_START, _END, _ORIGIN, SESSION_ACC, _RESULT = range(5)
 _start_of = itemgetter(_START)
 
 
@@ -195,7 +258,7 @@ class SessionWindowKernel(WindowKernel):
     """
 
     def __init__(self, windowing: Windowing, calls: Sequence[AggregateCall], **settings: Any) -> None:
-        super().__init__(windowing, calls, **settings)
+        super().__init__(calls, **settings)
         self._gap = windowing.size_ms
         self._sessions: list[list[Any]] = []
 
@@ -213,7 +276,7 @@ class SessionWindowKernel(WindowKernel):
                 out.late(start, lateness_ms, LATE, (start, end))
                 return
         session = self._grown(start, end, touched, out)
-        self._add(kind, session[_ACC], row, out)
+        self._add(kind, session[SESSION_ACC], row, out)
         if not self._fires_once:
             self._fire_now_or_early(session, touched, out)
 
@@ -241,7 +304,7 @@ class SessionWindowKernel(WindowKernel):
     def _grown(self, start: int, end: int, touched: list[list[Any]], out: Output) -> list[Any]:
         """The one session that holds the new record and all that it touches."""
         if not touched:
-            session = [start, end, (out.seq, out.step), self._accumulators.create(), None]
+            session = [start, end, (out.seq, out.step), self._create(), None]
             self._sessions.insert(bisect_left(self._sessions, start, key=_start_of), session)
             self._set_timers(session, out)
             return session
@@ -255,12 +318,18 @@ class SessionWindowKernel(WindowKernel):
         # Of two in one bucket the later one comes first: Flink looks at it first.
         first, *others = sorted(reversed(touched), key=lambda old: _bucket(old[_START], old[_END]))
         for other in others:
-            self._accumulators.merge(first[_ACC], other[_ACC])
-        merged: list[Any] = [*bounds, min(old[_ORIGIN] for old in touched), first[_ACC], None]
+            self._merge(first[SESSION_ACC], other[SESSION_ACC])
+        merged: list[Any] = [*bounds, min(old[_ORIGIN] for old in touched), first[SESSION_ACC], None]
         at = bisect_left(self._sessions, touched[0][_START], key=_start_of)
         self._sessions[at : at + len(touched)] = [merged]
         self._set_timers(merged, out)
         return merged
+
+    def _create(self) -> list[Any]:
+        return self._accumulators.create()
+
+    def _merge(self, into: list[Any], other: list[Any]) -> None:
+        self._accumulators.merge(into, other)
 
     def _set_timers(self, session: list[Any], out: Output) -> None:
         start, end, origin = session[:3]
@@ -280,7 +349,7 @@ class SessionWindowKernel(WindowKernel):
         if end - 1 <= out.watermark_ms:
             self._fire(session, out, on_time=True)
             return
-        if any(other is not session and other[_RESULT] is not None for other in touched):
+        if self._each_record or any(other is not session and other[_RESULT] is not None for other in touched):
             self._fire(session, out, on_time=False)
         if self._early:
             early_ms = self._early_ms((start, end), out.watermark_ms)
@@ -289,7 +358,7 @@ class SessionWindowKernel(WindowKernel):
 
     def _fire(self, session: list[Any], out: Output, *, on_time: bool) -> None:
         start, end = session[:2]
-        after = self._result(session[_ACC], (start, end))
+        after = self._result(session[SESSION_ACC], (start, end))
         self._replace(session[_RESULT], after, out)
         session[_RESULT] = after
         if on_time:

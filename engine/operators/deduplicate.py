@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
-from typing import ClassVar, assert_never
+from typing import ClassVar, Self, assert_never
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.errors import PipelineError
@@ -32,6 +32,7 @@ from engine.kernels.deduplication import (
     RowTimeKeepFirstKernel,
     RowTimeKernel,
 )
+from engine.late_port import RoutesLate
 from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
@@ -41,7 +42,6 @@ from engine.operator import (
     KeyedInput,
     Monotonicity,
     Offer,
-    Operator,
     Origin,
     Step,
     StepContext,
@@ -84,7 +84,7 @@ class Function(Enum):
     CHANGELOG_LAST = "ProcTimeDeduplicateKeepLastRowFunction, on a changelog"
 
 
-class Deduplicate(Operator):
+class Deduplicate(RoutesLate):
     """One row per key."""
 
     operator: ClassVar[str] = "deduplicate"
@@ -112,6 +112,14 @@ class Deduplicate(Operator):
             "at_once: on arrival; an earlier row that arrives later replaces it."
         ),
     )
+
+    @model_validator(mode="after")
+    def _may_be_late(self) -> Self:
+        waits = self.order is Order.EVENT_TIME and self.keep is Keep.FIRST and self.first_row is FirstRow.WHEN_COMPLETE
+        if self.routes_late and not waits:
+            message = "late_records: a row is late only for the first row by event_time that goes out when_complete."
+            raise ValueError(message)
+        return self
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns; the key columns become the upsert key.

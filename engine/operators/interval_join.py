@@ -24,6 +24,7 @@ from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.joins import JoinKind, joined
 from engine.kernel import Kernel, Key, Output, Row
 from engine.keyed_join import KeyedJoin, Matches, beside, event_time, require_event_times
+from engine.late_port import RoutesLate
 from engine.operator import (
     Analyzer,
     Derived,
@@ -154,7 +155,7 @@ class IntervalJoinKernel(Kernel):
         out.emit(INSERT, row + nulls if port == 0 else nulls + row)
 
 
-class IntervalJoin(KeyedJoin):
+class IntervalJoin(KeyedJoin, RoutesLate):
     """The parameters of an interval join."""
 
     operator: ClassVar[str] = "interval_join"

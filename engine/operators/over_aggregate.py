@@ -25,6 +25,7 @@ from engine.kernel import Kernel
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.aggregation import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
 from engine.kernels.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
+from engine.late_port import RoutesLate
 from engine.operator import (
     Analyzer,
     Derived,
@@ -32,7 +33,6 @@ from engine.operator import (
     Keyed,
     KeyedInput,
     Offer,
-    Operator,
     Origin,
     StepContext,
     Strategy,
@@ -56,7 +56,7 @@ class Frame(Enum):
     RANGE = "range"
 
 
-class OverAggregate(Operator):
+class OverAggregate(RoutesLate):
     """OVER (PARTITION BY ... ORDER BY ... ROWS or RANGE BETWEEN ... PRECEDING AND CURRENT ROW)."""
 
     operator: ClassVar[str] = "over_aggregate"
@@ -101,6 +101,9 @@ class OverAggregate(Operator):
             raise ValueError(message)
         if self.frame is Frame.RANGE and self.preceding_rows is not None:
             message = "preceding_rows: a frame of a range is measured in time. Use preceding_ms, or the frame rows."
+            raise ValueError(message)
+        if self.routes_late and not self._by_time:
+            message = "late_records: in the order of arrival no row is late. Order by event_time, or use the ledger."
             raise ValueError(message)
         return self
 

@@ -1,5 +1,7 @@
 """Aggregate the rows of each group and event-time window: tumbling, hopping, cumulating or session windows.
 
+The windows are made here, or are those that the rows have already: of a window assigner, join, rank or aggregate.
+
 Input: any changelog with -U and an event time. Output: [I], since a window goes out once, when the watermark
 reaches end - 1 ms; with an allowed lateness or early firing, results are updated: [I,UB,UA], and D where the
 input takes rows back or sessions merge.
@@ -11,14 +13,13 @@ Source: Flink SlicingWindowOperator, UnslicingWindowOperator.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, ModifyKinds, UpdateKind
-from engine.errors import PlanRejected
-from engine.joins import free_name
 from engine.kernels.aggregation import (
     Aggregate,
     GroupBy,
@@ -31,31 +32,14 @@ from engine.kernels.aggregation import (
     key_expressions,
     plan_calls,
 )
-from engine.kernels.windows import SessionWindowKernel, SlicedWindowKernel, WindowKernel
-from engine.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keyed,
-    KeyedInput,
-    Offer,
-    Operator,
-    Origin,
-    StepContext,
-    Strategy,
-)
-from engine.schema import Column, Schema, TimeUnit, quote
-from engine.windows import Windowing, WindowKind, duration
-
-_LENGTHS: Final = {
-    WindowKind.TUMBLE: ("size_ms",),
-    WindowKind.HOP: ("size_ms", "slide_ms"),
-    WindowKind.CUMULATE: ("size_ms", "step_ms"),
-    WindowKind.SESSION: ("gap_ms",),
-}
+from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
+from engine.kernels.windows import AttachedWindowKernel, SessionWindowKernel, SlicedWindowKernel
+from engine.operator import Analyzer, Derived, InputPlan, Keyed, KeyedInput, Offer, Origin, StepContext, Strategy
+from engine.schema import Column, Schema, quote
+from engine.windows import WindowKind, duration
 
 
-class WindowAggregate(Operator):
+class WindowAggregate(GivenWindows):
     """GROUP BY with a window."""
 
     operator: ClassVar[str] = "window_aggregate"
@@ -63,46 +47,6 @@ class WindowAggregate(Operator):
     summary: ClassVar[str] = "Counts, sums and other aggregates per group and event-time window."
     group: ClassVar[str] = "aggregates"
 
-    kind: WindowKind = Field(
-        WindowKind.TUMBLE,
-        title="Windows",
-        description="Tumble: one after the other. Hop: overlapping. Cumulate: growing step by step. "
-        "Session: as long as records keep coming.",
-    )
-    size_ms: int | None = Field(
-        None,
-        gt=0,
-        title="Size",
-        description="How long a window is; of cumulating windows the longest.",
-        json_schema_extra={"duration": True},
-    )
-    slide_ms: int | None = Field(
-        None,
-        gt=0,
-        title="Slide",
-        description="Hop: a window starts every so often; the size is a multiple of it.",
-        json_schema_extra={"duration": True},
-    )
-    step_ms: int | None = Field(
-        None,
-        gt=0,
-        title="Step",
-        description="Cumulate: by how much a window grows; the size is a multiple of it.",
-        json_schema_extra={"duration": True},
-    )
-    gap_ms: int | None = Field(
-        None,
-        gt=0,
-        title="Gap",
-        description="Session: it ends when no record came for longer than this.",
-        json_schema_extra={"duration": True},
-    )
-    offset_ms: int = Field(
-        0,
-        title="Offset",
-        description="Moves all windows: with size 1 h and offset 15 min they start at a quarter past.",
-        json_schema_extra={"duration": True},
-    )
     group_by: GroupBy = Field(
         (),
         title="Group by",
@@ -132,49 +76,35 @@ class WindowAggregate(Operator):
         json_schema_extra={"duration": True},
     )
 
-    @model_validator(mode="after")
-    def _fits_the_kind(self) -> WindowAggregate:
-        needed = _LENGTHS[self.kind]
-        for name in ("size_ms", "slide_ms", "step_ms", "gap_ms"):
-            is_set = getattr(self, name) is not None
-            if is_set != (name in needed):
-                verb = "is not used" if is_set else "is needed"
-                message = f"{name} {verb} with {self.kind.value} windows, which take {' and '.join(needed)}."
-                raise ValueError(message)
-        if self.kind is WindowKind.SESSION and self.offset_ms:
-            message = "offset_ms is not used with session windows, which start with their first record."
-            raise ValueError(message)
-        _ = self.windowing
-        return self
+    early_fire_each_record: bool = Field(
+        False,
+        title="Early firing with each record",
+        description="Emit the result so far with every record that changes it.",
+    )
 
-    @property
-    def windowing(self) -> Windowing:
-        """The windows. Raises ValueError where the size is no multiple of slide or step."""
-        size_ms = self.gap_ms if self.kind is WindowKind.SESSION else self.size_ms
-        assert size_ms is not None
-        return Windowing(self.kind, size_ms, self.slide_ms or self.step_ms or 0, self.offset_ms)
+    @model_validator(mode="after")
+    def _fires_early_in_one_way(self) -> Self:
+        if self.early_fire_every_ms and self.early_fire_each_record:
+            message = "early_fire_every_ms and early_fire_each_record are two ways to fire early. Choose one."
+            raise ValueError(message)
+        return self
 
     @property
     def fires_once(self) -> bool:
         """Whether a window's first result is its last."""
-        return not self.allowed_lateness_ms and not self.early_fire_every_ms
+        return not (self.allowed_lateness_ms or self.early_fire_every_ms or self.early_fire_each_record)
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The group columns, the window's bounds, then the results. Raises PlanRejected without event time."""
         (given,) = inputs
-        if given.schema.event_time is None:
-            message = (
-                "a window needs an event time, but its input has none. Choose one in the source; an updating result, "
-                "such as that of an aggregate without windows, has lost it."
-            )
-            raise PlanRejected(message, node)
+        self.require_windows(node, given.schema)
         found = derive_columns(node, self.group_by, self.aggregates, given, analyzer, always_grouped=True)
         bounds = self._bounds(found.groups)
         columns = (*found.groups, *bounds, *found.results)
         check_names(node, columns)
         groups = frozenset(column.name for column in found.groups)
         # Cumulating windows share their start.
-        identifying = bounds[1:] if self.kind is WindowKind.CUMULATE else bounds
+        identifying = bounds[1:] if self.kind is WindowKind.CUMULATE and not self.window_columns else bounds
         keys = frozenset(groups | {column.name} for column in identifying)
         return Derived(Schema(columns), self._modify(given), keys)
 
@@ -189,10 +119,10 @@ class WindowAggregate(Operator):
         """What it keeps, and why it emits what it emits."""
         (given,) = inputs
         retracting = given.mode.retracts
-        name = f"{self.kind.value} {'with' if retracting else 'without'} retraction"
-        per = "session" if self.kind is WindowKind.SESSION else "slice"
+        kind, per, windows = self._described()
+        name = f"{kind} {'with' if retracting else 'without'} retraction"
         calls = described(self.aggregates, retracting=retracting)
-        reason = f"{self.windowing.described()}; "
+        reason = f"{windows}; "
         if self.fires_once:
             reason += "each goes out once, when the watermark reaches its last millisecond, so the output only inserts"
         else:
@@ -201,6 +131,8 @@ class WindowAggregate(Operator):
                 again.append(f"late records update it for {duration(self.allowed_lateness_ms)} more")
             if self.early_fire_every_ms:
                 again.append(f"it fires early every {duration(self.early_fire_every_ms)} of event time")
+            if self.early_fire_each_record:
+                again.append("it fires early with each record")
             reason += f"a window's result can be updated: {' and '.join(again)}"
         if retracting:
             reason += f"; {given.node} emits {given.mode}, so rows are taken out of windows that are still open"
@@ -209,51 +141,69 @@ class WindowAggregate(Operator):
     def step(self, context: StepContext) -> Keyed:
         """By group; each row with its event time in ms."""
         (given,) = context.inputs
+        settings: dict[str, Any] = {
+            "retracting": given.mode.retracts,
+            "allowed_lateness_ms": self.allowed_lateness_ms,
+            "early_fire_every_ms": self.early_fire_every_ms,
+            "early_fire_each_record": self.early_fire_each_record,
+            "generate_update_before": context.generate_update_before,
+            "window_time": self.window_time,
+        }
+        keys = key_expressions(self.group_by)
+        if self.window_columns:
+            values, calls = plan_calls(self.aggregates, given.schema, context.schema, places_before=2)
+            attached = KeyedInput(
+                keys, (*milliseconds(self.window_columns), *values), where=has_window(self.window_columns)
+            )
+            return Keyed((attached,), partial(AttachedWindowKernel, calls, **settings), uses_time=True)
         time = given.schema.event_time
         assert time is not None
         values, calls = plan_calls(self.aggregates, given.schema, context.schema, places_before=1)
-        kernel: type[WindowKernel] = SessionWindowKernel if self.kind is WindowKind.SESSION else SlicedWindowKernel
-        made = partial(
-            kernel,
-            self.windowing,
-            calls,
-            retracting=given.mode.retracts,
-            allowed_lateness_ms=self.allowed_lateness_ms,
-            early_fire_every_ms=self.early_fire_every_ms,
-            generate_update_before=context.generate_update_before,
-            window_time=self.window_time,
-        )
-        keyed = KeyedInput(key_expressions(self.group_by), (time.milliseconds, *values))
-        return Keyed((keyed,), made, uses_time=True)
+        kernel = SessionWindowKernel if self.kind is WindowKind.SESSION else SlicedWindowKernel
+        keyed = KeyedInput(keys, (time.milliseconds, *values))
+        return Keyed((keyed,), partial(kernel, self.windowing, calls, **settings), uses_time=True)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
-        """The rows of its group whose time lies in its window."""
-        groups = len(self.group_by)
-        return (group_origin(self.group_by, output, window=(output[groups], output[groups + 1])),)
+        """The rows of its group that are in its window."""
+        at = len(self.group_by)
+        bounds = (output[at], output[at + 1])
+        if not self.window_columns:
+            return (group_origin(self.group_by, output, window=bounds),)
+        found = group_origin(self.group_by, output)
+        return (replace(found, columns=(*found.columns, *zip(self.window_columns, bounds, strict=True))),)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The aggregation of a window table function."""
         ((table, schema),) = inputs
-        time = schema.event_time
-        assert time is not None
         keys = key_expressions(self.group_by)
-        bounds = ["window_start", "window_end", *(["window_time"] if self.window_time else [])]
-        items = group_sql(self.group_by) + bounds + [call_sql(call, schema) for call in self.aggregates]
-        source = self.windowing.table_function(quote(table), quote(time.name), keys)
-        return f"SELECT {', '.join(items)}\nFROM {source}\nGROUP BY {', '.join([*keys, *bounds])}"
+        calls = [call_sql(call, schema) for call in self.aggregates]
+        if self.window_columns:
+            bounds = tuple(map(quote, self.window_columns))
+            named = [f"{bound} AS {name}" for bound, name in zip(bounds, BOUNDS, strict=False)]
+            if self.window_time:
+                named.append(f"{bounds[1]} - INTERVAL '0.001' SECOND(3) AS {BOUNDS[2]}")
+            items = ", ".join([*group_sql(self.group_by), *named, *calls])
+            return f"SELECT {items}\nFROM {quote(table)}\nGROUP BY {', '.join([*keys, *bounds])}"
+        bounds = BOUNDS if self.window_time else BOUNDS[:2]
+        source = self.table_function(table, schema, keys)
+        items = ", ".join([*group_sql(self.group_by), *bounds, *calls])
+        return f"SELECT {items}\nFROM {source}\nGROUP BY {', '.join([*keys, *bounds])}"
+
+    def _described(self) -> tuple[str, str, str]:
+        """The kind of windows, what there is an accumulator for, and the windows in words."""
+        if self.window_columns:
+            return "attached", "window", "the windows that the rows have"
+        per = "session" if self.kind is WindowKind.SESSION else "slice"
+        return self.kind.value, per, self.windowing.described()
 
     def _bounds(self, groups: Sequence[Column]) -> tuple[Column, ...]:
-        columns = list(groups)
-        names = ("window_start", "window_end", *(("window_time",) if self.window_time else ()))
-        for name in names:
-            time = TimeUnit.TIMESTAMP if name == "window_time" and self.fires_once else None
-            columns.append(Column(free_name(name, columns), "timestamp", nullable=False, time=time))
-        return tuple(columns[len(groups) :])
+        bounds = bound_columns(groups, window_time=self.window_time)
+        return bounds if self.fires_once else tuple(column.without_time() for column in bounds)
 
     def _modify(self, given: Derived) -> ModifyKinds:
         if self.fires_once:
             return INSERT_ONLY
-        if given.is_insert_only and self.kind is not WindowKind.SESSION:
+        if given.is_insert_only and (self.window_columns or self.kind is not WindowKind.SESSION):
             return INSERT_UPDATE
         return ALL_CHANGES
 

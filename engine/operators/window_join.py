@@ -1,38 +1,50 @@
-"""Join two inputs on equal keys within tumbling windows.
+"""Join two inputs on equal keys within event-time windows.
 
-Input: insert-only, both with an event time. Output: insert-only, when the window [start, end) closes:
-left rows in order of arrival, each with its right rows in order of arrival (a right join the other way
-round); rows without a partner where their own row would be, unmatched right rows of a full join last.
-State: per key and open window the rows of both sides. Time: a window fires, and a record is late for it,
-once the watermark reaches end - 1. NULL keys never match.
+The windows are made here (tumbling, hopping, cumulating), or are those that the rows of both sides have already.
+Input: insert-only; with an event time where windows are made. Output: insert-only, when the window [start, end)
+closes: left rows in order of arrival, each with its right rows in order of arrival (a right join the other way
+round), padded where it has none; unmatched right rows of a full join last.
+State: per key and open window the rows of both sides. Time: a window fires, and a record is late for it, once
+the watermark reaches end - 1. NULL keys never match; without keys all rows of a window meet.
 Source: Flink WindowJoinOperator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
-from engine.errors import PlanRejected
-from engine.joins import PORTS, JoinKind, free_name, joined, pair_origins
+from engine.joins import JoinKind, joined, pair_origins
 from engine.kernel import Kernel, Key, Output, Row
-from engine.keyed_join import KeyedJoin, Matches, beside, event_time, require_event_times
+from engine.kernels.window_parameters import (
+    BOUNDS,
+    bound_columns,
+    has_window,
+    milliseconds,
+    require_bounds,
+    windows_over,
+)
+from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, require_event_times
+from engine.late_port import RoutesLate
 from engine.operator import (
     Analyzer,
     Derived,
     InputPlan,
     Keyed,
+    KeyedInput,
     Offer,
     Origin,
     StepContext,
     Strategy,
+    require_insert_only,
 )
-from engine.schema import Column, Schema, TimeUnit, quote
-from engine.windows import Windowing, WindowKind, window_start
+from engine.schema import Column, Schema, quote
+from engine.windows import Window, Windowing, WindowKind
 
 Sides = tuple[list[Row], list[Row]]
 
@@ -42,100 +54,132 @@ LATE = "its window had closed before it arrived"
 class WindowJoinKernel(Kernel):
     """Buffers both sides of each window of one key; joins them when the window closes.
 
-    A row is (event time in ms, column, ...). State: {window start: (left rows, right rows)}.
+    A row is (event time in ms, columns), or without windowing (start ms, end ms, columns); the bounds of windows
+    that are made here end the output's rows. State: {window: (left rows, right rows)}.
     """
 
     def __init__(
         self,
         kind: JoinKind,
-        size_ms: int,
-        offset_ms: int,
+        windowing: Windowing | None,
         widths: tuple[int, int],
         matches: Callable[[], Matches] | None = None,
     ) -> None:
         self.kind = kind
-        self.size_ms = size_ms
-        self.offset_ms = offset_ms
-        self.left_nulls, self.right_nulls = ((None,) * width for width in widths)
+        self.assign = windowing.assigner() if windowing is not None else None
+        self.nulls: tuple[Row, Row] = ((None,) * widths[0], (None,) * widths[1])
         self.matches = matches() if matches is not None else None
-        self.windows: dict[int, Sides] = {}
+        self.windows: dict[Window, Sides] = {}
         self.can_match = True
 
-    def start(self, key: Key, state: dict[int, Sides] | None) -> None:
+    def start(self, key: Key, state: dict[Window, Sides] | None) -> None:
         """Take up the open windows of this key."""
         self.windows = state if state is not None else {}
         self.can_match = None not in key
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Put the row into its window, unless that has fired."""
-        time_ms = row[0]
-        start_ms = window_start(time_ms, self.size_ms, self.offset_ms)
-        end_ms = start_ms + self.size_ms
-        if end_ms - 1 <= out.watermark_ms:
-            out.late(time_ms, out.watermark_ms - (end_ms - 1), LATE, (start_ms, end_ms))
-            return
-        sides = self.windows.get(start_ms)
-        if sides is None:
-            sides = self.windows[start_ms] = ([], [])
-            out.set_timer(end_ms - 1)
-        sides[out.port].append(row[1:])
+        """Put the row into each of its windows that has not fired."""
+        if self.assign is None:
+            windows: Sequence[Window] = ((row[0], row[1]),)
+            columns, time_ms = row[2:], row[1] - 1
+        else:
+            windows = self.assign(row[0])
+            columns, time_ms = row[1:], row[0]
+        # They come by their ends: where the last has closed, all have.
+        is_lost = windows[-1][1] - 1 <= out.watermark_ms
+        for window in windows:
+            lateness_ms = out.watermark_ms - (window[1] - 1)
+            if lateness_ms >= 0:
+                out.late(time_ms, lateness_ms, LATE, window, is_lost=is_lost)
+            else:
+                self._add(window, columns, out)
 
-    def on_timer(self, time_ms: int, name: object, out: Output) -> None:
+    def on_timer(self, time_ms: int, name: Window, out: Output) -> None:
         """The window closes: join what it holds."""
-        end_ms = time_ms + 1
-        start_ms = end_ms - self.size_ms
-        left, right = self.windows.pop(start_ms)
-        window = (start_ms * 1000, end_ms * 1000, time_ms * 1000)
+        start_ms, end_ms = name
+        left, right = self.windows.pop(name)
+        bounds = () if self.assign is None else (start_ms * 1000, end_ms * 1000, time_ms * 1000)
         out.window_fired(start_ms, end_ms)
         for row in self._joined(left, right):
-            out.emit(INSERT, row + window)
+            out.emit(INSERT, row + bounds)
 
-    def finish(self) -> dict[int, Sides] | None:
+    def finish(self) -> dict[Window, Sides] | None:
         """The windows that are still open."""
         return self.windows or None
 
+    def _add(self, window: Window, row: Row, out: Output) -> None:
+        sides = self.windows.get(window)
+        if sides is None:
+            sides = self.windows[window] = ([], [])
+            out.set_timer(window[1] - 1, window)
+        sides[out.port].append(row)
+
     def _joined(self, left: list[Row], right: list[Row]) -> Iterator[Row]:
-        kind = self.kind
-        if kind is JoinKind.RIGHT:
-            for b in right:
-                yield from [a + b for a in self._partners(left, b, 1)] or [self.left_nulls + b]
-            return
-        met: set[int] = set()
-        for a in left:
-            partners = self._partners(right, a, 0)
-            if kind.is_left_only:
-                if bool(partners) is (kind is JoinKind.SEMI):
-                    yield a
-            elif partners:
-                yield from [a + b for b in partners]
-                if kind is JoinKind.FULL:
-                    met.update(map(id, partners))
-            elif kind.keeps_left:
-                yield a + self.right_nulls
-        if kind is JoinKind.FULL:
-            yield from (self.left_nulls + b for b in right if id(b) not in met)
+        match self.kind:
+            case JoinKind.SEMI | JoinKind.ANTI:
+                wants_partner = self.kind is JoinKind.SEMI
+                yield from (a for a in left if bool(self._partners(a, right, 0)) is wants_partner)
+            case JoinKind.RIGHT:
+                for b in right:
+                    found = self._partners(b, left, 1)
+                    yield from (left[at] + b for at in found)
+                    if not found:
+                        yield self.nulls[0] + b
+            case _:
+                unmet = set(range(len(right)))
+                for a in left:
+                    found = self._partners(a, right, 0)
+                    unmet.difference_update(found)
+                    yield from (a + right[at] for at in found)
+                    if not found and self.kind.keeps_left:
+                        yield a + self.nulls[1]
+                if self.kind.keeps_right:
+                    yield from (self.nulls[0] + right[at] for at in sorted(unmet))
 
-    def _partners(self, others: list[Row], row: Row, port: int) -> list[Row]:
-        """Those of the other side that meet a row."""
-        matches = self.matches
+    def _partners(self, row: Row, others: list[Row], port: int) -> Sequence[int]:
+        """The places of the rows that a row of this port meets."""
         if not self.can_match:
-            return []
+            return ()
+        matches = self.matches
         if matches is None:
-            return others
-        return [other for other in others if matches(row + other if port == 0 else other + row) is True]
+            return range(len(others))
+        pairs = (row + other if port == 0 else other + row for other in others)
+        return [at for at, pair in enumerate(pairs) if matches(pair) is True]
 
 
-class WindowJoin(KeyedJoin):
+class WindowJoin(KeyedJoin, RoutesLate):
     """The parameters of a window join."""
 
     operator: ClassVar[str] = "window_join"
     title: ClassVar[str] = "Window join"
-    summary: ClassVar[str] = "Pairs rows of two streams that have equal keys and fall into the same tumbling window."
+    summary: ClassVar[str] = "Pairs rows of two streams that have equal keys and are in the same event-time window."
 
-    size_ms: int = Field(
+    left_keys: LeftKeys = ()
+    right_keys: RightKeys = ()
+    windows: WindowKind = Field(
+        WindowKind.TUMBLE,
+        title="Windows",
+        description="Tumble: one after the other. Hop: overlapping. Cumulate: growing step by step.",
+    )
+    size_ms: int | None = Field(
+        None,
         gt=0,
         title="Window size",
-        description="How long each window is. Windows follow each other without a gap.",
+        description="How long each window is; of cumulating windows the longest.",
+        json_schema_extra={"duration": True},
+    )
+    slide_ms: int | None = Field(
+        None,
+        gt=0,
+        title="Slide",
+        description="Hop: a window starts every so often; the size is a multiple of it.",
+        json_schema_extra={"duration": True},
+    )
+    step_ms: int | None = Field(
+        None,
+        gt=0,
+        title="Step",
+        description="Cumulate: by how much a window grows; the size is a multiple of it.",
         json_schema_extra={"duration": True},
     )
     offset_ms: int = Field(
@@ -144,23 +188,67 @@ class WindowJoin(KeyedJoin):
         description="Moves all windows: with size 1 h and offset 15 min they begin at a quarter past.",
         json_schema_extra={"duration": True},
     )
+    left_window: tuple[str, ...] = Field(
+        (),
+        title="Left window",
+        description="Where rows have a window already: the columns in which it starts and ends. Then no size is given.",
+        json_schema_extra={"columns": True, "port": "left"},
+    )
+    right_window: tuple[str, ...] = Field(
+        (),
+        title="Right window",
+        description="The same of the right input.",
+        json_schema_extra={"columns": True, "port": "right"},
+    )
+
+    @model_validator(mode="after")
+    def _has_windows(self) -> Self:
+        if self.left_window or self.right_window:
+            if (len(self.left_window), len(self.right_window)) != (2, 2):
+                message = "left_window and right_window are two columns each: where a window starts and where it ends."
+                raise ValueError(message)
+            if self.size_ms or self.slide_ms or self.step_ms or self.offset_ms:
+                message = "left_window and right_window name windows that are there already, so no size is given."
+                raise ValueError(message)
+            return self
+        if self.windows is WindowKind.SESSION:
+            message = "windows to make are tumble, hop or cumulate; sessions come from a node of windows on each side."
+            raise ValueError(message)
+        if self.size_ms is None:
+            message = "size_ms is needed, or the columns left_window and right_window of windows that rows have."
+            raise ValueError(message)
+        _ = self.windowing
+        return self
+
+    @property
+    def windowing(self) -> Windowing | None:
+        """The windows to make, or None. Raises ValueError where the size is no multiple of the slide."""
+        if self.size_ms is None:
+            return None
+        for name, kind in (("slide_ms", WindowKind.HOP), ("step_ms", WindowKind.CUMULATE)):
+            if getattr(self, name) is not None and self.windows is not kind:
+                message = f"{name} is not used with {self.windows.value} windows."
+                raise ValueError(message)
+        return Windowing(self.windows, self.size_ms, self.slide_ms or self.step_ms or 0, self.offset_ms)
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
-        """The joined row, then window_start, window_end and window_time, its event time."""
-        for port, given in zip(PORTS, inputs, strict=True):
-            if not given.is_insert_only:
-                message = (
-                    f"a window join needs insert-only inputs, but its {port} input is updated. "
-                    "Use a regular join, or join before the step that updates."
-                )
-                raise PlanRejected(message, node, port)
-        require_event_times(node, inputs)
+        """The joined row; of windows made here window_start, window_end and window_time, its event time.
+
+        Of windows that rows have, an event time stays one on a side that is never padded.
+        """
+        for given in inputs:
+            require_insert_only(node, "a window join", given, "Use a join, or join before the step that updates.")
+        if self.windowing is not None:
+            require_event_times(node, inputs)
         self.check_pair(node, inputs, analyzer)
         left, right = (given.schema for given in inputs)
-        columns = list(joined(left, right, self.kind))
-        for name, time in (("window_start", None), ("window_end", None), ("window_time", TimeUnit.TIMESTAMP)):
-            columns.append(Column(free_name(name, columns), "timestamp", nullable=False, time=time))
-        return Derived(Schema(tuple(columns)))
+        require_bounds(node, left, ("left_window",) * len(self.left_window), self.left_window)
+        require_bounds(node, right, ("right_window",) * len(self.right_window), self.right_window)
+        columns = joined(left, right, self.kind)
+        if self.windowing is not None:
+            return Derived(Schema((*columns, *bound_columns(columns))))
+        padded = [self.kind.keeps_right] * len(left) + [self.kind.keeps_left] * len(right)
+        return Derived(Schema(tuple(map(_timed, columns, (*left, *right), padded))))
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """There are no updates on either side of it."""
@@ -169,57 +257,70 @@ class WindowJoin(KeyedJoin):
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """There is one way."""
+        windows = self.windowing.described() if self.windowing is not None else "the windows that the rows have"
         return Strategy(
             f"{self.kind.value} window join",
-            "both inputs are insert-only, so a window is joined once, when the watermark reaches its end",
+            f"{windows}; both inputs are insert-only, so a window is joined once, when the watermark reaches its end",
             "per key and open window: the rows of both sides",
         )
 
     def step(self, context: StepContext) -> Keyed:
-        """Both sides by key; each row with its event time in ms."""
+        """Both sides by key; each row with its event time or its window in ms."""
         left, right = (given.schema for given in context.inputs)
-        widths = (len(left), len(right))
         matches = self.matches(context.node, left, right)
-        kernel = partial(WindowJoinKernel, self.kind, self.size_ms, self.offset_ms, widths, matches)
-        return Keyed(self.sides(context.node, left, right, timed=True), kernel, uses_time=True)
+        kernel = partial(WindowJoinKernel, self.kind, self.windowing, (len(left), len(right)), matches)
+        if self.windowing is not None:
+            return Keyed(self.sides(context.node, left, right, timed=True), kernel, uses_time=True)
+        sides = self.sides(context.node, left, right, timed=False)
+        attached = tuple(map(_attached, sides, (self.left_window, self.right_window)))
+        return Keyed(attached, kernel, uses_time=True)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The row of each side, in its window."""
         keys = tuple(zip(self.right_keys, self.left_keys, strict=True))
-        return pair_origins(inputs, output, keys, window=(output[-3], output[-2]))
+        made = (output[-3], output[-2]) if self.windowing is not None else None
+        return pair_origins(inputs, output, keys, window=made)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The join of two windowing table functions on keys, window_start and window_end."""
         (_, left), (_, right) = inputs
-        by_name = beside(left, right)
-        left_table = self._windowed(*inputs[0])
-        renamed = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in by_name.items())
-        right_table = f"(SELECT {renamed}, window_start, window_end, window_time FROM {self._windowed(*inputs[1])})"
-        equal = [
-            *((a, by_name[b]) for a, b in zip(self.left_keys, self.right_keys, strict=True)),
-            ("window_start", "window_start"),
-            ("window_end", "window_end"),
-        ]
-        tests = [f"L.{quote(a)} = R.{quote(b)}" for a, b in equal]
-        on = " AND ".join([*tests, *([f"({self.condition})"] if self.condition else [])])
-        bounds = ("window_start", "window_end", "window_time")
-        columns = [f"L.{quote(column.name)}" for column in left]
+        left_table, right_table = (self._windowed(name, schema) for name, schema in inputs)
+        left_bounds, right_bounds = self.left_window or BOUNDS[:2], self.right_window or BOUNDS[:2]
+        pairs = [*zip(self.left_keys, self.right_keys, strict=True), *zip(left_bounds, right_bounds, strict=True)]
+        renamed = beside(left, right)
+        in_pair = list(renamed.values())
+        if self.windowing is not None:
+            renamed |= {bound: f"_{bound}" for bound in BOUNDS}
+        other = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in renamed.items())
+        tests = [f"{quote(a)} = {quote(renamed[b])}" for a, b in pairs]
+        on = " AND ".join([*tests, *([f"({self.condition})"] if self.condition is not None else [])])
+        from_right = f"(SELECT {other} FROM {right_table})"
+        made = BOUNDS if self.windowing is not None else ()
+        columns = [quote(column.name) for column in left]
         if self.kind.is_left_only:
-            columns += [f"L.{bound}" for bound in bounds]
             negation = "NOT " if self.kind is JoinKind.ANTI else ""
             return (
-                f"SELECT {', '.join(columns)}\nFROM {left_table} AS L\n"
-                f"WHERE {negation}EXISTS (SELECT 1 FROM {right_table} AS R WHERE {on})"
+                f"SELECT {', '.join([*columns, *made])}\nFROM {left_table}\n"
+                f"WHERE {negation}EXISTS (SELECT 1 FROM {from_right} WHERE {on})"
             )
-        columns += [f"R.{quote(name)}" for name in by_name.values()]
-        for bound in bounds:
-            value = f"COALESCE(L.{bound}, R.{bound})" if self.kind.keeps_right else f"L.{bound}"
+        columns += [quote(name) for name in in_pair]
+        for bound in made:
+            value = f"COALESCE({bound}, _{bound})" if self.kind.keeps_right else bound
             columns.append(f"{value} AS {bound}")
-        return f"SELECT {', '.join(columns)}\nFROM {left_table} AS L\n{self.kind.sql} {right_table} AS R\nON {on}"
+        return f"SELECT {', '.join(columns)}\nFROM {left_table}\n{self.kind.sql} {from_right}\nON {on}"
 
     def _windowed(self, name: str, schema: Schema) -> str:
-        windowing = Windowing(WindowKind.TUMBLE, self.size_ms, offset_ms=self.offset_ms)
-        return f"(SELECT * FROM {windowing.table_function(quote(name), quote(event_time(schema).name))})"
+        if self.windowing is None:
+            return quote(name)
+        return f"(SELECT * FROM {windows_over(self.windowing, name, schema)})"
+
+
+def _attached(given: KeyedInput, window: Sequence[str]) -> KeyedInput:
+    return KeyedInput(given.keys, (*milliseconds(window), *given.values), where=has_window(window))
+
+
+def _timed(column: Column, given: Column, is_padded: bool) -> Column:
+    return column if is_padded else replace(column, time=given.time)
 
 
 OPERATOR = WindowJoin

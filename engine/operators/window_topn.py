@@ -19,9 +19,9 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
-from engine.errors import PipelineError, PlanRejected
-from engine.joins import free_name
+from engine.errors import PipelineError
 from engine.kernel import Kernel, Key, Output, Row
+from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
 from engine.operator import (
     NO_KEYS,
     Analyzer,
@@ -30,19 +30,17 @@ from engine.operator import (
     Keyed,
     KeyedInput,
     Offer,
-    Operator,
     Origin,
     StepContext,
     Strategy,
     require_insert_only,
 )
 from engine.operators.topn.operator import OrderBy
-from engine.schema import Column, Schema, TimeUnit, quote
+from engine.schema import Column, Schema, quote
 from engine.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
 from engine.windows import Window, Windowing, WindowKind
 
 LATE = "the window had closed before the record arrived"
-_BOUNDS = ("window_start", "window_end", "window_time")
 
 
 class WindowTopNKernel(Kernel):
@@ -76,10 +74,19 @@ class WindowTopNKernel(Kernel):
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Put the row into each of its windows that is still open, if it is among the best."""
         if self.assign is None:
-            self._add((row[0], row[1]), row[2:], row[1] - 1, out)
-            return
-        for window in self.assign(row[0]):
-            self._add(window, row[1:], row[0], out)
+            windows: Sequence[Window] = ((row[0], row[1]),)
+            columns, time_ms = row[2:], row[1] - 1
+        else:
+            windows = self.assign(row[0])
+            columns, time_ms = row[1:], row[0]
+        # They come by their ends: where the last has closed, all have.
+        is_lost = windows[-1][1] - 1 <= out.watermark_ms
+        for window in windows:
+            lateness_ms = out.watermark_ms - (window[1] - 1)
+            if lateness_ms >= 0:
+                out.late(time_ms, lateness_ms, LATE, window, is_lost=is_lost)
+            else:
+                self._add(window, columns, out)
 
     def on_timer(self, time_ms: int, name: Window, out: Output) -> None:
         """The window closes: its rows go out."""
@@ -93,10 +100,7 @@ class WindowTopNKernel(Kernel):
         """The rows of the open windows."""
         return {window: rows for window, (_, rows) in self.windows.items()} or None
 
-    def _add(self, window: Window, row: Row, time_ms: int, out: Output) -> None:
-        if window[1] - 1 <= out.watermark_ms:
-            out.late(time_ms, out.watermark_ms - (window[1] - 1), LATE, window)
-            return
+    def _add(self, window: Window, row: Row, out: Output) -> None:
         found = self.windows.get(window)
         if found is None:
             found = self.windows[window] = ([], [])
@@ -110,7 +114,7 @@ class WindowTopNKernel(Kernel):
             del keys[self.last :], rows[self.last :]
 
 
-class WindowTopN(Operator):
+class WindowTopN(GivenWindows):
     """The parameters of a window Top N."""
 
     operator: ClassVar[str] = "window_topn"
@@ -118,35 +122,6 @@ class WindowTopN(Operator):
     summary: ClassVar[str] = "Keeps the best rows of each event-time window, once the window has closed."
     group: ClassVar[str] = "ranking"
 
-    kind: WindowKind = Field(
-        WindowKind.TUMBLE,
-        title="Windows",
-        description="Tumble: one after the other. Hop: overlapping. Cumulate: growing step by step.",
-    )
-    size_ms: int | None = Field(
-        None,
-        gt=0,
-        title="Size",
-        description="How long a window is; of cumulating windows the longest.",
-        json_schema_extra={"duration": True},
-    )
-    slide_ms: int | None = Field(
-        None,
-        gt=0,
-        title="Slide",
-        description="Hop: a window starts every so often; cumulate: a window grows by this much.",
-        json_schema_extra={"duration": True},
-    )
-    offset_ms: int = Field(0, title="Offset", description="Moves all windows.", json_schema_extra={"duration": True})
-    window_start: str | None = Field(
-        None,
-        title="Window start",
-        description="Where rows have a window already: the column in which it starts. Then no size is given.",
-        json_schema_extra={"column": True},
-    )
-    window_end: str | None = Field(
-        None, title="Window end", description="The column in which it ends.", json_schema_extra={"column": True}
-    )
     partition_by: tuple[str, ...] = Field(
         (),
         title="Partition by",
@@ -166,32 +141,13 @@ class WindowTopN(Operator):
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
-        if (self.window_start is None) != (self.window_end is None):
-            message = "window_start and window_end are given together, or none of them"
-            raise ValueError(message)
-        if (self.size_ms is None) == (self.window_start is None):
-            message = "give either size_ms, for windows of the event time, or the columns window_start and window_end"
-            raise ValueError(message)
-        if self.kind is WindowKind.SESSION:
-            message = "windows to make are tumble, hop or cumulate; sessions come from a window aggregate"
+        if self.kind is WindowKind.SESSION and not self.window_columns:
+            message = "windows to make are tumble, hop or cumulate; sessions come from a node of windows before it"
             raise ValueError(message)
         if self.rank_end < self.rank_start:
             message = f"the range of ranks ends at {self.rank_end}, before it starts at {self.rank_start}"
             raise ValueError(message)
-        _ = self.windowing
         return self
-
-    @property
-    def windowing(self) -> Windowing | None:
-        """The windows to make, or None. Raises ValueError where the size is no multiple of the slide."""
-        if self.size_ms is None:
-            return None
-        return Windowing(self.kind, self.size_ms, self.slide_ms or 0, self.offset_ms)
-
-    @property
-    def window_columns(self) -> tuple[str, ...]:
-        """The columns with the bounds of a row's window, where it has one already."""
-        return () if self.window_start is None or self.window_end is None else (self.window_start, self.window_end)
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns, the bounds of windows that are made here, the rank. Raises PlanRejected."""
@@ -202,19 +158,11 @@ class WindowTopN(Operator):
             schema.column(name, node, "partition_by")
         for item in self.order_by:
             schema.column(item.column, node, "order_by")
-        for name in self.window_columns:
-            if not schema.column(name, node, "window_start").type.startswith("timestamp"):
-                message = f"window_start: {name} is of type {schema.column(name).type}, not a timestamp."
-                raise PipelineError(message, node, "window_start")
+        self.require_windows(node, schema)
         columns = list(schema)
-        if self.windowing is not None:
-            if schema.event_time is None:
-                message = "a window needs an event time, but its input has none. Choose one in the source."
-                raise PlanRejected(message, node)
+        if not self.window_columns:
             columns = [column.without_time() for column in columns]
-            for name in _BOUNDS:
-                time = TimeUnit.TIMESTAMP if name == "window_time" else None
-                columns.append(Column(free_name(name, columns), "timestamp", nullable=False, time=time))
+            columns += bound_columns(columns)
         if self.with_rank:
             if self.rank_column.lower() in (column.name.lower() for column in columns):
                 message = f"rank_column: there is a column {self.rank_column!r} already. Choose another name."
@@ -228,19 +176,18 @@ class WindowTopN(Operator):
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """There is one way."""
-        windows = self.windowing.described() if self.windowing is not None else "the windows that the rows have"
+        windows = "the windows that the rows have" if self.window_columns else self.windowing.described()
         reason = f"{windows}; each goes out once, when the watermark reaches its last millisecond"
         return Strategy("window rank", reason, f"per partition and open window: the best {self.rank_end} rows")
 
     def step(self, context: StepContext) -> Keyed:
         """By partition; each row with its event time or its window in ms."""
         schema = context.inputs[0].schema
-        times: tuple[str, ...]
-        if self.windowing is not None:
-            assert schema.event_time is not None
-            times = (schema.event_time.milliseconds,)
-        else:
-            times = tuple(f"unix_millis(CAST({quote(name)} AS TIMESTAMP))" for name in self.window_columns)
+        time = schema.event_time
+        times = milliseconds(self.window_columns)
+        if not self.window_columns:
+            assert time is not None
+            times = (time.milliseconds,)
         order = [
             SortColumn(
                 schema.index(item.column),
@@ -252,7 +199,7 @@ class WindowTopN(Operator):
         ]
         kernel = partial(
             WindowTopNKernel,
-            self.windowing,
+            None if self.window_columns else self.windowing,
             order,
             self.rank_start,
             self.rank_end,
@@ -260,14 +207,14 @@ class WindowTopN(Operator):
             later_first=self.later_first,
         )
         keys = tuple(map(quote, self.partition_by))
-        return Keyed((KeyedInput(keys, (*times, *map(quote, schema.names))),), kernel, uses_time=True)
+        where = has_window(self.window_columns) if self.window_columns else None
+        keyed = KeyedInput(keys, (*times, *map(quote, schema.names)), where=where)
+        return Keyed((keyed,), kernel, uses_time=True)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows that it competes with: those of its partition and window."""
         names = (*self.partition_by, *self.window_columns)
-        made = None
-        if self.windowing is not None:
-            made = (output[len(inputs[0])], output[len(inputs[0]) + 1])
+        made = None if self.window_columns else (output[len(inputs[0])], output[len(inputs[0]) + 1])
         return (Origin(tuple((name, name) for name in names), made),)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
@@ -275,11 +222,10 @@ class WindowTopN(Operator):
         ((table, schema),) = inputs
         source, bounds = quote(table), self.window_columns
         columns = list(schema.names)
-        if self.windowing is not None:
-            assert schema.event_time is not None
-            source = self.windowing.table_function(source, quote(schema.event_time.name))
-            bounds = _BOUNDS[:2]
-            columns += _BOUNDS
+        if not self.window_columns:
+            source = self.table_function(table, schema)
+            bounds = BOUNDS[:2]
+            columns += BOUNDS
         partition = ", ".join(map(quote, (*bounds, *self.partition_by)))
         order = ", ".join(item.sql for item in self.order_by)
         rank = quote(self.rank_column)

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine.changelog import ChangelogMode, RowKind, UpdateKind
+from engine.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
 from engine.errors import PipelineError, StudioError
 from engine.mini_batch import mini_batch
-from engine.operator import Analyzer, InputPlan, Operator, Strategy
+from engine.operator import OUT, Analyzer, InputPlan, Operator, Strategy
 from engine.options import check_options
-from engine.pipeline import Pipeline
+from engine.pipeline import Edge, Pipeline
 from engine.planner.arrival import check_arrival
 from engine.planner.derive import DerivedNode, derive
 from engine.planner.normalise import normalised, without_idle
@@ -48,16 +48,17 @@ def check(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Check:
     except StudioError as error:
         return Check(None, {}, (error,))
     derived = {name: node.derived for name, node in nodes.items()}
+    second = {(name, port): found for name, node in nodes.items() for port, found in node.second.items()}
     if not pipeline.nodes:
         message = "the pipeline is empty. Add a source."
         problems = (PipelineError(message),)
     if problems:
-        return Check(None, derived, problems)
+        return Check(None, derived, problems, second)
     try:
         check_arrival(pipeline, nodes)
-        return Check(_decide(pipeline, nodes, analyzer, folder), derived)
+        return Check(_decide(pipeline, nodes, analyzer, folder), derived, second=second)
     except StudioError as error:
-        return Check(None, derived, (error,))
+        return Check(None, derived, (error,), second)
 
 
 def _decide(pipeline: Pipeline, nodes: Mapping[str, DerivedNode], analyzer: Analyzer, folder: Path) -> Plan:
@@ -99,18 +100,18 @@ def _node_plan(
     modes: Mapping[str, ChangelogMode],
 ) -> NodePlan:
     inputs = tuple(
-        InputPlan(edge.source, nodes[edge.source].derived, _given(nodes[edge.source], modes[edge.source], need))
+        _input_plan(edge, need, nodes[edge.source], modes[edge.source])
         for edge, need in zip(node.edges, chosen.offer.needs, strict=True)
     )
     needs = tuple(
         InputNeed(
             edge.source,
             edge.target_port,
-            need if nodes[edge.source].derived.has_updates else UpdateKind.NONE,
+            need if given.derived.has_updates else UpdateKind.NONE,
             need is UpdateKind.BEFORE_AND_AFTER,
             reason,
         )
-        for edge, need, reason in zip(node.edges, chosen.offer.needs, chosen.offer.reasons, strict=True)
+        for edge, given, need, reason in zip(node.edges, inputs, chosen.offer.needs, chosen.offer.reasons, strict=True)
     )
     mode = modes[name]
     if isinstance(node.operator, Operator):
@@ -128,6 +129,7 @@ def _node_plan(
         strategy=strategy,
         table_type="Append" if node.derived.is_insert_only else "Replace",
         accumulate_mode="AccRetract" if mode.retracts else "Acc",
+        second=node.second,
     )
 
 
@@ -136,3 +138,9 @@ def _given(source: DerivedNode, mode: ChangelogMode, need: UpdateKind) -> Change
     if isinstance(source.operator, Operator) or need is not UpdateKind.ONLY_UPDATE_AFTER:
         return mode
     return ChangelogMode(mode - {RowKind.UPDATE_BEFORE})
+
+
+def _input_plan(edge: Edge, need: UpdateKind, source: DerivedNode, mode: ChangelogMode) -> InputPlan:
+    if edge.source_port == OUT:
+        return InputPlan(edge.source, source.derived, _given(source, mode, need))
+    return InputPlan(edge.source, source.output(edge.source_port), APPEND, edge.source_port)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.errors import PipelineError, StudioError
-from engine.operator import Analyzer, Derived, Operator, Source
+from engine.operator import OUT, Analyzer, Derived, Operator, Source
 from engine.pipeline import Edge, Node, Pipeline
 from engine.reading.computed import output_of
 from engine.registry import configured
@@ -15,12 +15,17 @@ from engine.registry import configured
 
 @dataclass(frozen=True)
 class DerivedNode:
-    """A node with its configured operator, its input edges in port order, and its output."""
+    """A node with its configured operator, its input edges in port order, its output, and its second ones by port."""
 
     node: Node
     operator: Operator | Source
     edges: tuple[Edge, ...]
     derived: Derived
+    second: Mapping[str, Derived] = field(default_factory=dict)
+
+    def output(self, port: str) -> Derived:
+        """What comes out of a port."""
+        return self.derived if port == OUT else self.second[port]
 
 
 def derive(
@@ -35,6 +40,7 @@ def derive(
             edges = _edges_by_port(pipeline, node, operator)
             if any(edge.source not in done for edge in edges):
                 continue
+            _check_outputs(node, edges, done)
             done[node.id] = _derive_node(node, operator, edges, done, analyzer, folder)
         except StudioError as error:
             problems.append(error)
@@ -49,16 +55,19 @@ def _derive_node(
     analyzer: Analyzer,
     folder: Path,
 ) -> DerivedNode:
+    second: dict[str, Derived] = {}
     if isinstance(operator, Source):
         derived = replace(output_of(operator, node.id, folder, analyzer), holdbacks={node.id: 0})
     else:
-        inputs = tuple(done[edge.source].derived for edge in edges)
+        inputs = tuple(done[edge.source].output(edge.source_port) for edge in edges)
         derived = operator.derive(node.id, inputs, analyzer)
+        for port in operator.output_ports(node.parameters)[1:]:
+            second[port] = operator.derive_port(port, node.id, inputs)
         if not derived.holdbacks:
             derived = replace(derived, holdbacks=merge_holdbacks(inputs))
     derived = replace(derived, node=node.id)
     _check_names(node.id, derived)
-    return DerivedNode(node, operator, edges, derived)
+    return DerivedNode(node, operator, edges, derived, second)
 
 
 def merge_holdbacks(inputs: tuple[Derived, ...]) -> Mapping[str, int]:
@@ -82,9 +91,6 @@ def _edges_by_port(pipeline: Pipeline, node: Node, operator: Operator | Source) 
             known = ", ".join(ports)
             message = f"there is no input {edge.target_port!r} (edge from {edge.source}); there are: {known}."
             raise PipelineError(message, node.id, edge.target_port)
-        if edge.source_port != "out":
-            message = f"{edge.source} has no output {edge.source_port!r}; there is: out."
-            raise PipelineError(message, node.id, edge.target_port)
     by_port = {port: [edge for edge in edges if edge.target_port == port] for port in ports}
     for port, found in by_port.items():
         name = "its input" if len(ports) == 1 else f"the input {port!r}"
@@ -96,6 +102,15 @@ def _edges_by_port(pipeline: Pipeline, node: Node, operator: Operator | Source) 
             message = f"{name} takes one edge, but {sources} are all connected to it. Put a union between."
             raise PipelineError(message, node.id, port)
     return tuple(edge for port in ports for edge in by_port[port])
+
+
+def _check_outputs(node: Node, edges: tuple[Edge, ...], done: Mapping[str, DerivedNode]) -> None:
+    """Raise PipelineError for an edge from an output that its node does not have."""
+    for edge in edges:
+        known = (OUT, *done[edge.source].second)
+        if edge.source_port not in known:
+            message = f"{edge.source} has no output {edge.source_port!r}; there is: {', '.join(known)}."
+            raise PipelineError(message, node.id, edge.target_port)
 
 
 def _check_names(node: str, derived: Derived) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.operator import InputPlan
+from engine.changelog import APPEND
+from engine.operator import OUT, InputPlan
 from engine.planner.plan import InputNeed, NodePlan, Plan
 
 
@@ -31,9 +32,14 @@ def _node(node: NodePlan) -> Mapping[str, object]:
         "reason": node.strategy.reason,
         "state": node.strategy.state,
         "sources": dict(node.derived.holdbacks),
+        "second outputs": [
+            {"port": port, "mode": str(APPEND), "columns": list(derived.schema.names)}
+            for port, derived in node.second.items()
+        ],
         "inputs": [
             {
                 "node": need.source,
+                "output": given.port,
                 "port": need.port,
                 "mode": str(given.mode),
                 "needs_retract": need.needs_retract,
@@ -60,7 +66,10 @@ def to_text(plan: Plan) -> str:
         lines.append(f"    strategy      {node.strategy.name}: {node.strategy.reason}")
         lines.append(f"    state         {node.strategy.state}")
         for need, given in zip(node.needs, node.inputs, strict=True):
-            lines.append(f"    {'from ' + need.source:<13} {given.mode}, {_need(need, given)}")
+            source = need.source if given.port == OUT else f"{need.source}.{given.port}"
+            lines.append(f"    {'from ' + source:<13} {given.mode}, {_need(need, given)}")
+        for port in node.second:
+            lines.append(f"    {'port ' + port:<13} {APPEND}, the records that were too late, as they came in")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 

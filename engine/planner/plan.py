@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import StudioError
-from engine.operator import Derived, InputPlan, Operator, Source, Strategy
+from engine.operator import OUT, Derived, InputPlan, Operator, Source, Strategy
 from engine.pipeline import Pipeline
 from engine.schema import Schema
 
@@ -31,7 +31,7 @@ class NodePlan:
     """One node once everything is decided.
 
     rank: its place in the topological order. table_type: Append or Replace. accumulate_mode: Acc or
-    AccRetract. Both are the retraction document's.
+    AccRetract. Both are the retraction document's. second: its second outputs by port, which only insert.
     """
 
     id: str
@@ -44,6 +44,7 @@ class NodePlan:
     strategy: Strategy
     table_type: str
     accumulate_mode: str
+    second: Mapping[str, Derived] = field(default_factory=dict)
 
     @property
     def schema(self) -> Schema:
@@ -77,7 +78,7 @@ class Plan:
     @property
     def sinks(self) -> tuple[NodePlan, ...]:
         """The nodes whose output nobody consumes."""
-        used = {edge.source for edge in self.pipeline.edges}
+        used = {edge.source for edge in self.pipeline.edges if edge.source_port == OUT}
         return tuple(node for node in self.nodes if node.id not in used)
 
 
@@ -86,12 +87,17 @@ class Check:
     """What is known of a pipeline, right or wrong: everything found wrong, and what could be derived.
 
     plan: the whole plan where nothing is wrong. derived: by node id, where the node itself is fine, so
-    that forms know their input's columns while something else is still wrong.
+    that forms know their input's columns while something else is still wrong. second: the same of second outputs.
     """
 
     plan: Plan | None
     derived: Mapping[str, Derived] = field(default_factory=dict)
     problems: tuple[StudioError, ...] = ()
+    second: Mapping[tuple[str, str], Derived] = field(default_factory=dict)
+
+    def output(self, node_id: str, port: str) -> Derived | None:
+        """What comes out of a port of a node, where that is known."""
+        return self.derived.get(node_id) if port == OUT else self.second.get((node_id, port))
 
     def of(self, node_id: str) -> tuple[StudioError, ...]:
         """What is wrong at a node."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from engine.changelog import UpdateKind
 from engine.errors import PlanRejected
-from engine.operator import Offer, Operator
+from engine.operator import OUT, Offer, Operator
 from engine.planner.derive import DerivedNode
 
 
@@ -31,7 +31,8 @@ def choose_update_kinds(nodes: Mapping[str, DerivedNode]) -> Mapping[str, Chosen
     consumers: dict[str, list[str]] = {name: [] for name in nodes}
     for name, node in nodes.items():
         for edge in node.edges:
-            consumers[edge.source].append(name)
+            if edge.source_port == OUT:
+                consumers[edge.source].append(name)
     pinned: dict[str, UpdateKind] = {}
     while True:
         search = _Search(nodes, pinned)
@@ -53,7 +54,8 @@ def _asked(nodes: Mapping[str, DerivedNode], chosen: Mapping[str, Chosen]) -> Ma
     asked: dict[str, set[UpdateKind]] = {}
     for name, node in nodes.items():
         for edge, need in zip(node.edges, chosen[name].offer.needs, strict=True):
-            if nodes[edge.source].edges and nodes[edge.source].derived.has_updates:
+            source = nodes[edge.source]
+            if edge.source_port == OUT and source.edges and source.derived.has_updates:
                 asked.setdefault(edge.source, set()).add(need)
     return asked
 
@@ -91,7 +93,7 @@ class _Search:
         if wanted is not UpdateKind.NONE and wanted is not self.pinned.get(name, wanted):
             return None
         node = self.nodes[name]
-        inputs = [self.nodes[edge.source].derived for edge in node.edges]
+        inputs = [self.nodes[edge.source].output(edge.source_port) for edge in node.edges]
         if not isinstance(node.operator, Operator):
             given = self._clip(name, node.operator.update_kind)
             can_drop = given is UpdateKind.BEFORE_AND_AFTER and wanted is UpdateKind.ONLY_UPDATE_AFTER
@@ -99,6 +101,9 @@ class _Search:
         for offer in node.operator.offers(name, inputs, wanted):
             below: dict[str, Chosen] = {}
             for edge, need in zip(node.edges, offer.needs, strict=True):
+                if edge.source_port != OUT:
+                    # Second outputs only insert; what their node does is decided from its first one.
+                    continue
                 found = self._satisfy(edge.source, need)
                 if found is None:
                     break

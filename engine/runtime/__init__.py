@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import engine
+from engine.changelog import APPEND
 from engine.errors import RunCancelled, RunFailed, StudioError
-from engine.operator import Source
+from engine.operator import OUT, Source
 from engine.planner import Plan
 from engine.planner.explain import explanation
 from engine.recorder import EdgeInfo, EpochOutput, NodeProgress, Progress, Recorder, RunPlan
@@ -116,7 +117,11 @@ def _run(
         recorder.commit(
             EpochOutput(
                 epoch=epoch,
-                edges={(name, "out"): output.records for name, output in outputs.items()},
+                edges={
+                    (name, port): folder
+                    for name, output in outputs.items()
+                    for port, folder in ((OUT, output.records), *output.second.items())
+                },
                 watermarks=marks.of(epoch),
                 late=tuple(output.late for output in outputs.values() if output.late is not None),
                 fires=tuple(output.fires for output in outputs.values() if output.fires is not None),
@@ -136,7 +141,7 @@ def _describe(plan: Plan, epochs: int) -> RunPlan:
         edges.append(
             EdgeInfo(
                 node=node.id,
-                port="out",
+                port=OUT,
                 operator=source.operator,
                 role=node.role,
                 schema=node.schema,
@@ -147,6 +152,10 @@ def _describe(plan: Plan, epochs: int) -> RunPlan:
                 else None,
             )
         )
+        edges += [
+            EdgeInfo(node.id, port, source.operator, node.role, derived.schema, str(APPEND))
+            for port, derived in node.second.items()
+        ]
     return RunPlan(plan.pipeline.to_json(), tuple(edges), explanation(plan), epochs)
 
 

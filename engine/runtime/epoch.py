@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
-from engine.operator import InputPlan, Keyed, Native, Operator
+from engine.operator import OUT, InputPlan, Keyed, Native, Operator
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
+from engine.position import ordinal
 from engine.runtime.bundles import Flushes, bundle
 from engine.runtime.ingest import Ingested
 from engine.runtime.keyed import gather, run_keyed
@@ -33,11 +34,12 @@ _LATE_TIMES: Final = ("event_time_ms", "window_start_ms", "window_end_ms", "wate
 
 @dataclass
 class NodeOutput:
-    """What a node wrote in an epoch, as folders; None where there is nothing."""
+    """What a node wrote in an epoch, as folders; None where there is nothing. second: its second outputs by port."""
 
     records: Path
     late: Path | None = None
     fires: Path | None = None
+    second: dict[str, Path] = field(default_factory=dict)
 
     def count(self) -> int:
         """The number of records, from the files' footers."""
@@ -55,13 +57,14 @@ class EpochRunner:
     work: Path
     partitions: int
     _states: dict[str, list[Path]] = field(default_factory=dict)
-    _records: dict[str, Path] = field(default_factory=dict)
+    _records: dict[tuple[str, str], Path] = field(default_factory=dict)
     _open_bundles: dict[str, Path] = field(default_factory=dict)
 
     def run_node(self, node: NodePlan, epoch: int) -> NodeOutput:
         """Run one node in one epoch; its inputs have run."""
         output = self._run(node, epoch)
-        self._records[node.id] = output.records
+        self._records[node.id, OUT] = output.records
+        self._records |= {(node.id, port): folder for port, folder in output.second.items()}
         return output
 
     def _run(self, node: NodePlan, epoch: int) -> NodeOutput:
@@ -118,6 +121,9 @@ class EpochRunner:
         if timeline is None:
             return NodeOutput(records)
         output = NodeOutput(records)
+        for port in node.second:
+            output.second[port] = self.work / "second" / node.id / port / f"epoch={epoch}"
+            self._lost(node, port, inputs, root).write.parquet(str(output.second[port]))
         if any((root / f"__tag={LATE}").iterdir()):
             output.late = self.work / "late" / node.id / f"epoch={epoch}"
             self._late(node, root).write.parquet(str(output.late))
@@ -166,6 +172,18 @@ class EpochRunner:
             note[6].alias("reason"),
         )
 
+    def _lost(self, node: NodePlan, port: str, inputs: list[DataFrame], root: Path) -> DataFrame:
+        """The input records that the ledger says were lost, once each, as they came in."""
+        from pyspark.sql import functions as f
+
+        assert isinstance(node.operator, Operator)
+        at = node.operator.input_of_port(port)
+        note = f.from_json("__note", "array<string>")
+        lost = self._notes(root, LATE).where((note[0].cast("int") == at) & (note[7] == "true"))
+        places = lost.select("__seq", f.col("__step")).distinct()
+        found = inputs[at].join(f.broadcast(places), ["__seq", "__step"], "left_semi")
+        return found.withColumn("__step", f.concat("__step", f.lit(ordinal(0))))
+
     def _fires(self, node: NodePlan, root: Path) -> DataFrame:
         from pyspark.sql import functions as f
 
@@ -201,14 +219,12 @@ class EpochRunner:
 
     def _given(self, given: InputPlan) -> DataFrame:
         """What a consumer gets of an input: without -U where it wants none."""
-        found = self.records(given.node)
+        schema = f"__seq bigint, __step binary, __kind tinyint, {given.schema.ddl()}"
+        found = self.spark.read.schema(schema).parquet(str(self._records[given.node, given.port]))
+        if given.port != OUT:
+            return found
         dropped = self.plan.node(given.node).mode - given.mode
         return found.where(f"__kind NOT IN ({', '.join(map(str, map(int, dropped)))})") if dropped else found
-
-    def records(self, node: str) -> DataFrame:
-        """The records of a node's output in the epoch that it ran last."""
-        schema = f"__seq bigint, __step binary, __kind tinyint, {self.plan.node(node).schema.ddl()}"
-        return self.spark.read.schema(schema).parquet(str(self._records[node]))
 
     def _folder(self, node: str, epoch: int) -> Path:
         return self.work / "edges" / node / f"__epoch={epoch}"

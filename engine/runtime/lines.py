@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from engine.planner import NodePlan
 from engine.printing import Printed, aligned, cells, head, json_line, widths
 from engine.schema import Schema, quote
 
@@ -26,14 +25,14 @@ _PART: Final = 500_000
 _READ: Final = 1 << 20
 
 
-def lines(spark: SparkSession, node: NodePlan, folders: Sequence[Path], form: str, scratch: Path) -> Iterator[str]:
-    """A node's output as text, in chunks of whole lines. form: "jsonl", or "table", aligned.
+def lines(spark: SparkSession, schema: Schema, folders: Sequence[Path], form: str, scratch: Path) -> Iterator[str]:
+    """An output as text, in chunks of whole lines. form: "jsonl", or "table", aligned.
 
-    folders: where the node's records are, in the order of the epochs. scratch: an empty folder for the text,
+    folders: where its records are, in the order of the epochs. scratch: an empty folder for the text,
     which the caller removes. A table's widths are those of its first thousand records.
     """
-    names = node.schema.names
-    frames = [_read(spark, node.schema, folder) for folder in folders]
+    names = schema.names
+    frames = [_read(spark, schema, folder) for folder in folders]
     if form == "jsonl":
         for at, frame in enumerate(frames):
             yield from _formatted(frame, lambda record: json_line(names, record), scratch / str(at))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from engine.operator import Native
 from engine.planner import NodePlan
@@ -11,6 +11,13 @@ from engine.position import ordinal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+# `engine.position.ordinal` of the column __at, which posexplode counts below 2^31.
+_ORDINAL: Final = (
+    "unhex(CASE WHEN __at < 240 THEN lpad(hex(__at), 2, '0') WHEN __at < 256 THEN concat('F0', hex(__at)) "
+    "WHEN __at < 65536 THEN concat('F1', lpad(hex(__at), 4, '0')) "
+    "WHEN __at < 16777216 THEN concat('F2', lpad(hex(__at), 6, '0')) ELSE concat('F3', lpad(hex(__at), 8, '0')) END)"
+)
 
 
 def run_native(node: NodePlan, step: Native, inputs: Sequence[DataFrame]) -> DataFrame:
@@ -24,7 +31,10 @@ def run_native(node: NodePlan, step: Native, inputs: Sequence[DataFrame]) -> Dat
         if projection.where is not None:
             frame = frame.where(f.expr(projection.where))
         path = f.col("__step")
-        if not step.forward:
+        if projection.each is not None:
+            frame = frame.select("*", f.posexplode(f.expr(projection.each)).alias("__at", "__each"))
+            path = f.concat(path, *([] if len(inputs) == 1 else [f.lit(ordinal(port))]), f.expr(_ORDINAL))
+        elif not step.forward:
             suffix = ordinal(0) if len(inputs) == 1 else ordinal(port) + ordinal(0)
             path = f.concat(path, f.lit(suffix))
         columns = [

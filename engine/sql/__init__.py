@@ -20,6 +20,7 @@ from engine.pipeline import Arrival, Node, Pipeline
 from engine.registry import configured
 from engine.schema import quote
 from engine.sql.algebra import Expr, Table
+from engine.sql.emit_options import without_emit_options
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitted, Emitter
@@ -68,7 +69,7 @@ def pipeline_of(  # noqa: PLR0913
         nodes=tuple(emitter.nodes),
         edges=tuple(emitter.edges),
         arrival=arrival or Arrival(),
-        options=dict(options or {}),
+        options=without_emit_options(options or {}),
     )
 
 

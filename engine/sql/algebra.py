@@ -81,13 +81,14 @@ class Filter:
 
 @dataclass(frozen=True)
 class Windowed:
-    """A window table function: each row with the bounds of its windows."""
+    """A window table function: each row with the bounds of its windows. is_group_window: written in GROUP BY."""
 
     input: Relation
     windowing: Windowing
     time: str
     at: Expr
     partition_by: tuple[str, ...] = ()
+    is_group_window: bool = False
 
     @cached_property
     def bounds(self) -> tuple[str, str, str]:

@@ -156,7 +156,7 @@ def _with_group_window(
         message = "a group window takes a column as its time."
         raise SqlRejected(message, time)
     partition = tuple(name for key in keys if key is not window and (name := plain(key)) is not None)
-    windowed = Windowed(relation, windowing, plain(time) or "", window, partition)
+    windowed = Windowed(relation, windowing, plain(time) or "", window, partition, is_group_window=True)
     start, end, _ = windowed.bounds
     kept = [key for key in keys if key is not window]
     kept += [ref(start, window), ref(end, window)]

@@ -13,12 +13,14 @@ from engine.expressions import compile_condition
 from engine.kernel import Emitted, Input, Key, Row, run
 from engine.mini_batch import mini_batch
 from engine.operator import InputPlan, Keyed, Source
+from engine.operators.window_assign import WindowAssign
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.position import ordinal
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.schema import Schema, quote
 from engine.timeline import MAX_WATERMARK, Timeline, combine
+from engine.windows import WindowKind
 from tests.engine.cases import bundled
 
 Arrival = tuple[str, str, Row]
@@ -63,6 +65,8 @@ def _given(plan: Plan, given: InputPlan, outputs: Mapping[str, list[Emitted]]) -
 
 def _run(plan: Plan, node: NodePlan, given: list[list[Emitted]], lines: Mapping[str, Timeline]) -> list[Emitted]:
     step = step_of(plan, node)
+    if isinstance(node.operator, WindowAssign) and not isinstance(step, Keyed):
+        return _assigned(node.operator, node.inputs[0].schema, given[0])
     if not isinstance(step, Keyed):
         where = step.projections[0].where
         matches = compile_condition(where, node.inputs[0].schema, node.id, "condition") if where else lambda _: True
@@ -96,6 +100,20 @@ def _run(plan: Plan, node: NodePlan, given: list[list[Emitted]], lines: Mapping[
     return sorted(emitted, key=lambda one: (one.seq, one.step))
 
 
+def _assigned(operator: WindowAssign, schema: Schema, given: list[Emitted]) -> list[Emitted]:
+    time = schema.event_time
+    assert time is not None
+    at, assign = schema.index(time.name), operator.windowing.assigner()
+    found = []
+    for one in given:
+        windows = assign(one.row[at] // 1000)
+        in_order = reversed(windows) if operator.kind is WindowKind.HOP else windows
+        for number, (start, end) in enumerate(in_order):
+            bounds = (start * 1000, end * 1000, (end - 1) * 1000)
+            found.append(one._replace(step=one.step + ordinal(number), row=one.row + bounds))
+    return found
+
+
 def _reader(expression: str, schema: Schema) -> Callable[[Row], Any]:
     if expression == "TRUE":
         return lambda _: True
@@ -105,6 +123,8 @@ def _reader(expression: str, schema: Schema) -> Callable[[Row], Any]:
     for at, column in enumerate(schema):
         if expression == quote(column.name):
             return lambda row, at=at: row[at]  # type: ignore[misc]
+        if expression == f"unix_millis(CAST({quote(column.name)} AS TIMESTAMP))":
+            return lambda row, at=at: row[at] // 1000  # type: ignore[misc]
         if column.time is not None and expression == column.milliseconds:
             return lambda row, at=at: row[at] // 1000  # type: ignore[misc]
     raise AssertionError(expression)

@@ -30,6 +30,7 @@ from engine.schema import Column, quote
 from tests.differential.direct import changelog
 from tests.differential.random_jobs import COLUMNS, Job, random_job
 from tests.differential.random_joins import PACE, JoinJob, random_join
+from tests.differential.random_windows import random_windows
 from tests.engine.planning import KnownTypes
 
 FLINK = os.environ.get("CHANGELOG_STUDIO_FLINK", "")
@@ -87,7 +88,7 @@ def flink() -> Iterator[Flink]:
     found.process.wait()
 
 
-@pytest.mark.parametrize("make", [random_job, random_join])
+@pytest.mark.parametrize("make", [random_job, random_join, random_windows])
 def test_random_pipelines_give_the_changelogs_of_flink(make: Callable[[Random], AnyJob], flink: Flink) -> None:
     random = Random(SEED)
     refused, found = 0, []
@@ -144,7 +145,7 @@ def _same_as_far_as_said(ours: Records, theirs: Records, job: AnyJob, planned: P
 def _is_loose(name: str, given: dict[str, Any], job: AnyJob) -> bool:
     if name.endswith("join"):
         return True
-    if name in ("window_aggregate", "over_aggregate"):
+    if name in ("window_aggregate", "over_aggregate", "window_topn") or given.get("kind") == "session":
         return given.get("order") != "arrival"
     if name == "deduplicate" and given["order"] == "event_time" and given["keep"] == "first":
         return True

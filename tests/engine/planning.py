@@ -49,16 +49,21 @@ def rows(ddl: str, **more: Any) -> tuple[str, dict[str, Any]]:
 
 
 def pipeline_of(arrows: str, **nodes: tuple[str, Mapping[str, Any]]) -> Pipeline:
-    """A pipeline document. arrows: one chain `a -> b -> c` per line."""
-    edges = []
+    """A pipeline document. arrows: one chain `a -> b -> c` per line; `a.late` is an output of a, `c:left` an input."""
+    edges: list[dict[str, str]] = []
     for line in arrows.strip().splitlines():
         chain = [name.strip() for name in line.split("->")]
-        edges.extend({"source": a, "target": b} for a, b in zip(chain, chain[1:], strict=False))
+        edges.extend(map(_edge, chain, chain[1:]))
     document = {
         "nodes": [{"id": name, "operator": op, "parameters": dict(given)} for name, (op, given) in nodes.items()],
         "edges": edges,
     }
     return Pipeline.from_dict(document)
+
+
+def _edge(source: str, target: str) -> dict[str, str]:
+    (a, _, out), (b, _, into) = source.partition(":")[0].partition("."), target.partition(".")[0].partition(":")
+    return {"source": a, "source_port": out or "out", "target": b, "target_port": into or "in"}
 
 
 def plan_of(arrows: str, types: Mapping[str, str] | None = None, **nodes: tuple[str, Mapping[str, Any]]) -> Plan:

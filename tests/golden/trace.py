@@ -18,7 +18,7 @@ from engine.changelog import INSERT, UPDATE_AFTER
 from engine.pipeline import Pipeline
 from engine.planner import Plan
 from engine.printing import Printed, cells, head, table
-from engine.recorder import EpochOutput, RunPlan
+from engine.recorder import EdgeInfo, EpochOutput, RunPlan
 from engine.timeline import MAX_WATERMARK
 
 _EVENTS = ("seq", "source", "event_time_ms", "watermark_ms")
@@ -41,7 +41,7 @@ class TraceRecorder:
 
     def begin(self, plan: RunPlan) -> None:
         self.plan = plan
-        self.records = {edge.node: [] for edge in plan.edges}
+        self.records = {_name(edge): [] for edge in plan.edges}
 
     def commit(self, output: EpochOutput) -> None:
         assert self.plan is not None
@@ -51,7 +51,7 @@ class TraceRecorder:
                 Printed(row["__seq"], row["__step"], row["__kind"], [row[name] for name in edge.schema.names])
                 for row in rows
             ]
-            self.records[edge.node] += sorted(found, key=lambda record: (record.seq, record.step))
+            self.records[_name(edge)] += sorted(found, key=lambda record: (record.seq, record.step))
         if output.watermarks is not None:
             self.watermarks += sorted(_read([output.watermarks]), key=lambda row: row["seq"])
         self.fires += sorted(_read(output.fires), key=lambda row: (row["seq"], row["node"], row["window_end_ms"]))
@@ -75,7 +75,7 @@ class TraceRecorder:
     def columns(self, node: str) -> tuple[str, ...]:
         """The names of a node's columns."""
         assert self.plan is not None
-        return next(edge.schema.names for edge in self.plan.edges if edge.node == node)
+        return next(edge.schema.names for edge in self.plan.edges if _name(edge) == node)
 
     def table(self, node: str, *columns: str) -> set[tuple[Any, ...]]:
         """The table that a node's changelog describes at the end, of these columns or all."""
@@ -91,8 +91,8 @@ class TraceRecorder:
         assert self.plan is not None
         parts = []
         for edge in self.plan.edges:
-            lines = table(head(edge.schema.names), map(cells, self.records[edge.node]))
-            parts.append("\n".join([f"== {edge.node}: {edge.operator} {edge.mode}", *lines]))
+            lines = table(head(edge.schema.names), map(cells, self.records[_name(edge)]))
+            parts.append("\n".join([f"== {_name(edge)}: {edge.operator} {edge.mode}", *lines]))
         for title, names, rows in (
             ("watermarks", _EVENTS, self.watermarks),
             ("fired windows", _FIRES, self.fires),
@@ -131,6 +131,11 @@ def plan_of(pipeline: Pipeline, spark: Any, folder: Path) -> Plan:
     from engine.planner import plan
 
     return plan(pipeline, SparkAnalyzer(lambda: spark), folder)
+
+
+def _name(edge: EdgeInfo) -> str:
+    """What the output is called: the node, with the port of a second output."""
+    return edge.node if edge.port == "out" else f"{edge.node}.{edge.port}"
 
 
 def _read(folders: Iterable[Path]) -> list[dict[str, Any]]:

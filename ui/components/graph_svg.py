@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Final
 
-from engine.changelog import SYMBOLS, ChangelogMode
+from engine.changelog import APPEND, SYMBOLS, ChangelogMode
+from engine.operator import OUT
 from engine.pipeline import Edge, Pipeline
 from ui.editing import edge_key, operator_class
 from ui.layout import Spot, layered
@@ -87,9 +88,13 @@ def _node(pipeline: Pipeline, node_id: str, spot: Spot, marks: Marks, small: boo
     chosen = marks.selected == node_id
     stroke = PROBLEM if wrong else color if chosen else LINE
     label = f"{role} {node_id}, {hint}" + (f", {wrong[0]}" if wrong else "")
-    pick = "" if small else (
-        f'data-pick="{escape(node_id)}" tabindex="0" role="button" aria-pressed="{str(chosen).lower()}" '
-        f'aria-label="{escape(label)}"'
+    pick = (
+        ""
+        if small
+        else (
+            f'data-pick="{escape(node_id)}" tabindex="0" role="button" aria-pressed="{str(chosen).lower()}" '
+            f'aria-label="{escape(label)}"'
+        )
     )
     title = escape("\n".join(wrong) if wrong else hint)
     mark = (
@@ -120,7 +125,7 @@ def _edge(pipeline: Pipeline, edge: Edge, spots: Mapping[str, Spot], marks: Mark
     sizes = _SMALL if small else _LARGE
     x1, y1 = _corner(spots[edge.source], sizes)
     x2, y2 = _corner(spots[edge.target], sizes)
-    x1, y1 = x1 + sizes.width, y1 + sizes.height / 2
+    x1, y1 = x1 + sizes.width, y1 + _output_height(pipeline, edge) * sizes.height
     y2 += _port_height(pipeline, edge) * sizes.height
     bend = max(12.0 if small else 40.0, (x2 - x1) / 2)
     key = edge_key(edge)
@@ -131,8 +136,10 @@ def _edge(pipeline: Pipeline, edge: Edge, spots: Mapping[str, Spot], marks: Mark
     drawn = f'<path d="{line}" fill="none" stroke="{stroke}" stroke-width="{2.4 if chosen else 1.6}"/>{tip}'
     if small:
         return drawn
-    mode = marks.modes.get(edge.source)
-    words = f"from {edge.source} to {edge.target}" + (f", {mode}" if mode else "")
+    is_first = edge.source_port == OUT
+    mode = marks.modes.get(edge.source) if is_first else APPEND
+    source = edge.source if is_first else f"{edge.source}.{edge.source_port}"
+    words = f"from {source} to {edge.target}" + (f", {mode}" if mode else "")
     label = _port_label(pipeline, edge, x2, y2)
     # Badges stand near the middle of the curve, which for a gap that is skipped lies in a free column.
     badges = _badges(mode, (x1 + x2) / 2, (y1 + y2) / 2) if mode else ""
@@ -150,6 +157,14 @@ def _port_height(pipeline: Pipeline, edge: Edge) -> float:
     if len(ports) > 1:
         return (ports.index(edge.target_port) + 1) / (len(ports) + 1)
     return 0.5
+
+
+def _output_height(pipeline: Pipeline, edge: Edge) -> float:
+    """The same of the output that an edge starts from."""
+    node = pipeline.node(edge.source)
+    cls = operator_class(node.operator)
+    ports = cls.output_ports(node.parameters) if cls else (OUT,)
+    return (ports.index(edge.source_port) + 1) / (len(ports) + 1) if edge.source_port in ports else 0.5
 
 
 def _port_label(pipeline: Pipeline, edge: Edge, x: float, y: float) -> str:

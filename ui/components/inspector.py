@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.operator import Source
+from engine.changelog import APPEND
+from engine.operator import OUT, Source
 from engine.pipeline import Edge, Node
 from engine.planner import Check
 from ui.checking import edge_reason, input_schemas, output_schema
@@ -150,13 +151,13 @@ def _bound(drafting: Drafting, node: Node, port: str, shown: object, read: Calla
 def edge_inspector(drafting: Drafting, edge: Edge, found: Check) -> None:
     """What flows through an edge, and why it looks as it does."""
     st.markdown(f"**{edge.source} → {edge.target}**" + (f" ({edge.target_port})" if edge.target_port != "in" else ""))
-    derived = found.derived.get(edge.source)
+    derived = found.output(edge.source, edge.source_port)
     if derived is None:
         st.caption("What flows here is known as soon as the nodes before it are right.")
     elif found.plan is not None:
-        plan = found.plan.node(edge.source)
+        mode = found.plan.node(edge.source).mode if edge.source_port == OUT else APPEND
         reason = edge_reason(found, edge.source, edge.target, edge.target_port)
-        st.html(f"{mode_badges(plan.mode)} &nbsp; {muted(f'{edge.target} asks for this: {reason}' if reason else '')}")
+        st.html(f"{mode_badges(mode)} &nbsp; {muted(f'{edge.target} asks for this: {reason}' if reason else '')}")
     if derived is not None:
         schema_table(derived)
     st.button(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
+from engine.kernels.window_parameters import BOUNDS
 from engine.sql.algebra import (
     Aggregate,
     Expr,
@@ -16,21 +17,24 @@ from engine.sql.algebra import (
     free_name,
     mentioned,
     plain,
-    substituted,
 )
+from engine.sql.emit_options import firing
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.time_bounds import only_event_time
-from engine.sql.nodes.window_bounds import attached, over_windows
+from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over_windows
 from engine.sql.rejected import SqlRejected
 from engine.windows import Windowing, WindowKind
 
 
 def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
     """A window aggregate where the groups are a window's bounds; else a group aggregate."""
-    found = over_windows(relation) or over_windows(replace(relation, input=attached(relation.input)))
+    found = over_windows(relation)
     if found is not None:
-        windowed, groups, results, condition = found
-        return _per_window(emitter, relation, windowed, groups, results, condition)
+        windowed, groups, results = found
+        return _per_window(emitter, relation, windowed, groups, results)
+    windows = attached_windows(relation)
+    if windows is not None:
+        return _per_attached_window(emitter, relation, windows)
     # What nobody reads is not computed, so that it causes no updates either.
     calls = tuple(call for call in relation.calls if call[0] in needed) or relation.calls[: not relation.groups]
     relation = replace(relation, calls=calls)
@@ -44,50 +48,58 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     return Emitted(node, names)
 
 
-def _per_window(  # noqa: PLR0913
-    emitter: Emitter,
-    relation: Aggregate,
-    windowed: Windowed,
-    groups: Sequence[Named],
-    calls: Sequence[Named],
-    condition: Expr | None,
+def _per_window(
+    emitter: Emitter, relation: Aggregate, windowed: Windowed, groups: Sequence[Named], calls: Sequence[Named]
 ) -> Emitted:
-    bounds = dict(zip(windowed.bounds, ("window_start", "window_end", "window_time"), strict=True))
-    by_bound = {bounds[plain(item) or ""]: name for name, item in groups if plain(item) in bounds}
+    bounds = dict(zip(windowed.bounds, BOUNDS, strict=True))
     keys = [(name, item) for name, item in groups if plain(item) not in bounds]
     used = {windowed.time}.union(*(mentioned(item) for _, item in (*keys, *calls)))
     given = with_event_time(emitter, emitter.emit(windowed.input, used), windowed)
-    if windowed.windowing.kind is WindowKind.SESSION and set(windowed.partition_by) != {
-        plain(item) for _, item in keys
-    }:
-        message = (
-            "the sessions are not those of the groups. Group by window_start, window_end and just the columns of "
-            "SESSION's PARTITION BY."
-        )
-        raise SqlRejected(message, relation.at)
+    by_bound = {bounds[plain(item) or ""]: name for name, item in groups if plain(item) in bounds}
+    windows = window_parameters(windowed.windowing) | firing(emitter.options, windowed)
+    return _windows_node(emitter, relation, given, windows, keys, by_bound, calls)
+
+
+def _per_attached_window(emitter: Emitter, relation: Aggregate, windows: WindowColumns) -> Emitted:
+    at = {name: windows.columns[column] for name, item in relation.groups if (column := plain(item)) in windows.columns}
+    bounds = {name: BOUNDS[which] for name, which in at.items() if which < len(BOUNDS)}
+    keys = [(name, item) for name, item in relation.groups if name not in bounds]
+    by_bound = {bound: name for name, bound in bounds.items()}
+    columns = {name: plain(item) or "" for name, item in relation.groups if name in bounds}
+    start, end = (columns[by_bound[bound]] for bound in BOUNDS[:2])
+    used = {start, end}.union(*(mentioned(item) for _, item in (*keys, *relation.calls)))
+    given = emitter.emit(relation.input, used)
+    parameters = {"window_start": given.names[start], "window_end": given.names[end]}
+    return _windows_node(emitter, relation, given, parameters, keys, by_bound, relation.calls)
+
+
+def _windows_node(  # noqa: PLR0913
+    emitter: Emitter,
+    relation: Aggregate,
+    given: Emitted,
+    windows: Mapping[str, Any],
+    keys: Sequence[Named],
+    by_bound: Mapping[str, str],
+    calls: Sequence[Named],
+) -> Emitted:
+    """The node. by_bound: what the relation calls the bounds that it has."""
     group_by, taken = _group_by(emitter, given, keys)
-    made = _calls(emitter, given, calls, [*taken, "window_start", "window_end", "window_time"])
+    made = _calls(emitter, given, calls, [*taken, *BOUNDS])
     parameters = {
-        **window_parameters(windowed.windowing),
+        **windows,
         "group_by": group_by,
         "aggregates": [one for _, one in made],
         "window_time": "window_time" in by_bound,
     }
-    node = emitter.add("window_aggregate", parameters, [given.node], windowed.at)
+    node = emitter.add("window_aggregate", parameters, [given.node], relation.at)
     columns = [column.name for column in emitter.derived[node].schema]
     names = dict(zip([name for name, _ in keys], columns, strict=False))
-    for bound, column in zip(("window_start", "window_end", "window_time"), columns[len(keys) :], strict=False):
+    for bound, column in zip(BOUNDS, columns[len(keys) :], strict=False):
         if bound in by_bound:
             names[by_bound[bound]] = column
-    names |= dict(zip([name for name, _ in calls], columns[len(columns) - len(calls) :], strict=True))
-    found = Emitted(node, names)
-    if condition is None:
-        return found
-    over = {
-        bound: exp.column(name, quoted=True) for bound, name in zip(windowed.bounds, by_bound.values(), strict=False)
-    }
-    text = emitter.writer(found).write(substituted(condition, over))
-    return Emitted(emitter.add("filter", {"condition": text}, [node], condition), names)
+    return Emitted(
+        node, names | dict(zip([name for name, _ in calls], columns[len(columns) - len(calls) :], strict=True))
+    )
 
 
 def window_parameters(windowing: Windowing) -> dict[str, Any]:

@@ -1,122 +1,167 @@
 """Which columns of a relation are the bounds of windows, so that what is above it works per window too.
 
-Rows that come out of a window have the window's last millisecond as their event time: windows of the same
-length over that time are the same windows.
+Source: Flink FlinkRelMdWindowProperties, WindowUtil.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
+from engine.joins import JoinKind
 from engine.sql.algebra import (
     Aggregate,
     Expr,
     Filter,
+    Join,
     Named,
     Rank,
     Relation,
     Select,
     Windowed,
-    free_name,
     mentioned,
     plain,
-    ref,
     substituted,
 )
-from engine.windows import WindowKind
+from engine.sql.nodes.join_sides import taken_apart
+from engine.windows import Windowing, WindowKind
+
+START: Final = 0
+END: Final = 1
+TIME: Final = 2
+EVENT_TIME: Final = 3
 
 
-def bounds_of(relation: Relation) -> dict[str, int]:
-    """Which columns are the start (0), the end (1) and the time (2) of a row's window."""
+@dataclass(frozen=True)
+class WindowColumns:
+    """The windows that a relation's rows are in, and what its columns have to do with them.
+
+    columns: START, END and TIME of the window, and the EVENT_TIME of which it was made. partition: of sessions,
+    the columns that tell them apart; None where not all of them are there any more.
+    """
+
+    windowing: Windowing
+    columns: dict[str, int]
+    partition: frozenset[str] | None = frozenset()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a row's window can be told: both bounds are there."""
+        return {START, END} <= set(self.columns.values())
+
+    def bound(self, which: int) -> str:
+        """The first column that is this bound."""
+        return next(name for name, at in self.columns.items() if at == which)
+
+    def renamed(self, names: dict[str, str]) -> WindowColumns:
+        """The same of a relation above, whose columns are these: by new name, the name so far."""
+        columns = {new: self.columns[old] for new, old in names.items() if old in self.columns}
+        return replace(self, columns=columns, partition=self._renamed_partition(names))
+
+    def _renamed_partition(self, names: dict[str, str]) -> frozenset[str] | None:
+        if self.partition is None or not self.partition <= set(names.values()):
+            return None
+        return frozenset(new for new, old in names.items() if old in self.partition)
+
+
+def windows_of(relation: Relation) -> WindowColumns | None:
+    """The windows of a relation's rows; None where they have none, or it cannot be told any more."""
     match relation:
         case Windowed():
-            return {name: at for at, name in enumerate(relation.bounds)}
+            columns = dict(zip(relation.bounds, (START, END, TIME), strict=True))
+            return WindowColumns(
+                relation.windowing, {**columns, relation.time: EVENT_TIME}, frozenset(relation.partition_by)
+            )
         case Select(input=below):
-            known = bounds_of(below)
-            return {name: known[plain(item) or ""] for name, item in relation.items if plain(item) in known}
+            return _renamed(below, {name: column for name, item in relation.items if (column := plain(item))})
         case Filter(input=below) | Rank(input=below):
-            return bounds_of(below)
+            return windows_of(below)
         case Aggregate():
-            found = over_windows(relation)
-            if found is None:
-                return {}
-            windowed, groups, *_ = found
-            known = {name: at for at, name in enumerate(windowed.bounds)}
-            return {name: known[plain(item) or ""] for name, item in groups if plain(item) in known}
+            return _of_aggregate(relation)
+        case Join():
+            return _of_join(relation)
         case _:
-            return {}
+            return None
 
 
-def over_windows(relation: Aggregate) -> tuple[Windowed, Sequence[Named], Sequence[Named], Expr | None] | None:
-    """The window function below, with groups and calls over its columns; None where the groups do not name both bounds.
+def over_windows(relation: Aggregate) -> tuple[Windowed, Sequence[Named], Sequence[Named]] | None:
+    """The window function right below, with groups and calls over its columns: rows and windows at once.
 
-    A condition on the bounds alone can be tested once per window.
+    None where the groups do not name both bounds, or a bound is used for something else.
     """
     below: Relation = relation.input
     groups, calls = relation.groups, relation.calls
-    condition: Expr | None = None
     if isinstance(below, Select):
         values = dict(below.items)
         groups = tuple((name, substituted(item, values)) for name, item in groups)
         calls = tuple((name, substituted(item, values)) for name, item in calls)
         below = below.input
-    match below:
-        case Filter(Windowed() as windowed, test) if mentioned(test) <= set(windowed.bounds[:2]):
-            condition, below = test, windowed
     if not isinstance(below, Windowed) or not {plain(item) for _, item in groups} >= set(below.bounds[:2]):
         return None
-    return below, groups, calls, condition
+    bounds = set(below.bounds)
+    others = [item for _, item in (*groups, *calls) if plain(item) not in bounds]
+    if any(mentioned(item) & bounds for item in others) or any(plain(item) in bounds for _, item in calls):
+        return None
+    keys = [plain(item) for _, item in groups if plain(item) not in bounds]
+    return (below, groups, calls) if _has_its_sessions(below.windowing, frozenset(below.partition_by), keys) else None
 
 
-def _mentioned(item: Expr) -> frozenset[str]:
-    return mentioned(item)
+def attached_windows(relation: Aggregate) -> WindowColumns | None:
+    """The windows that the rows below an aggregation have already, where its groups name both bounds."""
+    windows = windows_of(relation.input)
+    named = [plain(item) for _, item in relation.groups]
+    if windows is None or not {START, END} <= {windows.columns[name] for name in named if name in windows.columns}:
+        return None
+    keys = [name for name in named if windows.columns.get(name or "", EVENT_TIME) == EVENT_TIME]
+    return windows if _has_its_sessions(windows.windowing, windows.partition, keys) else None
 
 
-def attached(relation: Relation) -> Relation:
-    """The rows of an aggregation over tumbling windows, with their bounds as those of a window function again.
+def joined_windows(relation: Join, pairs: Sequence[tuple[Expr, Expr]]) -> tuple[WindowColumns, WindowColumns] | None:
+    """The windows of both sides, where they are the same and the join holds both bounds equal."""
+    left, right = windows_of(relation.left), windows_of(relation.right)
+    if left is None or right is None or left.windowing != right.windowing:
+        return None
+    equal = {
+        left.columns[plain(a) or ""]
+        for a, b in pairs
+        if plain(a) in left.columns and left.columns[plain(a) or ""] == right.columns.get(plain(b) or "")
+    }
+    return (left, right) if {START, END} <= equal else None
 
-    Any other relation is given back as it is.
-    """
-    bounds = bounds_of(relation)
-    if isinstance(_core(relation), Windowed) or not {0, 1} <= set(bounds.values()):
-        return relation
-    found = _with_time(relation)
+
+def _has_its_sessions(windowing: Windowing, partition: frozenset[str] | None, keys: Sequence[str | None]) -> bool:
+    """Whether each group has windows of its own: sessions are those of their PARTITION BY."""
+    return windowing.kind is not WindowKind.SESSION or (partition is not None and partition == set(keys))
+
+
+def _renamed(below: Relation, names: dict[str, str]) -> WindowColumns | None:
+    found = windows_of(below)
+    return None if found is None else found.renamed(names)
+
+
+def _of_aggregate(relation: Aggregate) -> WindowColumns | None:
+    groups: Sequence[Named] = relation.groups
+    found = over_windows(relation)
+    if found is not None:
+        windowed, groups, _ = found
+        windows = windows_of(windowed)
+    else:
+        windows = attached_windows(relation)
+    if windows is None:
+        return None
+    # Rows of results have no event time but the window's.
+    kept = replace(windows, columns={name: at for name, at in windows.columns.items() if at != EVENT_TIME})
+    return kept.renamed({name: column for name, item in groups if (column := plain(item))})
+
+
+def _of_join(relation: Join) -> WindowColumns | None:
+    found = joined_windows(relation, taken_apart(relation).equal)
     if found is None:
-        return relation
-    timed, time, below = found
-    windowed = Windowed(timed, below.windowing, time, below.at)
-    items = tuple((name, ref(windowed.bounds[bounds[name]] if name in bounds else name)) for name in relation.columns)
-    return Select(windowed, items)
-
-
-def _core(relation: Relation) -> Relation:
-    """What is below projections and filters."""
-    while isinstance(relation, Select | Filter):
-        relation = relation.input
-    return relation
-
-
-def _with_time(relation: Relation) -> tuple[Relation, str, Windowed] | None:
-    """The relation with its window's time as one more column, that column, and the window function."""
-    match relation:
-        case Select(input=below) | Filter(input=below):
-            found = _with_time(below)
-            if found is None:
-                return None
-            timed, time, windowed = found
-            if isinstance(relation, Filter):
-                return replace(relation, input=timed), time, windowed
-            name = free_name(time, relation.columns)
-            return Select(timed, (*relation.items, (name, ref(time)))), name, windowed
-        case Aggregate():
-            over = over_windows(relation)
-            if over is None or over[0].windowing.kind is not WindowKind.TUMBLE:
-                return None
-            windowed, groups, calls, condition = over
-            name = free_name("window_time", relation.columns)
-            below_calls: Relation = windowed if condition is None else Filter(windowed, condition)
-            timed_groups = (*groups, (name, ref(windowed.bounds[2])))
-            return Aggregate(below_calls, timed_groups, tuple(calls), relation.at), name, windowed
-        case _:
-            return None
+        return None
+    left, right = found
+    if relation.kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI):
+        return left
+    if relation.kind is JoinKind.RIGHT:
+        return right.renamed({new: old for old, new in relation.right_names.items()})
+    return None

@@ -1,4 +1,4 @@
-"""Window functions that nothing aggregates, joins or ranks, and aggregates over frames."""
+"""Window functions, unless an aggregate right above makes the windows itself, and aggregates over frames."""
 
 from __future__ import annotations
 
@@ -6,42 +6,26 @@ from typing import Any
 
 from sqlglot import exp
 
-from engine.schema import quote
 from engine.sql.algebra import Over, Windowed, free_name, mentioned
 from engine.sql.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter
-from engine.sql.nodes.groups import call_parameters, with_event_time
+from engine.sql.nodes.groups import call_parameters, window_parameters, with_event_time
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.rejected import SqlRejected
-from engine.windows import WindowKind
 
 
 def windowed(emitter: Emitter, relation: Windowed, needed: frozenset[str]) -> Emitted:
-    """Rows with the bounds of the one window that each is in."""
-    windowing = relation.windowing
-    if windowing.kind is not WindowKind.TUMBLE:
-        message = (
-            f"{windowing.kind.name} puts a row into several windows, and is read where GROUP BY, a join or ROW_NUMBER "
-            "has window_start and window_end. Use TUMBLE, or group by both."
-        )
-        raise SqlRejected(message, relation.at)
-    columns = [name for name in relation.input.columns if name in needed or name == relation.time]
+    """Rows with the bounds of their windows."""
+    used = {relation.time, *relation.partition_by}
+    columns = [name for name in relation.input.columns if name in needed or name in used]
     given = with_event_time(emitter, emitter.emit(relation.input, columns), relation)
-    schema = emitter.schema(given)
-    time = schema.column(given.names[relation.time]).milliseconds
-    start = f"{time} - pmod({time} - {windowing.offset_ms}, {windowing.size_ms})"
-    bounds = {
-        relation.bounds[0]: f"timestamp_millis({start})",
-        relation.bounds[1]: f"timestamp_millis({start} + {windowing.size_ms})",
-        relation.bounds[2]: f"timestamp_millis({start} + {windowing.size_ms - 1})",
-    }
-    names = dict(given.names)
-    items = [(column.name, quote(column.name)) for column in schema]
-    for bound in relation.bounds:
-        if bound in needed:
-            names[bound] = free_name(bound, [name for name, _ in items])
-            items.append((names[bound], bounds[bound]))
-    return Emitted(emitter.project(given.node, items, relation.at), names, given.arrival)
+    given = emitter.narrowed(given, columns, relation.at)
+    parameters = window_parameters(relation.windowing)
+    if relation.partition_by:
+        parameters["partition_by"] = [given.names[name] for name in relation.partition_by]
+    node = emitter.add("window_assign", parameters, [given.node], relation.at)
+    made = emitter.derived[node].schema.names[len(emitter.schema(given)) :]
+    return Emitted(node, {**given.names, **dict(zip(relation.bounds, made, strict=True))}, given.arrival)
 
 
 def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:

@@ -16,6 +16,7 @@ from engine.operator import Derived, InputPlan, Keyed, StepContext
 from engine.operators.window_join import WindowJoin, WindowJoinKernel
 from engine.schema import Column, Schema, TimeUnit
 from engine.timeline import MAX_WATERMARK, Timeline
+from engine.windows import Windowing, WindowKind
 from tests.engine.cases import Case, check_cases
 
 APPEND = ChangelogMode({RowKind.INSERT})
@@ -24,9 +25,8 @@ APPEND = ChangelogMode({RowKind.INSERT})
 def kernel(
     kind: JoinKind, width: int = 2, offset_ms: int = 0, matches: Callable[[Row], bool] | None = None
 ) -> Callable[[], Kernel]:
-    return lambda: WindowJoinKernel(
-        kind, 10_000, offset_ms, (width, width), None if matches is None else lambda: matches
-    )
+    windowing = Windowing(WindowKind.TUMBLE, 10_000, offset_ms=offset_ms)
+    return lambda: WindowJoinKernel(kind, windowing, (width, width), None if matches is None else lambda: matches)
 
 
 def case(title: str, kind: JoinKind, given: str, expect: str, *, late: str = "", width: int = 2) -> Case:
@@ -257,8 +257,8 @@ def test_a_semi_join_has_the_left_columns_only() -> None:
 
 
 def test_an_updating_input_is_rejected() -> None:
-    updating = Derived(RIGHT.schema, INSERT_UPDATE)
-    with pytest.raises(PlanRejected, match="j: a window join needs insert-only inputs, but its right input is updated"):
+    updating = Derived(RIGHT.schema, INSERT_UPDATE, node="r")
+    with pytest.raises(PlanRejected, match="j: a window join needs an insert-only input, but r emits"):
         join().derive("j", (LEFT, updating), NoAnalyzer())
 
 
@@ -294,10 +294,11 @@ def test_nobody_is_asked_for_updates() -> None:
 
 def test_in_flink_sql_it_is_a_join_of_two_windowed_tables() -> None:
     assert join().flink_sql((("l", LEFT.schema), ("r", RIGHT.schema))) == (
-        "SELECT L.`k`, L.`x`, L.`t`, R.`k0`, R.`y`, R.`T0`, "
-        "L.window_start AS window_start, L.window_end AS window_end, L.window_time AS window_time\n"
-        "FROM (SELECT * FROM TABLE(TUMBLE(TABLE `l`, DESCRIPTOR(`t`), INTERVAL '10' SECOND))) AS L\n"
-        "JOIN (SELECT `k` AS `k0`, `y` AS `y`, `T` AS `T0`, window_start, window_end, window_time "
-        "FROM (SELECT * FROM TABLE(TUMBLE(TABLE `r`, DESCRIPTOR(`T`), INTERVAL '10' SECOND)))) AS R\n"
-        "ON L.`k` = R.`k0` AND L.`window_start` = R.`window_start` AND L.`window_end` = R.`window_end`"
+        "SELECT `k`, `x`, `t`, `k0`, `y`, `T0`, window_start AS window_start, window_end AS window_end, "
+        "window_time AS window_time\n"
+        "FROM (SELECT * FROM TABLE(TUMBLE(TABLE `l`, DESCRIPTOR(`t`), INTERVAL '10' SECOND)))\n"
+        "JOIN (SELECT `k` AS `k0`, `y` AS `y`, `T` AS `T0`, `window_start` AS `_window_start`, "
+        "`window_end` AS `_window_end`, `window_time` AS `_window_time` "
+        "FROM (SELECT * FROM TABLE(TUMBLE(TABLE `r`, DESCRIPTOR(`T`), INTERVAL '10' SECOND))))\n"
+        "ON `k` = `k0` AND `window_start` = `_window_start` AND `window_end` = `_window_end`"
     )

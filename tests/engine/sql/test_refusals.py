@@ -33,11 +33,6 @@ REFUSED = [
         "'v' is not an event time; rt is one.",
     ),
     (
-        "SELECT COUNT(*) FROM TABLE(CUMULATE(TABLE t, DESCRIPTOR(rt), INTERVAL '1' HOUR, INTERVAL '1' DAY)) "
-        "GROUP BY window_start",
-        "CUMULATE puts a row into several windows, and is read where GROUP BY, a join or ROW_NUMBER",
-    ),
-    (
         "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(rt), INTERVAL '1' MONTH)) GROUP BY window_start",
         "has no fixed length. Use DAY, HOUR, MINUTE or SECOND",
     ),

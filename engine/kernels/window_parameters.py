@@ -1,0 +1,196 @@
+"""The parameters by which operators say which windows their rows are in.
+
+MadeWindows     windows made here, of the rows' event time: a kind and its lengths
+GivenWindows    the same, or the windows that rows have already, as two of their columns (in Flink: attached)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Self
+
+from pydantic import Field, model_validator
+
+from engine.errors import PipelineError, PlanRejected
+from engine.joins import free_name
+from engine.late_port import RoutesLate
+from engine.schema import Column, Schema, TimeUnit, quote
+from engine.windows import Windowing, WindowKind
+
+LENGTHS: Final = {
+    WindowKind.TUMBLE: ("size_ms",),
+    WindowKind.HOP: ("size_ms", "slide_ms"),
+    WindowKind.CUMULATE: ("size_ms", "step_ms"),
+    WindowKind.SESSION: ("gap_ms",),
+}
+BOUNDS: Final = ("window_start", "window_end", "window_time")
+
+
+class MadeWindows(RoutesLate):
+    """Windows of the event time."""
+
+    kind: WindowKind = Field(
+        WindowKind.TUMBLE,
+        title="Windows",
+        description="Tumble: one after the other. Hop: overlapping. Cumulate: growing step by step. "
+        "Session: as long as records keep coming.",
+    )
+    size_ms: int | None = Field(
+        None,
+        gt=0,
+        title="Size",
+        description="How long a window is; of cumulating windows the longest.",
+        json_schema_extra={"duration": True},
+    )
+    slide_ms: int | None = Field(
+        None,
+        gt=0,
+        title="Slide",
+        description="Hop: a window starts every so often; the size is a multiple of it.",
+        json_schema_extra={"duration": True},
+    )
+    step_ms: int | None = Field(
+        None,
+        gt=0,
+        title="Step",
+        description="Cumulate: by how much a window grows; the size is a multiple of it.",
+        json_schema_extra={"duration": True},
+    )
+    gap_ms: int | None = Field(
+        None,
+        gt=0,
+        title="Gap",
+        description="Session: it ends when no record came for longer than this.",
+        json_schema_extra={"duration": True},
+    )
+    offset_ms: int = Field(
+        0,
+        title="Offset",
+        description="Moves all windows: with size 1 h and offset 15 min they start at a quarter past.",
+        json_schema_extra={"duration": True},
+    )
+
+    @model_validator(mode="after")
+    def _windows_are_whole(self) -> Self:
+        self._check_windows()
+        return self
+
+    def _check_windows(self) -> None:
+        self._check_lengths()
+
+    def _check_lengths(self) -> None:
+        needed = LENGTHS[self.kind]
+        for name in ("size_ms", "slide_ms", "step_ms", "gap_ms"):
+            is_set = getattr(self, name) is not None
+            if is_set != (name in needed):
+                verb = "is not used" if is_set else "is needed"
+                message = f"{name} {verb} with {self.kind.value} windows, which take {' and '.join(needed)}."
+                raise ValueError(message)
+        if self.kind is WindowKind.SESSION and self.offset_ms:
+            message = "offset_ms is not used with session windows, which start with their first record."
+            raise ValueError(message)
+        _ = self.windowing
+
+    @property
+    def windowing(self) -> Windowing:
+        """The windows. Raises ValueError where the size is no multiple of slide or step."""
+        size_ms = self.gap_ms if self.kind is WindowKind.SESSION else self.size_ms
+        assert size_ms is not None
+        return Windowing(self.kind, size_ms, self.slide_ms or self.step_ms or 0, self.offset_ms)
+
+    def table_function(self, table: str, schema: Schema, partition_by: Sequence[str] = ()) -> str:
+        """The window table function over a table, in Flink SQL."""
+        return windows_over(self.windowing, table, schema, partition_by)
+
+    def require_event_time(self, node: str, schema: Schema) -> None:
+        """Raise PlanRejected where there is no event time to make windows of."""
+        if schema.event_time is None:
+            message = (
+                "a window needs an event time, but its input has none. Choose one in the source; an updating result, "
+                "such as that of an aggregate without windows, has lost it."
+            )
+            raise PlanRejected(message, node)
+
+
+class GivenWindows(MadeWindows):
+    """Windows made here, or those that rows have already."""
+
+    window_start: str | None = Field(
+        None,
+        title="Window start",
+        description="Where rows have a window already: the column in which it starts. Then no lengths are given.",
+        json_schema_extra={"column": True},
+    )
+    window_end: str | None = Field(
+        None, title="Window end", description="The column in which it ends.", json_schema_extra={"column": True}
+    )
+
+    @property
+    def window_columns(self) -> tuple[str, ...]:
+        """The columns with the bounds of a row's window, where it has one already; else ()."""
+        return () if self.window_start is None or self.window_end is None else (self.window_start, self.window_end)
+
+    def _check_windows(self) -> None:
+        if (self.window_start is None) != (self.window_end is None):
+            message = "window_start and window_end are given together, or none of them."
+            raise ValueError(message)
+        if self.window_start is None:
+            self._check_lengths()
+            return
+        given = [name for name in ("size_ms", "slide_ms", "step_ms", "gap_ms") if getattr(self, name) is not None]
+        if given or self.offset_ms:
+            message = (
+                f"{given[0] if given else 'offset_ms'} is not used where window_start and window_end name columns: "
+                "their windows are taken as they are."
+            )
+            raise ValueError(message)
+
+    def require_windows(self, node: str, schema: Schema) -> None:
+        """Raise where neither the event time nor the columns are there."""
+        if self.window_columns:
+            require_bounds(node, schema, ("window_start", "window_end"), self.window_columns)
+        else:
+            self.require_event_time(node, schema)
+
+
+def windows_over(windowing: Windowing, table: str, schema: Schema, partition_by: Sequence[str] = ()) -> str:
+    """A window table function over the event time of a table, in Flink SQL.
+
+    Bounds of other windows in the table are called otherwise there: the function's own have the same names.
+    """
+    time = schema.event_time
+    assert time is not None
+    source, name = quote(table), time.name
+    if any(column.name in BOUNDS for column in schema):
+        other = {column.name: f"{column.name}_" if column.name in BOUNDS else column.name for column in schema}
+        source = f"(SELECT {', '.join(f'{quote(old)} AS {quote(new)}' for old, new in other.items())} FROM {source})"
+        name = other[name]
+    return windowing.table_function(source, quote(name), partition_by)
+
+
+def require_bounds(node: str, schema: Schema, fields: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise UnknownColumn, and PipelineError where a bound is no time."""
+    for field, name in zip(fields, columns, strict=True):
+        found = schema.column(name, node, field)
+        if not found.type.startswith("timestamp"):
+            message = f"{field}: {name} is of type {found.type}, not a timestamp."
+            raise PipelineError(message, node, field)
+
+
+def bound_columns(taken: Sequence[Column], *, window_time: bool = True) -> tuple[Column, ...]:
+    """The columns window_start, window_end and window_time, which is the event time from here on."""
+    columns = list(taken)
+    for name in BOUNDS if window_time else BOUNDS[:2]:
+        time = TimeUnit.TIMESTAMP if name == "window_time" else None
+        columns.append(Column(free_name(name, columns), "timestamp", nullable=False, time=time))
+    return tuple(columns[len(taken) :])
+
+
+def milliseconds(columns: Sequence[str]) -> tuple[str, ...]:
+    """Bounds that are columns, in epoch ms, as Spark SQL."""
+    return tuple(f"unix_millis(CAST({quote(name)} AS TIMESTAMP))" for name in columns)
+
+
+def has_window(columns: Sequence[str]) -> str:
+    """The condition that a row has a window: the padded side of an outer join has none."""
+    return " AND ".join(f"{quote(name)} IS NOT NULL" for name in columns)

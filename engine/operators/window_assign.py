@@ -1,0 +1,150 @@
+"""Give each row the windows that it is in: one row per window, with its bounds.
+
+Input: any changelog with an event time. Output: the same kinds, for tumbling, hopping and cumulating windows
+right away (hopping: the latest window first; cumulating: the shortest first). A session is only known when
+it has ended, so its rows wait until the watermark reaches its last millisecond, and go out in order of arrival.
+State: for sessions the rows of open ones. Time: window_time, the window's last millisecond, is the event time
+from here on. A row is late only for sessions.
+Source: Flink AlignedWindowTableFunctionOperator, UnalignedWindowTableFunctionOperator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar, assert_never
+
+from pydantic import Field
+
+from engine.changelog import ChangelogMode, UpdateKind
+from engine.kernels.session_rows import SessionRowsKernel
+from engine.kernels.window_parameters import MadeWindows, bound_columns
+from engine.operator import (
+    NO_KEYS,
+    Analyzer,
+    Derived,
+    InputPlan,
+    Keyed,
+    KeyedInput,
+    Keys,
+    Native,
+    Offer,
+    Origin,
+    Projection,
+    Step,
+    StepContext,
+    Strategy,
+    forwarded,
+)
+from engine.schema import Column, Schema, quote
+from engine.windows import WindowKind
+
+
+class WindowAssign(MadeWindows):
+    """A window table function."""
+
+    operator: ClassVar[str] = "window_assign"
+    title: ClassVar[str] = "Windows"
+    summary: ClassVar[str] = "Gives each row its windows: one row per window, with start, end and time."
+    group: ClassVar[str] = "records"
+
+    partition_by: tuple[str, ...] = Field(
+        (),
+        title="Partition by",
+        description="Session: one session per value of these columns. Other windows are the same for all rows.",
+        json_schema_extra={"columns": True},
+    )
+
+    def _check_windows(self) -> None:
+        self._check_lengths()
+        if self.partition_by and self.kind is not WindowKind.SESSION:
+            message = f"partition_by is for session windows; {self.kind.value} windows are the same for all rows."
+            raise ValueError(message)
+        if self.routes_late and self.kind is not WindowKind.SESSION:
+            message = f"late_records: no row is too late to be given its {self.kind.value} windows, only for a session."
+            raise ValueError(message)
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The input's columns and the window's bounds. Raises PlanRejected without event time."""
+        (given,) = inputs
+        self.require_event_time(node, given.schema)
+        for name in self.partition_by:
+            given.schema.column(name, node, "partition_by")
+        columns = [column.without_time() for column in given.schema]
+        bounds = bound_columns(columns)
+        return Derived(
+            Schema((*columns, *bounds)),
+            given.modify,
+            self._keys(given, bounds),
+            given.monotonic,
+            lone_updates=given.lone_updates,
+        )
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """What is wanted is asked of the input."""
+        return forwarded(inputs, wanted, "it passes every record on, so its input has to write updates as wanted")
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """Sessions wait, other windows do not."""
+        what = self.windowing.described()
+        if self.kind is WindowKind.SESSION:
+            reason = f"{what}; a row goes out when its session ends, since only then its bounds are known"
+            return Strategy("session windows", reason, "per partition and open session: its rows")
+        return Strategy(f"{self.kind.value} windows", f"{what}; a row goes out once for each window that it is in")
+
+    def step(self, context: StepContext) -> Step:
+        """A projection, for several windows of an array; for sessions a kernel per partition."""
+        (given,) = context.inputs
+        time = given.schema.event_time
+        assert time is not None
+        names = tuple(map(quote, given.schema.names))
+        if self.kind is WindowKind.SESSION:
+            kernel = partial(SessionRowsKernel, self.windowing)
+            keyed = KeyedInput(tuple(map(quote, self.partition_by)), (time.milliseconds, *names))
+            return Keyed((keyed,), kernel, uses_time=True)
+        start, end, each = self._bounds(time)
+        bounds = (f"timestamp_millis({start})", f"timestamp_millis({end})", f"timestamp_millis({end} - 1)")
+        return Native((Projection((*names, *bounds), each=each),))
+
+    def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin | None]:
+        """Of a session the row that is the same; else the record that caused it."""
+        is_session = self.kind is WindowKind.SESSION
+        return (Origin(tuple((name, name) for name in inputs[0])) if is_session else None,)
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """The window table function, and all of its columns."""
+        ((table, schema),) = inputs
+        return f"SELECT * FROM {self.table_function(table, schema, tuple(map(quote, self.partition_by)))}"
+
+    def _bounds(self, time: Column) -> tuple[str, str, str | None]:
+        """A window's start and end in ms as Spark SQL, and the array over whose elements `__each` goes."""
+        at, size, slide, offset = time.milliseconds, self.size_ms, self.windowing.slide_ms, self.offset_ms
+        match self.kind:
+            case WindowKind.TUMBLE:
+                start = f"({at} - pmod({at} - {offset}, {size}))"
+                return start, f"({start} + {size})", None
+            case WindowKind.HOP:
+                last = f"({at} - pmod({at} - {offset}, {slide}))"
+                return "__each", f"(__each + {size})", f"sequence({last}, {last} - {self.size_ms} + {slide}, -{slide})"
+            case WindowKind.CUMULATE:
+                start = f"({at} - pmod({at} - {offset}, {size}))"
+                first = f"({at} - pmod({at} - {start}, {slide}) + {slide})"
+                return start, "__each", f"sequence({first}, {start} + {size}, {slide})"
+            case WindowKind.SESSION:
+                message = "a session depends on other rows"
+                raise ValueError(message)
+            case _:
+                assert_never(self.kind)
+
+    def _keys(self, given: Derived, bounds: Sequence[Column]) -> Keys:
+        """A row is in one tumbling window; in others the window belongs to its key."""
+        if self.kind is WindowKind.TUMBLE:
+            return given.upsert_keys
+        time = given.schema.event_time
+        # Of a row whose time may change, +U alone would not tell which windows it has left.
+        kept = [key for key in given.upsert_keys if time is not None and (given.is_insert_only or time.name in key)]
+        added = {column.name for column in bounds[:2]}
+        return frozenset(key | added for key in kept) if kept else NO_KEYS
+
+
+OPERATOR = WindowAssign

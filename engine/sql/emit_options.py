@@ -1,0 +1,67 @@
+"""Flink's options for early and late firing, which become parameters of the windows that a query groups by.
+
+Flink takes them for the group windows of older SQL, tumbling and hopping, and refuses them elsewhere. Its delays
+are of processing time, which no event's changelog may depend on: a delay of 0 is each record, as in Flink; a longer
+one is so much event time early, and nothing late: a late record updates its window at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from engine.errors import PipelineError
+from engine.options import milliseconds
+from engine.sql.algebra import Windowed
+from engine.sql.rejected import SqlRejected
+from engine.windows import WindowKind
+
+_PREFIX: Final = "table.exec.emit."
+EARLY: Final = f"{_PREFIX}early-fire.enabled"
+EARLY_DELAY: Final = f"{_PREFIX}early-fire.delay"
+LATE: Final = f"{_PREFIX}late-fire.enabled"
+LATE_DELAY: Final = f"{_PREFIX}late-fire.delay"
+LATENESS: Final = f"{_PREFIX}allow-lateness"
+EMIT_OPTIONS: Final = (EARLY, EARLY_DELAY, LATE, LATE_DELAY, LATENESS)
+
+
+def without_emit_options(options: Mapping[str, str]) -> dict[str, str]:
+    """The options that stay options. Raises PipelineError for a value that one of the others cannot have."""
+    for name in EMIT_OPTIONS:
+        if name not in options:
+            continue
+        is_right = _is_switch(options[name]) if name in (EARLY, LATE) else milliseconds(options[name]) is not None
+        if not is_right:
+            what = "true or false" if name in (EARLY, LATE) else "a time such as 5 s"
+            message = f"options: {name} is {what}, not {options[name]!r}."
+            raise PipelineError(message, "", "options")
+    return {name: text for name, text in options.items() if name not in EMIT_OPTIONS}
+
+
+def firing(options: Mapping[str, str], windowed: Windowed) -> dict[str, Any]:
+    """The parameters of a window aggregate. Raises SqlRejected where Flink refuses to fire early or late."""
+    early, late = _is_on(options, EARLY), _is_on(options, LATE)
+    if not early and not late:
+        return {}
+    if not windowed.is_group_window or windowed.windowing.kind is WindowKind.SESSION:
+        what = "sessions" if windowed.is_group_window else "window functions in FROM"
+        message = (
+            f"{EARLY if early else LATE} is for GROUP BY TUMBLE(...) and HOP(...), not for {what}. Leave the option "
+            "out, or set early firing and allowed lateness at the operator."
+        )
+        raise SqlRejected(message, windowed.at)
+    found: dict[str, Any] = {}
+    if late:
+        found["allowed_lateness_ms"] = milliseconds(options.get(LATENESS, "0")) or 0
+    if early:
+        delay_ms = milliseconds(options.get(EARLY_DELAY, "0")) or 0
+        found |= {"early_fire_every_ms": delay_ms} if delay_ms else {"early_fire_each_record": True}
+    return found
+
+
+def _is_on(options: Mapping[str, str], name: str) -> bool:
+    return options.get(name, "false").strip().lower() == "true"
+
+
+def _is_switch(text: str) -> bool:
+    return text.strip().lower() in ("true", "false")
