@@ -18,6 +18,7 @@ _NODES = {
     "temporal_join": ("TemporalJoin",),
     "window_aggregate": ("GlobalWindowAggregate", "WindowAggregate", "GroupWindowAggregate"),
     "changelog_normalize": ("ChangelogNormalize",),
+    "window_assign": ("WindowTableFunction",),
     "window_topn": ("WindowRank", "WindowDeduplicate"),
     "union": ("Union",),
 }

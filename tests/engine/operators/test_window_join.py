@@ -302,3 +302,72 @@ def test_in_flink_sql_it_is_a_join_of_two_windowed_tables() -> None:
         "FROM (SELECT * FROM TABLE(TUMBLE(TABLE `r`, DESCRIPTOR(`T`), INTERVAL '10' SECOND))))\n"
         "ON `k` = `k0` AND `window_start` = `_window_start` AND `window_end` = `_window_end`"
     )
+
+
+def less(row: tuple[object, ...]) -> bool:
+    """x < y of (k, x, k, y)."""
+    x, y = row[1], row[3]
+    return isinstance(x, int) and isinstance(y, int) and x < y
+
+
+def conditional(kind: JoinKind, windowing: Windowing | None) -> Callable[[], Kernel]:
+    return lambda: WindowJoinKernel(kind, windowing, (2, 2), lambda: less)
+
+
+HOP = Windowing(WindowKind.HOP, 20, 10)
+ATTACHED = """
+    seq  kind  port  start  end  k  v  wm
+    1    +I    0     0      10   a  1  .
+    2    +I    0     0      10   a  3  .
+    3    +I    1     0      10   a  2  .
+    4    +I    1     0      10   a  1  .
+    5    +I    1     0      20   a  5  .
+    6    wm                            MAX
+"""
+
+test_conditions = check_cases(
+    [
+        Case(
+            "hopping windows: a row is in several, each joined by itself",
+            given="""
+                seq  kind  port  rt  k  v  wm
+                1    +I    0     5   a  1  .
+                2    +I    1     12  a  2  .
+                3    wm                    9
+                4    +I    0     8   a  0  .
+                5    wm                    MAX
+            """,
+            expect="""
+                seq  kind  k  v  k0  v0  start  end    time
+                5    +I    a  1  a   2   0      20000  19000
+                5    +I    a  0  a   2   0      20000  19000
+            """,
+            kernel=conditional(JoinKind.INNER, HOP),
+            key=("k",),
+            ports=2,
+            late="""
+                seq  time  start  end  wm  lateness
+                4    8     -10    10   9   0
+            """,
+            leaves_state=False,
+        ),
+        *(
+            Case(
+                f"a further condition decides who has a partner: {kind.value}",
+                given=ATTACHED,
+                expect="seq kind k v k0 v0\n" + expect,
+                kernel=conditional(kind, None),
+                key=("k",),
+                ports=2,
+                leaves_state=False,
+            )
+            for kind, expect in (
+                (JoinKind.LEFT, "6 +I a 1 a 2\n6 +I a 3 NULL NULL"),
+                (JoinKind.RIGHT, "6 +I a 1 a 2\n6 +I NULL NULL a 1\n6 +I NULL NULL a 5"),
+                (JoinKind.FULL, "6 +I a 1 a 2\n6 +I a 3 NULL NULL\n6 +I NULL NULL a 1\n6 +I NULL NULL a 5"),
+                (JoinKind.SEMI, "6 +I a 1"),
+                (JoinKind.ANTI, "6 +I a 3"),
+            )
+        ),
+    ]
+)
