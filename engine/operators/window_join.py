@@ -154,8 +154,9 @@ class WindowJoin(KeyedJoin, RoutesLate):
     title: ClassVar[str] = "Window join"
     summary: ClassVar[str] = "Pairs rows of two streams that have equal keys and are in the same event-time window."
 
-    left_keys: LeftKeys = ()
-    right_keys: RightKeys = ()
+    # None at all is right where all rows of a window shall meet, but nobody means that by leaving them out.
+    left_keys: LeftKeys
+    right_keys: RightKeys
     windows: WindowKind = Field(
         WindowKind.TUMBLE,
         title="Windows",

@@ -54,7 +54,11 @@ def _is_whole(model: type[BaseModel], parameters: Mapping[str, Any]) -> bool:
 
 
 def _filled(model: type[BaseModel], found: dict[str, Any], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
-    """Guess lists as well, and then lengths of time and numbers until it is whole."""
+    """One length of time or number where that is all that lacks; else lists as well, and those until it is whole."""
+    for field in fields_of(model):
+        start = _STARTS.get(field.kind)
+        if start is not None and field.default is None and _is_whole(model, {**found, field.name: start}):
+            return {**found, field.name: start}
     for field in fields_of(model):
         guess = _guess(replace(field, is_required=True), _columns(field, inputs))
         if field.name not in found and field.kind in (FieldKind.COLUMNS, FieldKind.ITEMS) and guess is not None:
