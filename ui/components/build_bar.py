@@ -1,4 +1,4 @@
-"""The line above the graph: name, undo and redo, save, run, and what concerns the whole pipeline."""
+"""The line above the graph: name, save, run, and what concerns the whole pipeline."""
 
 from __future__ import annotations
 
@@ -24,15 +24,6 @@ def build_bar(drafting: Drafting, found: Check) -> None:
         _text(drafting, "name", "Name of the pipeline")
     wrong = errors(found)
     with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
-        history = drafting.history
-        st.button(
-            "Undo", icon=":material/undo:", type="tertiary", key="undo", shortcut="Ctrl+Z",
-            on_click=guarded(drafting.undo), disabled=not history.past,
-        )  # fmt: skip
-        st.button(
-            "Redo", icon=":material/redo:", type="tertiary", key="redo", shortcut="Ctrl+Shift+Z",
-            on_click=guarded(drafting.redo), disabled=not history.future,
-        )  # fmt: skip
         with st.popover("Pipeline", icon=":material/tune:", type="tertiary", key=f"settings|{drafting.key}"):
             _settings(drafting)
         st.button(

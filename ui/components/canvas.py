@@ -44,6 +44,7 @@ def canvas(drafting: Drafting, found: Check, run: Overlay | None) -> None:
         "document": document(drafting.pipeline),
         "ack": {"session": heard.session, "n": drafting.history.heard.get(heard.session, 0)},
         "selection": drafting.selection,
+        "history": {"past": len(drafting.history.past), "future": len(drafting.history.future)},
         "nodes": node_facts(drafting.pipeline, found, run),
         "edges": edge_facts(drafting.pipeline, found, run),
         "refused": None

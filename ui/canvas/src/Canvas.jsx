@@ -15,7 +15,7 @@ const EDGES = { changelog: ChangelogEdge }
 const CLIPBOARD = 'changelog-studio-clipboard'
 const NUDGE_MS = 350
 const ARROW = { type: MarkerType.ArrowClosed, width: 16, height: 16 }
-const isTyping = (target) => /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
+const isTyping = (target) => /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName ?? '')
 
 export function Canvas({ data, dark, shadow, send }) {
   const flow = useReactFlow()
@@ -321,6 +321,21 @@ export function Canvas({ data, dark, shadow, send }) {
   const where = selectedEdges()[0] ? `Enter puts it on ${selectedEdges()[0].split(':')[0].replace('>', ' → ')}`
     : selectedNodes().length === 1 ? `Enter adds it after ${selectedNodes()[0]}` : 'Drag, double-click or Enter'
 
+  // Undo and redo are the whole page's, but a field that is being typed in has its own.
+  const everywhere = useRef(null)
+  everywhere.current = (event) => {
+    const from = event.composedPath()[0]
+    const name = pressed(event)
+    if ((name !== 'undo' && name !== 'redo') || opened || isTyping(from) || from.isContentEditable || event.composedPath().includes(box.current)) return
+    event.preventDefault()
+    commands[name]()
+  }
+  useEffect(() => {
+    const listen = (event) => everywhere.current(event)
+    window.addEventListener('keydown', listen)
+    return () => window.removeEventListener('keydown', listen)
+  }, [])
+
   useEffect(() => { const later = setTimeout(() => fit(0), 50); return () => clearTimeout(later) }, [])
 
   return (
@@ -352,6 +367,8 @@ export function Canvas({ data, dark, shadow, send }) {
             </div>
           )}
           <div className="tools">
+            <button onClick={commands.undo} disabled={isSettled && data.history?.past === 0} title="Take back the last edit (Ctrl+Z)">Undo</button>
+            <button onClick={commands.redo} disabled={isSettled && data.history?.future === 0} title="Do it again (Ctrl+Shift+Z)">Redo</button>
             <button onClick={() => relayout(document.nodes.map((node) => node.id))} title="Lay out all nodes anew (Shift+L)">Lay out</button>
             <button onClick={() => setOpened('commands')} title="Find a command or a node (Ctrl+K)">Commands</button>
             <button onClick={() => setOpened('sheet')} aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)">?</button>
