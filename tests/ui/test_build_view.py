@@ -174,7 +174,7 @@ def test_a_list_of_columns_is_added_to_moved_and_emptied(store: Store, open_draf
     columns = [{"name": "a", "type": "string"}, {"name": "b", "type": "bigint"}]
     pipeline, _ = add_node(Pipeline(), "rows", parameters={"columns": columns})
     app = open_draft(pipeline, "rows")
-    labelled(app.button, "Add").click().run()
+    next(button for button in app.button if button.help == "Add to: Columns").click().run()
     assert [each["name"] for each in kept(store).node("rows").parameters["columns"]] == ["a", "b", "column"]
     assert set_parameter(kept(store), "rows", "columns", columns) == pipeline
 

@@ -51,9 +51,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 @cache
 def _component() -> Callable[..., Any]:
-    return st.components.v2.component(
-        "pipeline_graph", html='<div class="graph"></div>', css=_CSS, js=_JS
-    )
+    return st.components.v2.component("pipeline_graph", html='<div class="graph"></div>', css=_CSS, js=_JS)
 
 
 def draw_graph(pipeline: Pipeline, marks: Marks, key: str, on_pick: Callable[[str], None]) -> None:

@@ -7,7 +7,6 @@ from html import escape
 
 import streamlit as st
 
-from engine.operator import Operator, Source
 from engine.planner import Check, NodePlan, Plan
 from ui.components.schema_table import keys_in_words, schema_table
 from ui.theme import LINE, mode_badges, muted, role_dot
@@ -75,18 +74,3 @@ def whole_plan(plan: Plan) -> None:
         f'<div style="overflow-x:auto"><table style="border-collapse:collapse;width:100%;font-size:.86rem">'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
-
-
-def flink_sql(plan: Plan) -> None:
-    """The pipeline in Flink SQL: a table per source, a view per operator."""
-    st.code("\n\n".join(_statement(node, plan) for node in plan.nodes), language="sql", wrap_lines=True)
-
-
-def _statement(node: NodePlan, plan: Plan) -> str:
-    match node.operator:
-        case Source():
-            return node.operator.flink_sql(node.id, node.schema).rstrip(";\n ") + ";"
-        case Operator():
-            query = node.operator.flink_sql([(given.node, given.schema) for given in node.inputs]).rstrip(";\n ")
-            head = f"-- {node.id}" if node.role == "sink" else f"CREATE VIEW `{node.id}` AS"
-            return f"{head}\n{query};"

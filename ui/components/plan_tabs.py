@@ -6,8 +6,9 @@ import streamlit as st
 
 from engine.planner import Check
 from ui.checking import errors, is_waiting
-from ui.components.plan_panel import flink_sql, node_plan, whole_plan
+from ui.components.plan_panel import node_plan, whole_plan
 from ui.components.run_tab import edge_in_run, node_in_run
+from ui.components.sql_tab import sql_tab
 from ui.drafting import Drafting
 from ui.editing import edge_at
 from ui.forms.complaints import without_field
@@ -43,10 +44,7 @@ def plan_tabs(drafting: Drafting, found: Check, shown: Overlay | None) -> None:
         else:
             st.caption("There is a plan as soon as nothing is wrong.")
     with tabs[-1]:
-        if found.plan:
-            flink_sql(found.plan)
-        else:
-            st.caption("There is SQL as soon as nothing is wrong.")
+        sql_tab(drafting, found)
 
 
 def problem_list(drafting: Drafting, found: Check) -> None:

@@ -1,0 +1,95 @@
+"""The SQL tab: the script of the document, a document of the script, and where a script is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.examples import examples
+from engine.pipeline import Pipeline
+from engine.schema import Schema
+from storage import Store
+from tests.ui.conftest import OpenView
+from ui.components.sql_tab import Trouble
+from ui.history import History
+
+OpenDraft = Callable[[Pipeline], AppTest]
+
+
+class AnyType:
+    """Spark's analyzer as far as these tests need it."""
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        return "bigint"
+
+
+@pytest.fixture
+def open_draft(store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch) -> OpenDraft:
+    monkeypatch.setattr("ui.checking.gate", AnyType)
+
+    def open_(pipeline: Pipeline) -> AppTest:
+        store.drafts.save("k1", History(pipeline).to_json())
+        return open_view("build", draft="k1")
+
+    return open_
+
+
+def script(app: AppTest) -> str:
+    return str(editor(app).value)
+
+
+def editor(app: AppTest) -> object:
+    return next(area for area in app.text_area if area.label == "Flink SQL")
+
+
+def kept(store: Store) -> Pipeline:
+    draft = store.drafts.load("k1")
+    assert draft is not None
+    return History.from_json(draft.document).now
+
+
+def test_the_tab_has_the_script_of_the_document(open_draft: OpenDraft) -> None:
+    text = script(open_draft(examples()["01-word-frequency"]))
+    assert "CREATE TEMPORARY VIEW count_words AS\nSELECT word, COUNT(*) AS cnt FROM words GROUP BY word;" in text
+
+
+def test_an_edited_script_changes_the_document_and_nodes_stay_where_they_are(
+    store: Store, open_draft: OpenDraft
+) -> None:
+    before = examples()["01-word-frequency"]
+    app = open_draft(before)
+    editor(app).set_value(script(app).replace("COUNT(cnt) AS freq", "SUM(cnt) AS freq")).run()  # type: ignore[attr-defined]
+    after = kept(store)
+    assert after.node("count_counts").parameters["aggregates"][0]["function"] == "SUM"
+    assert {node.id: node.place for node in after.nodes} == {node.id: node.place for node in before.nodes}
+    assert "SUM(cnt) AS freq" in script(app)
+
+
+def test_a_script_that_is_wrong_is_marked_and_changes_nothing(store: Store, open_draft: OpenDraft) -> None:
+    before = examples()["01-word-frequency"]
+    app = open_draft(before)
+    wrong = script(app).replace("SELECT word, COUNT(*)", "SELECT wort, COUNT(*)")
+    editor(app).set_value(wrong).run()  # type: ignore[attr-defined]
+    assert any("there is no column 'wort'; there are word." in error.value for error in app.error)
+    marked = next(code.value for code in app.code if "wort" in code.value)
+    lines = marked.splitlines()
+    at = next(at for at, line in enumerate(lines) if "wort" in line)
+    assert lines[at].index("wort") == lines[at + 1].index("^")
+    assert script(app) == wrong
+    assert kept(store) == before
+
+
+def test_a_script_from_elsewhere_replaces_the_document(store: Store, open_draft: OpenDraft) -> None:
+    app = open_draft(Pipeline())
+    pasted = (
+        "CREATE TABLE t (k STRING) WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');"
+        "INSERT INTO t VALUES ('a'); SELECT k, COUNT(*) AS n FROM t GROUP BY k;"
+    )
+    editor(app).set_value(pasted).run()  # type: ignore[attr-defined]
+    assert [node.operator for node in kept(store).nodes] == ["rows", "aggregate", "sink"]
+
+
+def test_a_place_is_marked_under_its_column() -> None:
+    assert Trouble("SELECT k\nFROM x", "no table", 2, 6).marked == "   1 | SELECT k\n   2 | FROM x\n     |      ^"

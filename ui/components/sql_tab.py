@@ -1,0 +1,134 @@
+"""The pipeline as a script of Flink SQL, to be read, taken along, edited, or replaced by another."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+import streamlit as st
+
+from engine.errors import StudioError
+from engine.pipeline import Pipeline
+from engine.planner import Check
+from engine.script import Written, program_of, script_of, sql_of
+from engine.sql import SqlRejected
+from ui import checking, workspace
+from ui.drafting import Drafting
+from ui.editing import placed_like, unplaced
+from ui.engine_gate import EngineStarting
+from ui.guard import guarded
+
+_KEPT: Final = "sql-tab"
+_HEIGHT: Final = 420
+_AROUND: Final = 2
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why a text was not taken. line and column count from 1; 0: unknown."""
+
+    text: str
+    sentence: str
+    line: int = 0
+    column: int = 0
+
+    @property
+    def marked(self) -> str:
+        """The lines around the place, with a mark under the column."""
+        lines = self.text.splitlines()
+        shown: list[str] = []
+        for number in range(max(1, self.line - _AROUND), min(len(lines), self.line + _AROUND) + 1):
+            shown.append(f"{number:>4} | {lines[number - 1]}")
+            if number == self.line:
+                shown.append(f"     | {' ' * max(0, self.column - 1)}^")
+        return "\n".join(shown)
+
+
+@dataclass
+class _Kept:
+    """What the tab remembers: the script of one document, the text that was not taken, and what is left out of it."""
+
+    document: str = ""
+    written: Written | None = None
+    trouble: Trouble | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def sql_tab(drafting: Drafting, found: Check) -> None:
+    """Draw the script. A changed text becomes the pipeline once it is left, nodes staying where they are by name."""
+    kept = _kept()
+    document = _fingerprint(drafting.pipeline)
+    if kept.document != document:
+        # What was said of another document's text is over.
+        kept.document, kept.trouble = document, None
+        kept.written = _script(drafting.pipeline) if found.plan else None
+    elif kept.written is None and found.plan:
+        kept.written = _script(drafting.pipeline)
+    text = kept.written.text if kept.written is not None else ""
+    if not text and drafting.pipeline.nodes:
+        st.caption("There is SQL as soon as nothing is wrong. A script pasted here replaces the pipeline.")
+    key = f"sql|{drafting.key}|{document}|{bool(text)}"
+    st.text_area(
+        "Flink SQL",
+        text,
+        height=_HEIGHT,
+        key=key,
+        on_change=guarded(_take),
+        args=(drafting, key),
+        placeholder="CREATE TABLE ...; INSERT INTO ... SELECT ...;",
+        label_visibility="collapsed",
+    )
+    if kept.trouble is not None:
+        st.error(kept.trouble.sentence, icon=":material/error:")
+        if kept.trouble.line:
+            st.code(kept.trouble.marked, language=None)
+    written = kept.written.warnings if kept.written is not None else ()
+    for warning in dict.fromkeys([*kept.warnings, *written]):
+        st.caption(f":material/info: {warning}")
+    if text:
+        name = drafting.pipeline.name.strip() or "pipeline"
+        with st.container(horizontal=True):
+            st.download_button("Script", text, f"{name}.sql", icon=":material/download:", help="For Flink, or for here")
+            st.download_button(
+                "PySpark program",
+                program_of(drafting.pipeline),
+                f"{name}.py",
+                icon=":material/download:",
+                help="A program that uses this engine",
+            )
+
+
+def _take(drafting: Drafting, key: str) -> None:
+    """Make the text the pipeline, or say where it is wrong."""
+    kept, text = _kept(), str(st.session_state[key])
+    try:
+        script = script_of(text, checking.gate(), workspace.folder(), drafting.pipeline.name)
+    except SqlRejected as error:
+        kept.trouble = Trouble(text, str(error), error.line, error.column)
+        return
+    except EngineStarting:
+        kept.trouble = Trouble(text, "Spark is still starting. Change the text again in a moment.")
+        return
+    except StudioError as error:
+        kept.trouble = Trouble(text, str(error))
+        return
+    kept.trouble, kept.warnings = None, script.warnings
+    drafting.edit(placed_like(script.pipeline, drafting.pipeline))
+
+
+def _script(pipeline: Pipeline) -> Written | None:
+    try:
+        return sql_of(pipeline, checking.gate(), workspace.folder())
+    except StudioError:
+        # What is wrong stands among the problems.
+        return None
+
+
+def _fingerprint(pipeline: Pipeline) -> str:
+    return hashlib.sha256(unplaced(pipeline).to_json().encode()).hexdigest()[:16]
+
+
+def _kept() -> _Kept:
+    found: _Kept = st.session_state.setdefault(_KEPT, _Kept())
+    return found
