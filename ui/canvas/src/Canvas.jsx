@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { Background, Controls, MarkerType, MiniMap, ReactFlow, applyNodeChanges, useReactFlow } from '@xyflow/react'
+import { Background, Controls, MarkerType, MiniMap, ReactFlow, applyNodeChanges, useReactFlow, useUpdateNodeInternals } from '@xyflow/react'
 import { ChangelogEdge } from './ChangelogEdge.jsx'
 import { CommandPalette, ShortcutSheet } from './Dialogs.jsx'
 import { Note, Tip } from './Notes.jsx'
@@ -59,6 +59,20 @@ export function Canvas({ data, dark, shadow, send }) {
       })
     })
   }, [document, positions, data.nodes, catalog, chosen])
+
+  // A node that goes and comes back at once can miss React Flow's measuring, and its edges are then not drawn.
+  const measure = useUpdateNodeInternals()
+  useEffect(() => {
+    let later = null
+    const look = () => {
+      const bare = nodes.map((node) => node.id).filter((id) => !flow.getInternalNode(id)?.internals.handleBounds)
+      if (!bare.length) return
+      measure(bare)
+      later = setTimeout(look, 150)
+    }
+    later = setTimeout(look, 100)
+    return () => clearTimeout(later)
+  }, [nodes, flow, measure])
 
   const edges = useMemo(() => document.edges.map((edge) => {
     const id = edgeKey(edge)
