@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from engine.changelog import ModifyKind
 from engine.errors import PlanRejected
-from engine.operator import Derived, Keys, Origin
+from engine.operator import Derived, Keys, Monotonicity, Origin
 from engine.schema import Column, Schema, quote
 
 PORTS: Final = ("left", "right")
@@ -186,3 +187,21 @@ def join_keys(
         swaps += [(a, b)] if not kind.keeps_left else []
         keys |= {key - {old} | {new} for key in keys for old, new in swaps if old in key}
     return frozenset(keys)
+
+
+def join_moves(
+    left: Derived, right: Derived, left_keys: Sequence[str], right_keys: Sequence[str], kind: JoinKind
+) -> Mapping[str, Monotonicity]:
+    """How the columns of a join move: as those of its sides, where no row can change its join key or go away.
+
+    Source: Flink FlinkRelMdModifiedMonotonicity.
+    """
+    for given, keys in ((left, left_keys), (right, right_keys)):
+        moves = given.moves
+        if ModifyKind.DELETE in given.modify or any(moves.get(key) is not Monotonicity.CONSTANT for key in keys):
+            return {}
+    if kind.is_left_only:
+        return left.moves
+    names = joined(left.schema, right.schema, kind)[len(left.schema) :]
+    renamed = {a.name: b.name for a, b in zip(right.schema, names, strict=True)}
+    return {**left.moves, **{renamed[name]: move for name, move in right.moves.items()}}

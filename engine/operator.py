@@ -63,7 +63,8 @@ class Derived:
     """What is known of an output before its consumers are asked.
 
     upsert_keys: sets of columns of which one identifies a row of the table; empty where only the whole
-    row does. monotonic: by column, how it moves within an upsert key. provides: for a source with a
+    row does. monotonic: by column, how it moves within an upsert key; empty where nothing is known.
+    non_negative: the columns that are never below zero. provides: for a source with a
     changelog of its own, how it writes updates, which no consumer can change. holdbacks: the sources
     above, each with the ms by which the watermark is held back on the way. lone_updates: below a filter a
     -U may come without its +U, so that nobody may leave it out. node: who emits it, for sentences; the
@@ -74,6 +75,7 @@ class Derived:
     modify: ModifyKinds = INSERT_ONLY
     upsert_keys: Keys = NO_KEYS
     monotonic: Mapping[str, Monotonicity] = field(default_factory=dict)
+    non_negative: frozenset[str] = frozenset()
     holdbacks: Mapping[str, int] = field(default_factory=dict)
     lone_updates: bool = False
     node: str = ""
@@ -82,6 +84,13 @@ class Derived:
     def is_insert_only(self) -> bool:
         """True where no row is ever taken back."""
         return self.modify == INSERT_ONLY
+
+    @property
+    def moves(self) -> Mapping[str, Monotonicity]:
+        """How the columns move; rows that only come do not move at all."""
+        if self.is_insert_only:
+            return dict.fromkeys(self.schema.names, Monotonicity.CONSTANT)
+        return self.monotonic
 
     @property
     def has_updates(self) -> bool:

@@ -35,6 +35,10 @@ def _keep(acc: Acc, value: Any) -> None:
     raise AssertionError(value)
 
 
+def _ignore(acc: Acc, value: Any) -> None:
+    """The retraction of an extreme that moves one way only: a better value replaces the one that is taken back."""
+
+
 def counting(slot: int) -> Part:
     """The number of values."""
 
@@ -103,7 +107,7 @@ def minimum(slot: int) -> Part:
         if other[slot] is not None:
             accumulate(acc, other[slot])
 
-    return Part(accumulate, _keep, merge)
+    return Part(accumulate, _ignore, merge)
 
 
 def maximum(slot: int) -> Part:
@@ -118,7 +122,7 @@ def maximum(slot: int) -> Part:
         if other[slot] is not None:
             accumulate(acc, other[slot])
 
-    return Part(accumulate, _keep, merge)
+    return Part(accumulate, _ignore, merge)
 
 
 def multiset(slot: int, is_float: bool) -> Part:

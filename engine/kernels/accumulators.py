@@ -38,7 +38,10 @@ _EXTREMES: Final = frozenset({Function.MIN, Function.MAX})
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """One call over the rows of a kernel. argument, filter: places in the row; type: the argument's."""
+    """One call over the rows of a kernel. argument, filter: places in the row; type: the argument's.
+
+    never_retracts: a MIN or MAX that no retraction changes, because its argument moves one way only.
+    """
 
     function: Function
     argument: int | None = None
@@ -46,6 +49,7 @@ class AggregateCall:
     distinct: bool = False
     filter: int | None = None
     separator: str = ","
+    never_retracts: bool = False
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,7 @@ class _Builder:
                 slot = scope.sum() if reduced or call.type != "float" else scope.sum("double")
                 return average(slot, call.type, reduced=reduced), None
             case Function.MIN | Function.MAX:
-                return scope.extreme(call.function is Function.MAX), None
+                return scope.extreme(call.function is Function.MAX, call.never_retracts), None
             case Function.FIRST_VALUE | Function.LAST_VALUE:
                 return scope.by_arrival(call.function is Function.LAST_VALUE), None
             case Function.LISTAGG:
@@ -201,9 +205,9 @@ class _Scope:
         kept = type_ or self.call.type
         return self._part(f"sum {type_}", (0, 0), lambda slot: parts.summing(slot, kept))
 
-    def extreme(self, largest: bool) -> Read:
+    def extreme(self, largest: bool, never_retracts: bool) -> Read:
         """The reader of the smallest or largest value."""
-        if self.retracting:
+        if self.retracting and not never_retracts:
             slot = self._part("multiset", (dict, list), lambda slot: parts.multiset(slot, self.is_float))
             return parts.end_of(slot + 1, largest, self.is_float)
         name = "max" if largest else "min"

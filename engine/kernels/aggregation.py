@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
@@ -11,7 +11,9 @@ from engine.aggregate_functions import NEVER_NULL, NUMERIC, Function, result_typ
 from engine.errors import ExpressionError, PipelineError
 from engine.kernels.accumulators import AggregateCall
 from engine.operator import Analyzer, Derived, Monotonicity, Origin, Parameters
+from engine.references import plain_column
 from engine.schema import Column, Schema, arrow_type, is_numeric, quote
+from engine.value_bounds import cast_column, is_non_negative, required_non_negative
 
 
 class NamedExpression(Parameters):
@@ -113,11 +115,16 @@ def key_expressions(group_by: GroupBy) -> tuple[str, ...]:
 
 
 def plan_calls(
-    aggregates: Sequence[Aggregate], given: Schema, output: Schema, *, places_before: int = 0
+    aggregates: Sequence[Aggregate],
+    given: Schema,
+    output: Schema,
+    *,
+    places_before: int = 0,
+    steady: Collection[str] = (),
 ) -> tuple[tuple[str, ...], tuple[AggregateCall, ...]]:
     """The expressions that a kernel is given, each once, and the calls that refer to them by place.
 
-    places_before: how many values of the kernel's row come before these.
+    places_before: how many values of the kernel's row come before these. steady: results that never retract.
     """
     places: dict[str, int] = {}
 
@@ -133,6 +140,7 @@ def plan_calls(
             aggregate.distinct,
             None if aggregate.filter is None else place(f"coalesce({_expression(aggregate.filter, given)}, false)"),
             aggregate.separator,
+            aggregate.output_name in steady,
         )
         for aggregate in aggregates
     )
@@ -176,25 +184,79 @@ def check_names(node: str, columns: Iterable[Column]) -> None:
         seen.add(column.name.lower())
 
 
-def monotonicity(groups: Iterable[Column], aggregates: Iterable[Aggregate], given: Derived) -> dict[str, Monotonicity]:
-    """How the columns move from update to update. Over an input that takes rows back, only the keys stand still."""
-    moves = {column.name: Monotonicity.CONSTANT for column in groups}
-    if given.is_insert_only:
-        moving = {
-            Function.COUNT: Monotonicity.INCREASING,
-            Function.MAX: Monotonicity.INCREASING,
-            Function.MIN: Monotonicity.DECREASING,
-        }
-        moves |= {call.output_name: moving[call.function] for call in aggregates if call.function in moving}
+def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], given: Derived) -> dict[str, Monotonicity]:
+    """How the columns move from update to update; nothing is known where a row can change its group.
+
+    Source: Flink FlinkRelMdModifiedMonotonicity.
+    """
+    before = given.moves
+    constant = Monotonicity.CONSTANT
+    if not before or any(isinstance(item, str) and before.get(item) is not constant for item in group_by):
+        return {}
+    if not given.is_insert_only and any(not isinstance(item, str) for item in group_by):
+        return {}
+    moves = {item if isinstance(item, str) else item.name: constant for item in group_by}
+    for call in aggregates:
+        move = _move(call, given)
+        below: Monotonicity | None = constant
+        if call.argument is not None and not given.is_insert_only:
+            column = plain_column(cast_column(_expression(call.argument, given.schema)), given.schema)
+            below = before.get(column.name) if column is not None else None
+        if move is not None and (call.function is Function.COUNT or below in (constant, move)):
+            moves[call.output_name] = move
     return moves
 
 
-def described(aggregates: Iterable[Aggregate], *, retracting: bool) -> str:
-    """The calls as the plan shows them: COUNT_RETRACT(*), MAX_RETRACT(v)."""
-    suffix = "_RETRACT" if retracting else ""
-    return ", ".join(
-        f"{call.function.value}{suffix}({'DISTINCT ' if call.distinct else ''}{call.argument or '*'})"
+def _move(call: Aggregate, given: Derived) -> Monotonicity | None:
+    """How a result moves while rows are only added."""
+    match call.function:
+        case Function.COUNT | Function.MAX:
+            return Monotonicity.INCREASING
+        case Function.MIN:
+            return Monotonicity.DECREASING
+        case Function.SUM:
+            required = required_non_negative(call.filter, given.schema) if call.filter else frozenset[str]()
+            known = given.non_negative | required
+            grows = call.argument is not None and is_non_negative(call.argument, given.schema, known)
+            return Monotonicity.INCREASING if grows else None
+        case _:
+            return None
+
+
+def non_negative(group_by: GroupBy, aggregates: Iterable[Aggregate], given: Derived) -> frozenset[str]:
+    """The columns that are never below zero."""
+    keys = {item for item in group_by if isinstance(item, str) and item in given.non_negative}
+    results = {
+        call.output_name
         for call in aggregates
+        if call.function is Function.COUNT
+        or (
+            call.function in (Function.SUM, Function.MIN, Function.MAX, Function.AVG)
+            and call.argument is not None
+            and is_non_negative(call.argument, given.schema, given.non_negative)
+        )
+    }
+    return frozenset(keys | results)
+
+
+def never_retracts(aggregates: Iterable[Aggregate], moves: Mapping[str, Monotonicity]) -> frozenset[str]:
+    """The results that no retraction can change: a MAX that only grows, a MIN that only falls."""
+    known = {Function.MAX: Monotonicity.INCREASING, Function.MIN: Monotonicity.DECREASING}
+    return frozenset(
+        call.output_name
+        for call in aggregates
+        if call.function in known and moves.get(call.output_name) is known[call.function]
+    )
+
+
+def described(aggregates: Iterable[Aggregate], *, retracting: bool, steady: Collection[str] = ()) -> str:
+    """The calls as the plan shows them: COUNT_RETRACT(*), MAX_RETRACT(v). steady: those that never retract."""
+
+    def name(call: Aggregate) -> str:
+        return call.function.value + ("_RETRACT" if retracting and call.output_name not in steady else "")
+
+    return ", ".join(
+        f"{name(call)}({'DISTINCT ' if call.distinct else ''}{call.argument or '*'})" for call in aggregates
     )
 
 

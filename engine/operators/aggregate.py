@@ -39,6 +39,8 @@ from engine.kernels.aggregation import (
     group_sql,
     key_expressions,
     monotonicity,
+    never_retracts,
+    non_negative,
     plan_calls,
 )
 from engine.mini_batch import bundling
@@ -202,8 +204,13 @@ class GroupAggregate(Operator):
             Schema(found.groups + found.results),
             INSERT_UPDATE if given.is_insert_only else ALL_CHANGES,
             frozenset({frozenset(column.name for column in found.groups)}),
-            monotonicity(found.groups, self.aggregates, given),
+            monotonicity(self.group_by, self.aggregates, given),
+            non_negative(self.group_by, self.aggregates, given),
         )
+
+    def _steady(self, given: Derived) -> frozenset[str]:
+        """The results that no retraction changes, as Flink sees it."""
+        return never_retracts(self.aggregates, monotonicity(self.group_by, self.aggregates, given))
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """It can write any; of an updating input it needs -U."""
@@ -216,8 +223,9 @@ class GroupAggregate(Operator):
         """With retraction where the input takes rows back."""
         (given,) = inputs
         retracting = given.mode.retracts
-        calls = described(self.aggregates, retracting=retracting) or "the distinct groups"
-        per_group = f"per group: {calls}"
+        steady = self._steady(given.derived)
+        calls = described(self.aggregates, retracting=retracting, steady=steady)
+        per_group = f"per group: {calls or 'the distinct groups'}"
         if not retracting:
             reason = f"{given.node} only inserts, so rows are only added to their group and no group ever goes away"
             return Strategy("without retraction", reason, per_group)
@@ -230,7 +238,7 @@ class GroupAggregate(Operator):
     def step(self, context: StepContext) -> Keyed:
         """By group."""
         (given,) = context.inputs
-        values, calls = plan_calls(self.aggregates, given.schema, context.schema)
+        values, calls = plan_calls(self.aggregates, given.schema, context.schema, steady=self._steady(given.derived))
         bundles = bundling(context.options, two_phases=not any(call.function in _ONE_PHASE for call in self.aggregates))
         kernel = partial(
             AggregateKernel if bundles is None else MiniBatchAggregateKernel,

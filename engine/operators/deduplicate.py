@@ -40,7 +40,6 @@ from engine.operator import (
     InputPlan,
     Keyed,
     KeyedInput,
-    Monotonicity,
     Offer,
     Origin,
     Step,
@@ -146,7 +145,6 @@ class Deduplicate(RoutesLate):
             schema=given.schema,
             modify=modify,
             upsert_keys=frozenset({keys}),
-            monotonic=dict.fromkeys(sorted(keys), Monotonicity.CONSTANT),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

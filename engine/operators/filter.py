@@ -31,6 +31,7 @@ from engine.operator import (
 )
 from engine.references import mentioned
 from engine.schema import Schema, quote
+from engine.value_bounds import required_non_negative
 
 
 class Filter(Operator):
@@ -56,7 +57,12 @@ class Filter(Operator):
             reason = f"it is of type {found}, and a condition is true or false."
             raise ExpressionError(node, "condition", self.condition, reason)
         alone = given.lone_updates or (given.has_updates and not self._keeps_whole_rows(given))
-        return replace(given, lone_updates=alone)
+        return replace(
+            given,
+            lone_updates=alone,
+            monotonic=given.monotonic if self._keeps_whole_rows(given) else {},
+            non_negative=given.non_negative | required_non_negative(self.condition, given.schema),
+        )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """What is wanted is asked of the input; +U alone only where no row can begin or cease to match."""

@@ -23,7 +23,7 @@ from pydantic import Field, model_validator
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.joins import JoinKind, joined
 from engine.kernel import Kernel, Key, Output, Row
-from engine.keyed_join import KeyedJoin, Matches, beside, event_time, require_event_times
+from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
 from engine.late_port import RoutesLate
 from engine.operator import (
     Analyzer,
@@ -163,6 +163,8 @@ class IntervalJoin(KeyedJoin, RoutesLate):
     summary: ClassVar[str] = "Pairs rows of two streams that have equal keys and happened close to each other."
     kinds: ClassVar[tuple[JoinKind, ...]] = (JoinKind.INNER, JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL)
 
+    left_keys: LeftKeys = ()
+    right_keys: RightKeys = ()
     lower_ms: int = Field(
         title="From",
         description="The left row happened no earlier than this long after the right one; negative: before it.",

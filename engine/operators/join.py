@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
-from engine.joins import JoinKind, JoinSide, join_keys, join_side, joined
+from engine.joins import JoinKind, JoinSide, join_keys, join_moves, join_side, joined
 from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.join_bundles import BundledJoin, Change, ReplacingKernel
 from engine.kernels.ordered_rows import identity
@@ -238,6 +238,7 @@ class Join(KeyedJoin):
             modify,
             upsert_keys=join_keys(left, right, self.left_keys, self.right_keys, self.kind),
             lone_updates=alone,
+            monotonic=join_moves(left, right, self.left_keys, self.right_keys, self.kind),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

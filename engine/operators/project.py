@@ -33,6 +33,7 @@ from engine.operator import (
 )
 from engine.references import plain_column
 from engine.schema import Column, Schema, arrow_type, quote
+from engine.value_bounds import cast_column, is_non_negative
 
 
 class Project(Operator):
@@ -53,12 +54,22 @@ class Project(Operator):
         self._check_names(node)
         columns = tuple(self._column(node, at, given.schema, analyzer) for at in range(len(self.columns)))
         names = self._new_names(given.schema)
-        monotonic = {new: given.monotonic[old] for old in given.monotonic for new in names.get(old, ())}
+        monotonic = {
+            column.name: given.monotonic[cast.name]
+            for column in self.columns
+            if (cast := plain_column(cast_column(column.expression), given.schema)) and cast.name in given.monotonic
+        }
+        non_negative = frozenset(
+            column.name
+            for column in self.columns
+            if is_non_negative(column.expression, given.schema, given.non_negative)
+        )
         return replace(
             given,
             schema=Schema(columns),
             upsert_keys=_renamed(given.upsert_keys, names),
             monotonic=monotonic,
+            non_negative=non_negative,
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

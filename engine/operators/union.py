@@ -8,7 +8,7 @@ Source: Flink StreamExecUnion (UNION ALL).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from engine.changelog import ChangelogMode, UpdateKind
@@ -17,6 +17,7 @@ from engine.operator import (
     Analyzer,
     Derived,
     InputPlan,
+    Monotonicity,
     Native,
     Offer,
     Operator,
@@ -48,6 +49,8 @@ class Union(Operator):
             schema=Schema(tuple(map(_merged, columns))),
             modify=frozenset().union(*(given.modify for given in inputs)),
             lone_updates=any(given.lone_updates for given in inputs),
+            monotonic=_agreed(inputs),
+            non_negative=frozenset.intersection(*(given.non_negative for given in inputs)),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
@@ -67,6 +70,12 @@ class Union(Operator):
         """SELECT ... UNION ALL SELECT ..."""
         columns = ", ".join(map(quote, inputs[0][1].names))
         return "\nUNION ALL\n".join(f"SELECT {columns} FROM {quote(table)}" for table, _ in inputs)
+
+
+def _agreed(inputs: Sequence[Derived]) -> Mapping[str, Monotonicity]:
+    """How columns move that move alike in all inputs."""
+    first = inputs[0].moves
+    return {name: move for name, move in first.items() if all(given.moves.get(name) is move for given in inputs[1:])}
 
 
 def _require_same_columns(node: str, first: Derived, other: Derived) -> None:

@@ -74,7 +74,7 @@ class Case:
             analyzer,
             Path(),
             views=_views(self.job.get("views")),
-            sink={"mode": sink["mode"], "keys": sink.get("primary_key") or ()} if sink else None,
+            sink={"mode": sink["mode"], "keys": _sink_keys(sink)} if sink else None,
             options={name: str(value) for name, value in (self.job.get("config") or {}).items()},
             name=self.name,
         )
@@ -103,6 +103,11 @@ class Case:
         node = Node(id=name, operator="rows", parameters=parameters)
         proctime = source.get("proctime")
         return table_of(node, Path(), [proctime] if proctime else ())
+
+
+def _sink_keys(sink: Mapping[str, Any]) -> Sequence[str]:
+    """An upsert sink's key; any other writes what comes, whatever its primary key."""
+    return (sink.get("primary_key") or ()) if sink["mode"] == "upsert" else ()
 
 
 def records(items: Sequence[Mapping[str, Any]]) -> list[Record]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from sqlglot import exp
 
+from engine.aggregate_functions import Function, result_type
 from engine.kernels.window_parameters import BOUNDS
+from engine.schema import quote
 from engine.sql.algebra import (
     Aggregate,
     Expr,
@@ -24,6 +26,10 @@ from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over_windows
 from engine.sql.rejected import SqlRejected
 from engine.windows import Windowing, WindowKind
+
+# What keeps the rows of its input apart, and what makes a key that Flink does not know of at this point.
+_PASSING: Final = ("project", "filter")
+_NUMBERING: Final = ("deduplicate", "topn", "window_topn")
 
 
 def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
@@ -42,10 +48,45 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     given = emitter.emit(relation.input, used)
     group_by, taken = _group_by(emitter, given, relation.groups)
     made = _calls(emitter, given, relation.calls, taken)
+    if _is_one_row_each(emitter, given, group_by) and all(_is_its_argument(one) for _, one in made):
+        return _ungrouped(emitter, given, relation, group_by, [one for _, one in made])
     parameters = {"group_by": group_by, "aggregates": [parameters for _, parameters in made]}
     node = emitter.add("aggregate", parameters, [given.node], relation.at)
     names = dict(zip(relation.columns, (column.name for column in emitter.derived[node].schema), strict=True))
     return Emitted(node, names)
+
+
+def _is_one_row_each(emitter: Emitter, given: Emitted, group_by: Sequence[Any]) -> bool:
+    """Whether no two rows are ever in one group, as Flink knows it: it does not look into ROW_NUMBER for that."""
+    groups = {item for item in group_by if isinstance(item, str)}
+    if not groups or not any(key <= groups for key in emitter.derived[given.node].upsert_keys):
+        return False
+    by_id = {node.id: node for node in emitter.nodes}
+    node = by_id[given.node]
+    while node.operator in _PASSING:
+        (edge,) = (edge for edge in emitter.edges if edge.target == node.id)
+        node = by_id[edge.source]
+    return node.operator not in _NUMBERING
+
+
+def _is_its_argument(call: dict[str, Any]) -> bool:
+    """Whether the result over a single row is the argument."""
+    return call["function"] in ("SUM", "MIN", "MAX") and "argument" in call and "filter" not in call
+
+
+def _ungrouped(
+    emitter: Emitter, given: Emitted, relation: Aggregate, group_by: Sequence[Any], calls: Sequence[dict[str, Any]]
+) -> Emitted:
+    """The rows as they are, where each is a group of its own. Source: Flink FlinkAggregateRemoveRule."""
+    schema = emitter.schema(given)
+    items = [(item, quote(item)) if isinstance(item, str) else (item["name"], item["expression"]) for item in group_by]
+    for call in calls:
+        text = quote(call["argument"]) if call["argument"] in schema else call["argument"]
+        type_ = emitter.analyzer.type_of(text, schema, given.node, "")
+        wanted = result_type(Function(call["function"]), type_)
+        items.append((call["name"], text if wanted == type_ else f"CAST({text} AS {wanted})"))
+    node = emitter.project(given.node, items, relation.at)
+    return Emitted(node, dict(zip(relation.columns, (name for name, _ in items), strict=True)))
 
 
 def _per_window(

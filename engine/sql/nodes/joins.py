@@ -31,7 +31,7 @@ def _over_rows(emitter: Emitter, relation: Join, condition: Condition, needed: f
     left = side(emitter, relation.left, left_used, [a for a, _ in condition.equal], relation.at)
     right = side(emitter, relation.right, right_used, [b for _, b in condition.equal], relation.at)
     bounds = time_bounds(emitter, relation, condition.rest, left.emitted, right.emitted)
-    if bounds is not None and condition.equal and not relation.kind.is_left_only:
+    if bounds is not None and not relation.kind.is_left_only:
         return _within_interval(emitter, relation, bounds, left, right)
     return _node(emitter, "join", relation, left, right, condition.rest, {})
 
