@@ -18,7 +18,7 @@ from typing import ClassVar, assert_never
 
 from pydantic import Field
 
-from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.errors import PipelineError, PlanRejected
 from engine.kernels.upsert_materialize import UpsertMaterializeKernel
 from engine.operator import (
@@ -83,7 +83,8 @@ class Sink(Operator):
             case SinkMode.UPSERT:
                 key = self._key(node, given)
                 if _materializes(key, given):
-                    return replace(given, modify=ALL_CHANGES, upsert_keys=frozenset({key}), lone_updates=False)
+                    modify = INSERT_UPDATE if given.is_insert_only else ALL_CHANGES
+                    return replace(given, modify=modify, upsert_keys=frozenset({key}), lone_updates=False)
                 return replace(given, upsert_keys=frozenset({key}), lone_updates=self._needs_before(key, given))
             case _:
                 assert_never(self.mode)
@@ -97,6 +98,8 @@ class Sink(Operator):
         if self.mode is SinkMode.UPSERT and _materializes(self._key(node, given), given):
             if wanted is both:
                 return ()
+            if not given.has_updates:
+                return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
             reason = "an update may take its row to another key of the sink, where the old one has to go"
             return (Offer((both,), (reason,)),)
         if self.mode is SinkMode.UPSERT and not self._needs_before(self._key(node, given), given):
@@ -182,8 +185,8 @@ class Sink(Operator):
 
 
 def _materializes(key: frozenset[str], given: Derived) -> bool:
-    """True where several rows of an updating input can share the sink's key."""
-    return not given.is_insert_only and not any(key >= own for own in given.upsert_keys)
+    """True where several rows of the input can share the sink's key."""
+    return not any(key >= own for own in given.upsert_keys)
 
 
 OPERATOR = Sink
