@@ -105,9 +105,9 @@ def insert_on_edge(
     ), node_id
 
 
-def connect(pipeline: Pipeline, source: str, target: str, port: str) -> Pipeline:
+def connect(pipeline: Pipeline, source: str, target: str, port: str, source_port: str = OUT) -> Pipeline:
     """Connect two nodes; an edge that was in the way is replaced. Raises PipelineError for a cycle."""
-    edge = Edge(source=source, target=target, target_port=port)
+    edge = Edge(source=source, target=target, source_port=source_port, target_port=port)
     many = takes_many(pipeline.node(target))
     kept = tuple(
         each for each in pipeline.edges if each != edge and (many or (each.target, each.target_port) != (target, port))

@@ -18,7 +18,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from engine.errors import StudioError
-from engine.operator import Source
+from engine.operator import OUT, Source
 from engine.pipeline import Edge, Node, Pipeline, Place
 from engine.planner import Check
 from ui.checking import checked, errors, input_schemas, output_schema
@@ -57,11 +57,11 @@ def filled(pipeline: Pipeline, node_id: str) -> Pipeline:
     return pipeline if cls is None or _is_whole(cls, node.parameters) else suggested_for(pipeline, node_id)
 
 
-def joined(pipeline: Pipeline, source: str, node_id: str, port: str) -> Pipeline:
+def joined(pipeline: Pipeline, source: str, node_id: str, port: str, source_port: str = OUT) -> Pipeline:
     """The same document with one more edge; a node that nobody has touched gets the values that its inputs suggest."""
     node = pipeline.node(node_id)
     cls = operator_class(node.operator)
-    grown = connect(pipeline, source, node_id, port)
+    grown = connect(pipeline, source, node_id, port, source_port)
     if cls is None or node.parameters != suggested(cls, input_schemas(pipeline, node_id, checked(pipeline))):
         return filled(grown, node_id)
     bare = node.model_copy(update={"parameters": {}})

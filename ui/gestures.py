@@ -133,7 +133,7 @@ class Dialogue:
         if taken and source not in taken and not takes_many(pipeline.node(target)):
             self.refusal = _occupied(pipeline, message, taken)
             return
-        grown = joined(pipeline, source, target, port)
+        grown = joined(pipeline, source, target, port, message.out)
         before = {str(problem) for problem in errors(checked(pipeline))}
         found = checked(grown)
         new = [each for each in errors(found) if isinstance(each, PlanRejected) and str(each) not in before]
@@ -168,7 +168,7 @@ def _occupied(pipeline: Pipeline, message: Connect, taken: tuple[str, ...]) -> R
     target, port, source = message.target, message.port, message.source
     where = f"its input {port}" if port != "in" else "its input"
     sentence = f"{source} cannot flow into {target}: {where} takes one edge, and {taken[0]} flows into it already."
-    options = [Fix(f"Replace {taken[0]} by {source}", joined(pipeline, source, target, port))]
+    options = [Fix(f"Replace {taken[0]} by {source}", joined(pipeline, source, target, port, message.out))]
     both = united(pipeline, target, port, (*taken, source))
     if not errors(checked(both)) or len(errors(checked(both))) <= len(errors(checked(pipeline))):
         options.append(Fix("Put a union of both before it", both))
@@ -223,7 +223,8 @@ def _pasted(pipeline: Pipeline, message: Paste) -> tuple[Pipeline, list[str]]:
         node = _placed(node, {node.id: each.place})
         grown = grown.model_copy(update={"nodes": (*grown.nodes, node)})
     edges = tuple(
-        Edge(source=names[each.source], target=names[each.target], target_port=each.port) for each in message.edges
+        Edge(source=names[each.source], source_port=each.out, target=names[each.target], target_port=each.port)
+        for each in message.edges
     )
     return grown.model_copy(update={"edges": (*grown.edges, *edges)}), list(names.values())
 

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from engine.operator import OUT
+
 Spot = tuple[float, float]
 
 
@@ -39,6 +41,7 @@ class Connect(_Message):
     source: str
     target: str
     port: str
+    out: str = OUT
 
 
 class Delete(_Message):
@@ -73,6 +76,7 @@ class PastedEdge(BaseModel):
     source: str
     target: str
     port: str
+    out: str = OUT
 
 
 class Paste(_Message):

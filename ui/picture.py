@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from engine.changelog import SYMBOLS, RowKind
+from engine.changelog import APPEND, SYMBOLS, RowKind
 from engine.errors import StudioError
-from engine.operator import Derived
+from engine.operator import OUT, Derived
 from engine.pipeline import Node, Pipeline, Place
 from engine.planner import Check, NodePlan
 from ui.checking import checked, edge_reason, errors, modes
@@ -61,7 +61,8 @@ def document(pipeline: Pipeline) -> Shape:
             for node in pipeline.nodes
         ],
         "edges": [
-            {"source": edge.source, "target": edge.target, "port": edge.target_port} for edge in pipeline.edges
+            {"source": edge.source, "out": edge.source_port, "target": edge.target, "port": edge.target_port}
+            for edge in pipeline.edges
         ],
     }  # fmt: skip
 
@@ -72,7 +73,9 @@ def node_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[st
     known = modes(found)
     facts: dict[str, Shape] = {}
     for node in pipeline.nodes:
-        shape: Shape = {"hint": hint(node), **_planned(plans.get(node.id))}
+        cls = operator_class(node.operator)
+        outputs = list(cls.output_ports(node.parameters)) if cls is not None else [OUT]
+        shape: Shape = {"hint": hint(node), "outputs": outputs, **_planned(plans.get(node.id))}
         if node.id in known:
             shape["mode"] = _symbols(known[node.id])
         wrong = [problem for problem in errors(found) if problem.node == node.id]
@@ -106,7 +109,8 @@ def edge_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[st
     known = modes(found)
     facts: dict[str, Shape] = {}
     for edge in pipeline.edges:
-        derived = found.derived.get(edge.source)
+        is_first = edge.source_port == OUT
+        derived = found.output(edge.source, edge.source_port)
         if derived is None:
             continue
         reason = edge_reason(found, edge.source, edge.target, edge.target_port)
@@ -115,10 +119,10 @@ def edge_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[st
         else:
             because = f"{edge.target} asks for this: {reason}." if reason else f"{edge.source} replaces rows."
         facts[edge_key(edge)] = {
-            "mode": _symbols(known[edge.source]), "because": because, "keys": keys_in_words(derived),
-            "columns": _columns(derived),
+            "mode": _symbols(known[edge.source] if is_first else APPEND), "because": because,
+            "keys": keys_in_words(derived), "columns": _columns(derived),
         }  # fmt: skip
-        if run is not None and edge.source in run.counts:
+        if run is not None and is_first and edge.source in run.counts:
             facts[edge_key(edge)]["counts"] = dict(run.counts[edge.source])
     return facts
 

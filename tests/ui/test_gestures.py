@@ -19,6 +19,7 @@ from ui.fixes import fixes
 from ui.gestures import Dialogue
 from ui.history import History
 from ui.messages import Open
+from ui.picture import document
 
 WORDS = {"columns": [{"name": "word", "type": "string"}], "rows": [["Hello"]]}
 CLICKS = {"columns": [{"name": "id", "type": "bigint"}, {"name": "ts", "type": "bigint"}], "rows": [[1, 1000]]}
@@ -98,6 +99,20 @@ def test_what_a_browser_tells_again_after_the_app_was_restarted_is_not_taken_aga
     resumed = Drafting("k1", History.from_json(drafting.history.to_json()))
     say(Dialogue(), resumed, add, {"kind": "add", "operator": "filter", "after": "rows"})
     assert [node.id for node in resumed.pipeline.nodes] == ["rows", "filter"]
+
+
+def test_an_edge_from_a_port_for_late_records_is_drawn_told_and_deleted(draft: Callable[..., Drafting]) -> None:
+    nodes = [Node(id="w", operator="rows", parameters=WORDS), Node(id="sink", operator="sink")]
+    drafting, dialogue = draft(Pipeline(nodes=tuple(nodes))), Dialogue()
+    late = Edge(source="w", source_port="late", target="sink")
+    drafting.edit(drafting.pipeline.model_copy(update={"edges": (late,)}))
+    assert document(drafting.pipeline)["edges"] == [{"source": "w", "out": "late", "target": "sink", "port": "in"}]
+    say(dialogue, drafting, {"kind": "delete", "edges": ["w.late>sink:in"]})
+    assert drafting.pipeline.edges == ()
+    copies = [{"id": "a", "operator": "rows"}, {"id": "b", "operator": "sink"}]
+    paste = {"kind": "paste", "nodes": copies, "edges": [{"source": "a", "out": "late", "target": "b", "port": "in"}]}
+    say(dialogue, drafting, paste, first=2)
+    assert drafting.pipeline.edges[0].source_port == "late"
 
 
 def test_moves_are_one_step_and_leave_a_saved_pipeline_saved(draft: Callable[..., Drafting]) -> None:

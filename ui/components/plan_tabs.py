@@ -28,7 +28,7 @@ def plan_tabs(drafting: Drafting, found: Check, shown: Overlay | None) -> None:
     if run and shown is not None:
         with tabs[len(names) - 1]:
             if edge is not None:
-                edge_in_run(shown, edge.source)
+                edge_in_run(shown, edge.source, edge.source_port)
             else:
                 node_in_run(shown, found, node_id)
     if wrong:

@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 
 from engine.changelog import SYMBOLS
+from engine.operator import OUT
 from engine.planner import Check
 from storage.errors import UnknownEdge
 from storage.model import Edge
@@ -25,9 +26,9 @@ _KEYS: Final = 5
 _HEIGHT_PX: Final = 320
 
 
-def edge_in_run(shown: Overlay, node_id: str) -> None:
+def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
     """The changelog of an edge: its first records, and the way to all of them."""
-    edge = _edge(shown, node_id)
+    edge = _edge(shown, node_id, port)
     if edge is None or not edge.total:
         st.caption("No record went through this edge.")
         return
@@ -49,7 +50,7 @@ def edge_in_run(shown: Overlay, node_id: str) -> None:
     key = f"canvas-log-{edge.run_id}-{edge.table}"
     grid(table, key=key, height=_HEIGHT_PX, label=f"Changelog of {node_id}")
     if st.button("Open its changelog", icon=":material/receipt_long:", type="tertiary", key="canvas-open-edge"):
-        state.edge = node_id
+        state.edge = node_id if port == OUT else f"{node_id}.{port}"
         go("changelog")
 
 
@@ -84,8 +85,8 @@ def _sentences(line: OperatorLine, found: Check, edge: Edge | None) -> list[str]
     return said
 
 
-def _edge(shown: Overlay, node_id: str) -> Edge | None:
+def _edge(shown: Overlay, node_id: str, port: str = OUT) -> Edge | None:
     try:
-        return workspace.store().runs.edge(shown.run.run_id, node_id, "out")
+        return workspace.store().runs.edge(shown.run.run_id, node_id, port)
     except UnknownEdge:
         return None

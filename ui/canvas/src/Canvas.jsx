@@ -79,7 +79,7 @@ export function Canvas({ data, dark, shadow, send }) {
     const facts = data.edges[id] ?? (data.nodes[edge.source]?.mode ? { mode: data.nodes[edge.source].mode } : undefined)
     const mode = facts?.mode ? `, [${facts.mode.map((kind) => ({ '+I': 'I', '-U': 'UB', '+U': 'UA', '-D': 'D' })[kind])}]` : ''
     return {
-      id, type: 'changelog', source: edge.source, sourceHandle: 'out', target: edge.target, targetHandle: edge.port, selected: chosen.has(id),
+      id, type: 'changelog', source: edge.source, sourceHandle: edge.out ?? 'out', target: edge.target, targetHandle: edge.port, selected: chosen.has(id),
       data: { facts, isTarget: over === id }, markerEnd: ARROW, ariaLabel: `from ${edge.source} to ${edge.target}${mode}`, domAttributes: { 'data-pick': id },
     }
   }), [document.edges, data.edges, data.nodes, chosen, over])
@@ -142,10 +142,10 @@ export function Canvas({ data, dark, shadow, send }) {
   }
   // Of an empty canvas React Flow keeps the wish until there is a node, and would move that from under the pointer.
   const fit = (duration = 200) => now.current.document.nodes.length && flow.fitView({ duration, padding: 0.15, maxZoom: 1 })
-  const connect = ({ source, target, targetHandle }) => {
+  const connect = ({ source, sourceHandle, target, targetHandle }) => {
     const why = refusal(document, catalog, source, target, targetHandle)
     if (why) return say(why, near(target))
-    act({ kind: 'connect', source, target, port: targetHandle })
+    act({ kind: 'connect', source, out: sourceHandle ?? 'out', target, port: targetHandle })
   }
   const remove = () => {
     const message = { kind: 'delete', nodes: selectedNodes(), edges: selectedEdges() }

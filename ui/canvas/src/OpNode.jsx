@@ -13,6 +13,7 @@ export const OpNode = memo(function OpNode({ id, data }) {
   const { catalog, facts } = data
   const wrong = facts.problems ?? []
   const ports = catalog?.ports ?? []
+  const outputs = facts.outputs ?? ['out']
   const isStateful = facts.state && facts.state !== 'none'
   return (
     <div
@@ -48,12 +49,15 @@ export const OpNode = memo(function OpNode({ id, data }) {
           {ports.length > 1 && <span className="port">{port}</span>}
         </Handle>
       ))}
-      {catalog?.role !== 'sink' && (
+      {catalog?.role !== 'sink' && outputs.map((port, at) => (
         <Handle
-          id="out" type="source" position={Position.Right} className={facts.mode ? (facts.mode.length > 1 ? 'updating' : 'inserting') : 'free'}
-          aria-label={`output of ${id}${facts.mode ? `: ${facts.mode.join(' ')}` : ''}`} data-port={`${id}.out`}
-        />
-      )}
+          key={port} id={port} type="source" position={Position.Right} className={at > 0 ? 'inserting' : facts.mode ? (facts.mode.length > 1 ? 'updating' : 'inserting') : 'free'}
+          style={{ top: `${((at + 1) * 100) / (outputs.length + 1)}%` }} data-port={`${id}.${port}`}
+          aria-label={at > 0 ? `output ${port} of ${id}` : `output of ${id}${facts.mode ? `: ${facts.mode.join(' ')}` : ''}`}
+        >
+          {at > 0 && <span className="port after">{port}</span>}
+        </Handle>
+      ))}
     </div>
   )
 })

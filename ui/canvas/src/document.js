@@ -1,7 +1,7 @@
 // The document as the canvas shows it before Python has answered: the same edits as `ui/editing.py`, so that nothing
 // waits for a round trip. Python's answer is the truth, and replaces this as soon as it has seen every message.
 
-export const edgeKey = (edge) => `${edge.source}>${edge.target}:${edge.port}`
+export const edgeKey = (edge) => `${edge.source}${(edge.out ?? 'out') === 'out' ? '' : `.${edge.out}`}>${edge.target}:${edge.port}`
 
 export function freeId(document, wanted, alsoTaken = []) {
   const taken = new Set([...document.nodes.map((node) => node.id.toLowerCase()), ...alsoTaken.map((id) => id.toLowerCase())])
@@ -73,7 +73,7 @@ export function applied(document, catalog, message) {
     case 'add':
       return withNode(document, catalog, message)
     case 'connect': {
-      const edge = { source: message.source, target: message.target, port: message.port }
+      const edge = { source: message.source, out: message.out, target: message.target, port: message.port }
       const node = document.nodes.find((each) => each.id === edge.target)
       const taken = document.edges.some((each) => each.target === edge.target && each.port === edge.port)
       return taken && !catalog[node?.operator]?.many ? document : { ...document, edges: [...document.edges, edge] }
