@@ -10,15 +10,22 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from ui.components.engine_status import engine_failure, engine_note  # noqa: E402
+from ui.components.page_tools import page_tools  # noqa: E402
+from ui.components.story_bar import story_bar  # noqa: E402
 from ui.guard import guard, take_fields  # noqa: E402
 from ui.navigation import pages  # noqa: E402
+from ui.page_record import start_record  # noqa: E402
 from ui.state import state  # noqa: E402
 
 st.set_page_config(page_title="Changelog Studio", page_icon=":material/stacked_line_chart:", layout="wide")
 state.sync()
 take_fields()
-page = st.navigation(pages(), position="top")
+page = st.navigation(pages(), position="hidden" if state.present else "top")
+start_record()
 engine_failure()
 with guard():
+    story_bar()
     page.run()
-engine_note()
+if not state.present:
+    engine_note()
+page_tools(page.title)

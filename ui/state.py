@@ -7,6 +7,8 @@
     edge       the edge whose changelog is shown      ?edge=totals
     selection  what is selected in the builder        ?selection=totals
     event      the event that everything is shown at  ?event=6
+    story      the story that is told, and its step   ?story=01-word-frequency.3
+    present    nothing but the page, large            ?present=on
 
 Streamlit drops the URL's parameters when the page changes; `sync` writes them back.
 """
@@ -20,7 +22,7 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-NAMES: Final = ("pipeline", "draft", "run", "versus", "edge", "selection", "event")
+NAMES: Final = ("pipeline", "draft", "run", "versus", "edge", "selection", "event", "story", "present")
 KEY: Final = "what-is-open"
 _LONGEST: Final = 200
 _REMEMBERED: Final = 50
@@ -142,6 +144,24 @@ class SessionState:
     @event.setter
     def event(self, value: int | None) -> None:
         self.update(event=value)
+
+    @property
+    def story(self) -> str | None:
+        """The story that is told with its step, from 1: `01-word-frequency.3`."""
+        return self._text("story")
+
+    @story.setter
+    def story(self, value: str | None) -> None:
+        self.update(story=value)
+
+    @property
+    def present(self) -> bool:
+        """Whether the page is shown to a room: large, and without what is not the page."""
+        return self._text("present") == "on"
+
+    @present.setter
+    def present(self, value: bool) -> None:
+        self.update(present="on" if value else None)
 
     def _text(self, name: str) -> str | None:
         return self._open().values.get(name)

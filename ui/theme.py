@@ -11,7 +11,7 @@ Neutral strokes are made of the text's own colour, so they follow the theme by t
 from __future__ import annotations
 
 from html import escape
-from typing import Final
+from typing import Any, Final
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -50,6 +50,7 @@ SERIES: Final = ("#3f66c9", "#1c7f8c", "#8a5fbf", "#a8600c", "#4f7f2e", "#b4487f
 MUTED: Final = "color-mix(in srgb, currentColor 62%, transparent)"
 LINE: Final = "color-mix(in srgb, currentColor 26%, transparent)"
 FAINT: Final = "color-mix(in srgb, currentColor 6%, transparent)"
+IMAGE_FORMAT: Final = "image-format"
 TRANSPARENT: Final = "rgba(0,0,0,0)"
 GRID: Final = "rgba(128,132,140,0.22)"
 
@@ -122,8 +123,12 @@ def figure(height: int = 320) -> go.Figure:
     return chart
 
 
+def chart_config(name: str, **more: Any) -> dict[str, Any]:
+    """The buttons of a chart. Its camera saves it in the format that the person chose, large enough for print."""
+    image = {"format": st.session_state.get(IMAGE_FORMAT, "png"), "filename": name, "scale": 2}
+    return {"displaylogo": False, "toImageButtonOptions": image, **more}
+
+
 def draw_figure(chart: go.Figure, key: str) -> None:
     """Show a chart in the page's fonts and text colours (Streamlit's own theme), without the logo."""
-    st.plotly_chart(
-        chart, key=key, theme="streamlit", width="stretch", config={"displaylogo": False, "scrollZoom": True}
-    )
+    st.plotly_chart(chart, key=key, theme="streamlit", width="stretch", config=chart_config(key, scrollZoom=True))

@@ -1,4 +1,4 @@
-"""Event time in depth, what if, two runs compared, and SQL, in the browser, on seeded runs."""
+"""What an analyst does, in the browser: event time in depth, what if, compare, SQL, export, presentation, stories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from engine.examples import examples
 from storage import Store
 from tests.browser.app_server import App, running_app
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import OpenPage, wait_until_settled
 from tests.ui import seeded_store
 
 RUN_TIMEOUT_MS = 180_000
@@ -113,3 +113,74 @@ def test_what_was_tried_is_applied_run_and_compared(open_page: OpenPage) -> None
     expect(page.get_by_role("button", name="Compare with another run")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
     page.get_by_role("button", name="Compare with another run").click()
     expect(rows(page, "What differs").filter(has_text="Late records")).to_contain_text("1 only in run 7")
+
+
+def test_a_page_is_exported_as_one_file_that_fetches_nothing(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("event-time?run=2")
+    expect(rows(page, "Late records")).to_have_count(2)
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as got:
+        page.get_by_role("button", name="This page as HTML").click()
+    assert got.value.suggested_filename == "event-time-run-2.html"
+    got.value.save_as(tmp_path / "page.html")
+    asked: list[str] = []
+    reader = page.context.new_page()
+    reader.on("request", lambda request: asked.append(request.url))
+    reader.goto((tmp_path / "page.html").as_uri())
+    expect(reader.locator(".js-plotly-plot .legendtext").first).to_have_text("in time")
+    expect(reader.get_by_text("2 of 6 records were late")).to_be_visible()
+    expect(reader.locator("table").first).to_contain_text("window closed")
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_a_chart_is_saved_as_a_picture(open_page: OpenPage, tmp_path: Path, kind: str) -> None:
+    page = open_page("event-time?run=2")
+    if kind == "svg":
+        page.get_by_role("button", name="Export").click()
+        page.get_by_role("radio", name="SVG").click()
+        page.keyboard.press("Escape")
+        wait_until_settled(page)
+    chart = page.locator(".js-plotly-plot").first
+    chart.hover()
+    with page.expect_download() as got:
+        chart.locator(".modebar-btn[data-title*='Download plot']").click()
+    got.value.save_as(tmp_path / "chart")
+    assert got.value.suggested_filename == f"event-time.{kind}"
+    assert (tmp_path / "chart").read_bytes()[:4] == (b"\x89PNG" if kind == "png" else b"<svg")
+
+
+def test_presentation_is_large_without_chrome_and_in_the_url(open_page: OpenPage) -> None:
+    page = open_page("changelog?run=1&edge=inner&event=3")
+    page.get_by_role("button", name="Present").click()
+    expect(page).to_have_url(re.compile("present=on"))
+    expect(page.get_by_role("link", name="Changelog")).to_have_count(0)
+    expect(page.get_by_test_id("stHeader")).to_be_hidden()
+    page.reload()
+    expect(rows(page, "Changelog").first).to_be_visible()
+    page.get_by_role("button", name="Leave presentation").click()
+    expect(page.get_by_role("link", name="Changelog")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("present"))
+
+
+@pytest.mark.slow
+def test_a_story_is_told_from_the_gallery_to_its_end(open_page: OpenPage) -> None:
+    page = open_page()
+    page.get_by_role("button", name="Story", exact=True).first.click()
+    expect(page.get_by_text("step 1 of 6")).to_be_visible()
+    following = page.get_by_role("button", name="Next", exact=True).first
+    expect(following).to_be_enabled(timeout=RUN_TIMEOUT_MS)
+    following.click()
+    expect(page.get_by_text("step 2 of 6")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"changelog\?.*edge=count_words.*event=2"))
+    following.click()
+    expect(page.get_by_text("step 3 of 6")).to_be_visible()
+    expect(rows(page, "Changelog").filter(has_text="-U")).to_have_count(1)
+    page.reload()
+    expect(page.get_by_text("step 3 of 6")).to_be_visible()
+    for step in (4, 5, 6):
+        following.click()
+        expect(page.get_by_text(f"step {step} of 6")).to_be_visible()
+    expect(page).to_have_url(re.compile("edge=frequencies"))
+    page.get_by_role("button", name="Finish").click()
+    expect(page.get_by_text("step 6 of 6")).to_have_count(0)

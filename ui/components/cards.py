@@ -8,6 +8,7 @@ import streamlit as st
 
 from engine.pipeline import Pipeline
 from ui.components.graph import draw_miniature
+from ui.components.story_bar import story_of, tell
 from ui.drafting import open_draft
 from ui.editing import unplaced
 from ui.navigation import go
@@ -40,3 +41,7 @@ def _card(example: Pipeline) -> None:
         if st.button("Open", key=f"open|{example.name}", type="tertiary", help=f"Open {example.name} in the builder"):
             open_draft(unplaced(example))
             go("build")
+        story = story_of(example)
+        if story is not None:
+            about = f"A guided tour of {example.name}, in a few steps"
+            st.button("Story", key=f"story|{example.name}", type="tertiary", help=about, on_click=tell, args=(story,))

@@ -22,7 +22,7 @@ from ui.components.time_tables import arrival_table, operator_table, source_tabl
 from ui.guard import guarded
 from ui.navigation import go
 from ui.state import state
-from ui.theme import draw_figure
+from ui.theme import chart_config, draw_figure
 
 _PAGE: Final = 50
 _DESCRIBED: Final = 1000
@@ -95,7 +95,7 @@ def _chart(run: Run, sources: list[Edge]) -> Timeline:
 
     st.plotly_chart(
         chart, key=key, theme="streamlit", width="stretch", on_select=brushed, selection_mode="box",
-        config={"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d"]},
+        config=chart_config("event-time", modeBarButtonsToRemove=["lasso2d", "autoScale2d"]),
         alt="Event time over arrival order",
     )  # fmt: skip
     notes = []

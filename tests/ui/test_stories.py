@@ -1,0 +1,40 @@
+"""The stories tell what is there: every page, edge and event that a step opens exists in a run of its example."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from engine.examples import examples
+from ui.navigation import VIEWS
+from ui.stories import stories
+
+TRACES = Path(__file__).resolve().parents[1] / "golden" / "traces"
+
+
+def test_every_story_is_one_of_an_example() -> None:
+    assert set(stories()) <= set(examples())
+    assert {"01-word-frequency", "02-window-late-record", "05-window-join", "07-deduplication", "08-top-3"} <= set(
+        stories()
+    )
+
+
+@pytest.mark.parametrize("name", sorted(stories()))
+def test_every_step_opens_what_is_there(name: str) -> None:
+    trace = (TRACES / f"{name}.txt").read_text(encoding="utf-8")
+    edges = set(re.findall(r"^== ([^:]+):", trace, re.MULTILINE))
+    last = max(int(found) for found in re.findall(r"^(\d+) ", trace, re.MULTILINE))
+    for step in stories()[name].steps:
+        assert step.view in {view.file for view in VIEWS}
+        assert step.edge is None or step.edge in edges
+        assert step.event is None or 0 < step.event <= last + 1
+        assert (step.edge is not None) == (step.view in ("changelog", "retractions"))
+
+
+@pytest.mark.parametrize("name", sorted(stories()))
+def test_a_story_has_five_or_six_steps_of_a_few_sentences(name: str) -> None:
+    steps = stories()[name].steps
+    assert 5 <= len(steps) <= 6
+    assert all(20 < len(step.text) < 400 for step in steps)

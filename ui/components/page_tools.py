@@ -1,0 +1,92 @@
+"""What can be done with any page: take it along as a file, choose how charts are saved, and show it to a room."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+import streamlit as st
+
+from storage.errors import UnknownRun
+from ui import workspace
+from ui.export import page_as_html
+from ui.guard import guarded
+from ui.page_record import elements
+from ui.state import state
+from ui.theme import IMAGE_FORMAT
+
+# In the header, beside the navigation, where they take no room of the page.
+_PLACE: Final = """
+<style>
+.st-key-page-tools { position: fixed; top: .55rem; right: 3.2rem; z-index: 1000001; width: auto !important; }
+.st-key-page-tools button { min-height: 2rem; padding: 0 .6rem; }
+</style>
+"""
+# Large, and nothing but the page. By the font's size, which all else is measured in: charts do not fit when zoomed.
+_PRESENTED: Final = """
+<style>
+[data-testid="stHeader"], [data-testid="stToolbar"], [data-testid="stStatusWidget"], .st-key-engine-note
+  { display: none !important; }
+[data-testid="stMainBlockContainer"] { padding: 1.5rem 2.5rem 4rem; max-width: none; }
+html { font-size: 20px !important; }
+.st-key-page-tools { position: fixed; bottom: .6rem; right: .8rem; top: auto; z-index: 1000001;
+  width: auto !important; opacity: .25; }
+.st-key-page-tools:hover, .st-key-page-tools:focus-within { opacity: 1; }
+</style>
+"""
+
+
+@guarded
+def _present(on: bool) -> None:
+    state.present = on
+
+
+def _about() -> str:
+    """The run (and event) that the page shows, for the exported file."""
+    said = []
+    if state.run is not None:
+        try:
+            run = workspace.store().runs.get(state.run)
+            said.append(f"run {run.run_id}, {run.name}, {run.status.value}, {run.started_at:%Y-%m-%d %H:%M} UTC")
+        except UnknownRun:
+            said.append(f"run {state.run}")
+    if state.versus is not None:
+        said.append(f"compared with run {state.versus}")
+    if state.edge:
+        said.append(f"edge {state.edge}")
+    if state.event is not None:
+        said.append(f"event {state.event:,}")
+    said.append(f"exported {datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
+    return " · ".join(said)
+
+
+def page_tools(title: str) -> None:
+    """Draw the tools, once per page, after it."""
+    if state.present:
+        st.html(_PRESENTED)
+        with st.container(key="page-tools"):
+            st.button("Leave presentation", icon=":material/close_fullscreen:", key="present-end", on_click=_present,
+                      args=(False,))  # fmt: skip
+        return
+    st.html(_PLACE)
+
+    def make() -> str:
+        return page_as_html(f"Changelog Studio: {title}", _about(), elements())
+
+    with st.container(key="page-tools", horizontal=True, gap="small"):
+        with st.popover("Export", icon=":material/ios_share:", type="tertiary"):
+            name = f"{title.lower().replace(' ', '-')}{f'-run-{state.run}' if state.run is not None else ''}.html"
+            st.download_button(
+                "This page as HTML", make, name, "text/html", icon=":material/download:", on_click="ignore",
+                key="export-page", width="stretch",
+                help="One file with the page's texts, tables and charts; it needs no network.",
+            )  # fmt: skip
+            st.session_state.setdefault(IMAGE_FORMAT, "png")
+            st.segmented_control(
+                "Charts are saved as", ["png", "svg"], key=IMAGE_FORMAT, required=True, format_func=str.upper,
+                help="By the camera above a chart, which shows when the mouse is over it.",
+            )  # fmt: skip
+        st.button(
+            "Present", icon=":material/slideshow:", type="tertiary", key="present-begin", on_click=_present,
+            args=(True,), help="Large, and nothing but the page.",
+        )  # fmt: skip

@@ -1,0 +1,117 @@
+"""A story told on the real pages: what to see here, and the buttons that lead on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from engine.examples import examples
+from engine.pipeline import Pipeline
+from storage.model import Run, RunStatus
+from ui import workspace
+from ui.guard import guarded
+from ui.navigation import go
+from ui.runs import runs
+from ui.state import state
+from ui.stories import Step, Story, stories
+
+_GO: Final = "story-goes-to"
+
+
+def _told() -> tuple[str, Story, int] | None:
+    """The story of the URL and the place of its step, from 0."""
+    name, _, number = (state.story or "").rpartition(".")
+    story = stories().get(name)
+    if story is None or not number.isdecimal():
+        return None
+    return name, story, min(max(int(number), 1), len(story.steps)) - 1
+
+
+def _run_of(name: str) -> Run | None:
+    """The newest run of the example that ended well or goes on; one of a changed pipeline tells another story."""
+    document = _without_places(examples()[name])
+    for run in workspace.store().runs.list(limit=200):
+        if run.status in (RunStatus.FINISHED, RunStatus.RUNNING) and run.name == document.name:
+            try:
+                same = _without_places(Pipeline.from_json(run.document)) == document
+            except ValueError:
+                same = False
+            if same:
+                return run
+    return None
+
+
+def _without_places(pipeline: Pipeline) -> Pipeline:
+    nodes = tuple(node.model_copy(update={"place": type(node.place)()}) for node in pipeline.nodes)
+    return pipeline.model_copy(update={"nodes": nodes})
+
+
+def story_of(example: Pipeline) -> str | None:
+    """The name of an example's story; None where nobody has told one."""
+    return next((name for name in stories() if examples()[name] == example), None)
+
+
+@guarded
+def tell(name: str) -> None:
+    """Begin a story: on the newest run of its example, or on one that is started now."""
+    run = _run_of(name)
+    run_id = run.run_id if run is not None else runs().start(examples()[name])
+    state.update(run=run_id)
+    _to(name, 0)
+
+
+@guarded
+def _to(name: str, at: int) -> None:
+    story = stories()[name]
+    step = story.steps[at]
+    _open(step)
+    state.update(story=f"{name}.{at + 1}")
+    st.session_state[_GO] = step.view
+
+
+def _open(step: Step) -> None:
+    """What the step shows: its edge, its event, and the choices on its page."""
+    state.update(edge=step.edge, event=step.event)
+    for key, value in step.choices.items():
+        st.session_state[key.format(run=state.run)] = value
+
+
+@guarded
+def _end() -> None:
+    state.story = None
+
+
+def story_bar() -> None:
+    """Draw the step that is told, where there is one; go to its page first when a button was pressed."""
+    if (view := st.session_state.pop(_GO, None)) is not None:
+        go(view)
+    told = _told()
+    if told is None:
+        return
+    name, story, at = told
+    step, last = story.steps[at], len(story.steps) - 1
+    waits = state.run is not None and workspace.store().runs.get(state.run).status is RunStatus.RUNNING
+    with st.container(border=True, key="story"):
+        st.markdown(f":material/auto_stories: **{story.title}** · step {at + 1} of {last + 1}")
+        st.markdown(step.text)
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            st.button(
+                "Back", icon=":material/arrow_back:", key="story-back", disabled=at == 0, on_click=_to,
+                args=(name, at - 1),
+            )  # fmt: skip
+            if at < last:
+                st.button(
+                    "Next", icon=":material/arrow_forward:", key="story-next", type="primary", disabled=waits,
+                    on_click=_to, args=(name, at + 1),
+                )  # fmt: skip
+            st.button(
+                "Show me again", icon=":material/my_location:", key="story-here", type="tertiary", disabled=waits,
+                on_click=_to, args=(name, at), help="Back to the page that this step is told on.",
+            )  # fmt: skip
+            st.button(
+                "Finish" if at == last else "End the story", icon=":material/close:", key="story-end",
+                type="primary" if at == last else "tertiary", on_click=_end,
+            )  # fmt: skip
+            if waits:
+                st.caption("The example runs; Next opens when it has ended.")

@@ -1,0 +1,167 @@
+"""A page as one HTML file: its texts, tables and charts, with nothing that a reader's browser has to fetch.
+
+Charts stay alive (the chart library is part of the file), tables are those of the page, and the colours follow the
+reader's own light or dark theme.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+
+from plotly.offline import get_plotlyjs
+from streamlit.proto.Element_pb2 import Element
+
+from ui import theme
+
+_GRID_CSS: Final = Path(__file__).parent / "components" / "grid" / "grid.css"
+_COLORS: Final = {
+    "light": {
+        "background": "#fdfdfc", "text": "#20242c", "second": "#f4f4f1", "border": "#e0e0da", "primary": "#3654b8",
+        "green": "#1f6b43", "red": "#a8332e", "orange": "#8a5210", "blue": "#2c489f",
+    },
+    "dark": {
+        "background": "#15171c", "text": "#e3e5ea", "second": "#1f2229", "border": "#32363f", "primary": "#5a79e0",
+        "green": "#6cc79a", "red": "#ee8a83", "orange": "#e6a862", "blue": "#8fa8f5",
+    },
+}  # fmt: skip
+_STYLE: Final = """
+body { margin: 2rem auto; max-width: 78rem; padding: 0 1.5rem; background: var(--st-background-color);
+  color: var(--st-text-color); font: 15px/1.5 var(--st-font); }
+h1 { font-size: 1.7rem; margin: 0 0 .2rem; } h2, h3 { margin: 1.6rem 0 .5rem; }
+code { font-family: var(--st-code-font); font-size: .88em; }
+.caption { opacity: .7; font-size: .87rem; } .alert { border-left: 4px solid var(--st-primary-color);
+  background: var(--st-secondary-background-color); padding: .6rem 1rem; margin: .6rem 0; border-radius: .3rem; }
+.alert.error { border-color: var(--st-red-text-color); } .alert.warning { border-color: var(--st-orange-text-color); }
+.alert.success { border-color: var(--st-green-text-color); }
+.metric { display: inline-block; margin: .4rem 2.5rem .6rem 0; } .metric b { display: block; font-size: 1.5rem; }
+.grid { margin: .6rem 0 1rem; } pre { overflow-x: auto; }
+"""
+_ALERTS: Final = {1: "error", 2: "warning", 3: "info", 4: "success"}
+_MARKS: Final = (
+    (re.compile(r":material/[a-z0-9_]+:\s*"), ""),
+    (re.compile(r":[a-z]+(?:-background)?\[([^\]]*)\]"), r"\1"),
+    (re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"),
+    (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
+    (re.compile(r"\\([\[\]$*`])"), r"\1"),
+)
+
+
+def page_as_html(title: str, about: str, shown: Sequence[Element]) -> str:
+    """The page as a document of its own. about: one line below the title, which says what is looked at."""
+    body = [part for element in shown if (part := _element(element))]
+    script = ""
+    if any('class="chart"' in part for part in body):
+        script = f"<script>{get_plotlyjs()}</script><script>{_DRAW}</script>"
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"<style>{_variables()}{_STYLE}{_GRID_CSS.read_text(encoding='utf-8')}</style></head><body>"
+        f'<h1>{escape(title)}</h1><p class="caption">{escape(about)}</p>{"".join(body)}{script}</body></html>'
+    )
+
+
+# Charts take the text's colour from the page, so that they are readable in both themes.
+_DRAW: Final = """
+document.querySelectorAll('.chart').forEach(place => {
+  const chart = JSON.parse(place.querySelector('script').textContent);
+  const color = getComputedStyle(document.body).color;
+  chart.layout = {...chart.layout, font: {...(chart.layout.font || {}), color}, autosize: true};
+  const target = document.createElement('div');
+  place.append(target);
+  Plotly.newPlot(target, chart.data, chart.layout, {displaylogo: false, responsive: true});
+});
+"""
+
+
+def _variables() -> str:
+    fonts = "--st-font: system-ui, sans-serif; --st-code-font: ui-monospace, monospace; --st-base-radius: .4rem;"
+
+    def block(name: str) -> str:
+        colors = _COLORS[name]
+        tones = "".join(
+            f"--st-{tone}-text-color: {colors[tone]}; "
+            f"--st-{tone}-background-color: color-mix(in srgb, {colors[tone]} 14%, transparent);"
+            for tone in ("green", "red", "orange", "blue")
+        )
+        return (
+            f":root {{ color-scheme: {name}; {fonts} --st-background-color: {colors['background']}; "
+            f"--st-text-color: {colors['text']}; --st-secondary-background-color: {colors['second']}; "
+            f"--st-border-color: {colors['border']}; --st-primary-color: {colors['primary']}; {tones} }}"
+        )
+
+    return f"{block('light')} @media (prefers-color-scheme: dark) {{ {block('dark')} }}"
+
+
+def _element(element: Element) -> str:
+    match element.WhichOneof("type"):
+        case "markdown":
+            text = _markdown(element.markdown.body)
+            is_caption = element.markdown.element_type == element.markdown.Type.CAPTION
+            return f'<div class="caption">{text}</div>' if is_caption else text
+        case "heading":
+            return f"<h2>{_inline(element.heading.body)}</h2>"
+        case "alert":
+            kind = _ALERTS.get(element.alert.format, "info")
+            return f'<div class="alert {kind}">{_markdown(element.alert.body)}</div>'
+        case "metric":
+            metric = element.metric
+            change = f' <span class="caption">{escape(metric.delta)}</span>' if metric.delta else ""
+            return f'<div class="metric">{_inline(metric.label)}<b>{escape(metric.body)}</b>{change}</div>'
+        case "code":
+            return f"<pre><code>{escape(element.code.code_text)}</code></pre>"
+        case "html":
+            return "" if "<style" in element.html.body else element.html.body
+        case "plotly_chart":
+            return _chart(element.plotly_chart.spec)
+        case "bidi_component":
+            return _table(element.bidi_component.json)
+    return ""
+
+
+def _chart(spec: str) -> str:
+    figure: dict[str, Any] = json.loads(spec)
+    layout = figure.get("layout", {})
+    # Streamlit's own template holds places for colours that only its own page fills in.
+    layout.pop("template", None)
+    layout |= {"paper_bgcolor": theme.TRANSPARENT, "plot_bgcolor": theme.TRANSPARENT, "dragmode": "zoom"}
+    layout.setdefault("colorway", list(theme.SERIES))
+    text = json.dumps({"data": figure.get("data", []), "layout": layout}, ensure_ascii=False)
+    # Nothing in a text may end the script that holds it.
+    safe = text.replace("</", "<\\/").replace("<!--", "<\\!--")
+    return f'<div class="chart"><script type="application/json">{safe}</script></div>'
+
+
+def _table(data: str) -> str:
+    """A grid of the page; other components have no HTML of their own."""
+    try:
+        drawn = json.loads(data)
+    except ValueError:
+        return ""
+    if not isinstance(drawn, dict) or not isinstance(drawn.get("html"), str) or drawn.get("shape") == "chips":
+        return ""
+    label = str(drawn.get("label") or "")
+    heading = f"<h3>{escape(label)}</h3>" if label else ""
+    return f'{heading}<div class="grid">{drawn["html"]}</div>'
+
+
+def _markdown(text: str) -> str:
+    """The Markdown that the studio's pages use: paragraphs, lists, bold, code."""
+    found: list[str] = []
+    for block in re.split(r"\n\s*\n", text.strip()):
+        lines = block.split("\n")
+        if all(line.startswith("- ") for line in lines):
+            found.append("<ul>" + "".join(f"<li>{_inline(line[2:])}</li>" for line in lines) + "</ul>")
+        elif block:
+            found.append("<p>" + "<br>".join(_inline(line) for line in lines) + "</p>")
+    return "".join(found)
+
+
+def _inline(text: str) -> str:
+    shown = escape(text, quote=False)
+    for pattern, replacement in _MARKS:
+        shown = pattern.sub(replacement, shown)
+    return shown

@@ -1,0 +1,51 @@
+"""What the page sent to the browser, kept for its session, so that it can be exported as it is seen.
+
+Whatever a component draws is a message with a place in the page. Noting the messages where they are sent needs no
+component to know of it, and what is exported cannot differ from what is shown.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+_KEY: Final = "page-record"
+_NOTED: Final = "_changelog_studio_notes"
+
+Place = tuple[int, ...]
+
+
+def start_record() -> None:
+    """Forget the page before, and note what is sent from here on. Called once per script run, before the page.
+
+    A fragment that is drawn anew later replaces what it had drawn at the same places.
+    """
+    record: dict[Place, Element] = {}
+    st.session_state[_KEY] = record
+    context: Any = get_script_run_ctx()
+    if context is None:
+        return
+    send = getattr(context, _NOTED, None) or context.enqueue
+    setattr(context, _NOTED, send)
+
+    def note(message: ForwardMsg) -> None:
+        if message.WhichOneof("type") == "delta":
+            place = tuple(message.metadata.delta_path)
+            if message.delta.WhichOneof("type") == "new_element":
+                record[place] = message.delta.new_element
+            else:
+                # A container takes the place of whatever stood there.
+                record.pop(place, None)
+        send(message)
+
+    context.enqueue = note
+
+
+def elements() -> list[Element]:
+    """The elements of the page, from top to bottom."""
+    record: dict[Place, Element] = st.session_state.get(_KEY, {})
+    return [record[place] for place in sorted(record)]
