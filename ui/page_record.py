@@ -6,6 +6,7 @@ component to know of it, and what is exported cannot differ from what is shown.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import streamlit as st
@@ -45,7 +46,7 @@ def start_record() -> None:
     context.enqueue = note
 
 
-def elements() -> list[Element]:
-    """The elements of the page, from top to bottom."""
+def recorded() -> Callable[[], list[Element]]:
+    """A function that gives the elements of the page, from top to bottom; a download calls it outside the session."""
     record: dict[Place, Element] = st.session_state.get(_KEY, {})
-    return [record[place] for place in sorted(record)]
+    return lambda: [record[place] for place in sorted(record)]

@@ -11,7 +11,7 @@ from storage.errors import UnknownRun
 from ui import workspace
 from ui.export import page_as_html
 from ui.guard import guarded
-from ui.page_record import elements
+from ui.page_record import recorded
 from ui.state import state
 from ui.theme import IMAGE_FORMAT
 
@@ -70,8 +70,10 @@ def page_tools(title: str) -> None:
         return
     st.html(_PLACE)
 
+    about, elements = _about(), recorded()
+
     def make() -> str:
-        return page_as_html(f"Changelog Studio: {title}", _about(), elements())
+        return page_as_html(f"Changelog Studio: {title}", about, elements())
 
     with st.container(key="page-tools", horizontal=True, gap="small"):
         with st.popover("Export", icon=":material/ios_share:", type="tertiary"):
