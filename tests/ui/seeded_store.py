@@ -111,8 +111,10 @@ def windows(store: Store, folder: Path, delay: int = 5000) -> int:
     if delay > 10_001:
         fires = [(4, *fires[0][1:]), fires[1], (7, 100_000, ("b", "[5,6]")), fires[2]]
         lost = []
+    first = {50_000: 1, 70_000: 3, 100_000: 5, 120_000: 4}
     results = [
-        (seq, b"\xff\x01" + bytes([at]), "+I", (BASE + start, *values)) for at, (seq, start, values) in enumerate(fires)
+        (seq, timer(1, BASE + start + 9_999, first[start], b"") + b"\x00", "+I", (BASE + start, *values))
+        for seq, start, values in fires
     ]
     epoch = Epoch(
         records={
@@ -205,7 +207,9 @@ def future(store: Store, folder: Path) -> int:
         )
     fires = [("per_window", min(seq + 3, 8), BASE + seq * 1000, BASE + seq * 1000 + 1000)
              for seq in range(1, 8)]  # fmt: skip
-    results = [(seq, b"\xff\x01" + bytes([at]), "+I", (1,)) for at, (_, seq, _, _) in enumerate(fires)]
+    results = [
+        (seq, timer(1, end - 1, start // 1000 % 1000, b"") + b"\x00", "+I", (1,)) for _, seq, start, end in fires
+    ]
     epoch = Epoch(
         records={
             "clicks": [(seq, b"", "+I", (seq, time)) for seq, time in enumerate(times, 1)],

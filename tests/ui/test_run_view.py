@@ -48,6 +48,7 @@ def test_all_runs_are_listed_newest_first_and_the_open_one_is_highlighted(
     app = open_view("run", run=seeded["windows"])
     assert [row[1] for row in rows_of(app, "runs")] == [
         "broken",
+        "a record from the future",
         "orders and payments",
         "windows of ten seconds",
         "word count",
