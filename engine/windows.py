@@ -156,6 +156,8 @@ def interval(ms: int) -> str:
     """A length of time in Flink SQL: INTERVAL '10' SECOND, or from days to milliseconds where one unit will not do."""
     sign = "-" if ms < 0 else ""
     length = abs(ms)
+    if not length:
+        return "INTERVAL '0' SECOND"
     for unit_ms, _, name in _UNITS:
         # Two digits are what a unit takes without a precision, and Flink does not support all precisions.
         if length % unit_ms == 0 and length // unit_ms < 100:

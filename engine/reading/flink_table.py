@@ -10,6 +10,7 @@ from engine.changelog import RowKind
 from engine.operator import Source
 from engine.reading.kinds import WORDS
 from engine.schema import Column, Schema, TimeUnit, flink_type, quote
+from engine.windows import interval
 
 _PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?")
 _PLAIN_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -22,7 +23,7 @@ def create_table(
     """The CREATE TABLE statement of a source.
 
     Flink's watermarks need a TIMESTAMP(3): an event time that counts ms or s gets a computed column
-    `<name>_time` beside it. Flink takes no more than ms, so a delay is written in ms as a fraction.
+    `<name>_time` beside it.
     """
     keys = set(primary_key)
     computed = [column.name for column in source.computed]
@@ -68,17 +69,6 @@ def from_changelog(
         f"  input => TABLE {quote(rows)},\n  op => DESCRIPTOR({quote(kind_column)}),\n"
         f"  op_mapping => MAP[\n{pairs}\n  ]\n)"
     )
-
-
-def interval(ms: int) -> str:
-    """A duration as Flink SQL writes it: days to ms."""
-    seconds, rest = divmod(ms, 1000)
-    minutes, second = divmod(seconds, 60)
-    hours, minute = divmod(minutes, 60)
-    day, hour = divmod(hours, 24)
-    if not minutes and not rest:
-        return f"INTERVAL '{second}' SECOND"
-    return f"INTERVAL '{day} {hour:02}:{minute:02}:{second:02}.{rest:03}' DAY(9) TO SECOND(3)"
 
 
 def literal(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from engine.errors import StudioError
 from engine.operator import Analyzer, Source
+from engine.operators.deduplicate import Deduplicate, FirstRow, Keep
 from engine.operators.sink import Sink, SinkMode
 from engine.pipeline import Arrival, Node, Pipeline
 from engine.planner import plan
@@ -132,7 +133,7 @@ def _view(node: Node, known: DerivedNode, draft: _Draft) -> None:
     inputs = [edge.source for edge in known.edges]
     sql, unknown = query_of(node, inputs, draft.emitter)
     _warn_of(node, unknown, draft)
-    comments = _own_additions(node)
+    comments = [*_own_additions(node), *_otherwise(node, inputs, draft.emitter)]
     draft.warnings += [f"{node.id}: {comment}" for comment in comments]
     choices = [unquoted(sql), unquoted(sql, _expressions(node)), sql]
     statement, back = "", None
@@ -217,6 +218,17 @@ def _own_additions(node: Node) -> list[str]:
     """What of a node Flink does not have."""
     parameters = configured(node).model_dump(mode="json", exclude_defaults=True)
     return [f"Not in Flink: {sentence}." for name, sentence in _OWN.items() if parameters.get(name)]
+
+
+def _otherwise(node: Node, inputs: Sequence[str], emitter: Emitter) -> list[str]:
+    """What of a node Flink does otherwise."""
+    operator = configured(node)
+    if isinstance(operator, Deduplicate):
+        if not emitter.derived[inputs[0]].is_insert_only:
+            return ["Flink has no deduplication of a changelog: it makes a Top N by processing time of it."]
+        if operator.keep is Keep.FIRST and operator.first_row is FirstRow.AT_ONCE:
+            return ["In Flink only in mini-batch; else the first row goes out when the watermark reaches it."]
+    return []
 
 
 def _warn_of(node: Node, unknown: Sequence[str], draft: _Draft) -> None:

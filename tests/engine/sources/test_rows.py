@@ -158,5 +158,5 @@ def test_flink_sql_declares_the_watermark_on_a_computed_time() -> None:
     source = rows(event_time="ts", watermark_delay_ms=5100, primary_key=["k"])
     sql = source.flink_sql("n", source.derive("n", HERE).schema)
     assert "`ts_time` AS TO_TIMESTAMP_LTZ(`ts`, 3)" in sql
-    assert "WATERMARK FOR `ts_time` AS `ts_time` - INTERVAL '0 00:00:05.100' DAY(9) TO SECOND(3)" in sql
+    assert "WATERMARK FOR `ts_time` AS `ts_time` - INTERVAL '0 00:00:05.100' DAY TO SECOND(3)" in sql
     assert "PRIMARY KEY (`k`) NOT ENFORCED" in sql
