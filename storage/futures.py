@@ -19,6 +19,7 @@ from typing import Final
 from storage.arrivals import Arrivals
 from storage.database import Database
 from storage.model import Edge, Run
+from storage.remembered import Remembered
 from storage.runs import Runs
 from storage.sql import identifier
 from storage.tables import EVENTS, LATE
@@ -90,17 +91,21 @@ class FutureRecords:
         self._database = database
         self._runs = runs
         self._arrivals = arrivals
+        self._known: Remembered[tuple[FutureRecord, ...]] = Remembered()
 
     def find(self, run_id: int, *, most: int = 3) -> tuple[FutureRecord, ...]:
-        """Those that made the most others late, first. Raises UnknownRun."""
+        """Those that made the most others late, first; found once per run, and remembered. Raises UnknownRun."""
         run, edges = self._runs.get(run_id), self._runs.edges(run_id)
         if not run.late:
             return ()
+        return self._known.get((run_id, run.records, run.last_seq), lambda: self._find(run, edges))[:most]
+
+    def _find(self, run: Run, edges: tuple[Edge, ...]) -> tuple[FutureRecord, ...]:
         found: list[FutureRecord] = []
         for edge in edges:
             if edge.role == "source" and edge.watermark_delay_ms is not None:
                 found += self._of_source(run, edge, edges)
-        return tuple(sorted(found, key=lambda record: (-record.late, record.seq))[:most])
+        return tuple(sorted(found, key=lambda record: (-record.late, record.seq)))
 
     def _of_source(self, run: Run, edge: Edge, edges: tuple[Edge, ...]) -> list[FutureRecord]:
         names = {

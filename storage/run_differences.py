@@ -15,6 +15,7 @@ from engine.changelog import RowKind
 from storage.database import Database, Row
 from storage.lifetimes import FOREVER
 from storage.model import Edge, NodeCounters, Record, Run
+from storage.remembered import Remembered
 from storage.runs import Runs
 from storage.sql import identifier
 from storage.tables import EVENTS, FIRES, LATE
@@ -122,6 +123,7 @@ class RunDifferences:
     def __init__(self, database: Database, runs: Runs) -> None:
         self._database = database
         self._runs = runs
+        self._known: Remembered[int | None] = Remembered()
 
     def plans(self, left: Run, right: Run) -> tuple[PlanDifference, ...]:
         """Parameters, wiring and the planner's decisions that are not the same."""
@@ -170,6 +172,10 @@ class RunDifferences:
         Raises UnknownEdge.
         """
         left, right = self._runs.edge(left_run, node, port), self._runs.edge(right_run, node, port)
+        key = (left_run, right_run, node, port, left.total, right.total)
+        return self._known.get(key, lambda: self._first_different(left, right))
+
+    def _first_different(self, left: Edge, right: Edge) -> int | None:
         types = [[column.duckdb_type for column in edge.columns] for edge in (left, right)]
         start, stop = 0, max(left.total, right.total)
         if types[0] == types[1]:

@@ -13,8 +13,6 @@ watermarks are not moved by one.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +21,7 @@ from storage.database import Database
 from storage.graph import inputs_of
 from storage.lifetimes import FOREVER
 from storage.model import Edge, EdgeColumn, Run, Values
+from storage.remembered import Remembered
 from storage.runs import Runs
 from storage.sql import identifier, literal
 from storage.tables import EVENTS, LATE, select_columns
@@ -36,7 +35,6 @@ _TIMES: Final = {
     "epoch_s": "{column} * 1000",
     "timestamp": "epoch_ms({column})",
 }
-_REMEMBERED: Final = 32
 # How far below the line a knee stands out, as a part of the whole.
 _CLEAR: Final = 0.05
 _PLAIN: Final = frozenset({"filter", "project", "union"})
@@ -115,8 +113,7 @@ class WhatIf:
     def __init__(self, database: Database, runs: Runs) -> None:
         self._database = database
         self._runs = runs
-        self._known: OrderedDict[tuple[int, str, int], Losses] = OrderedDict()
-        self._lock = threading.Lock()
+        self._known: Remembered[Losses] = Remembered()
 
     def operators(self, run_id: int) -> tuple[Judged, ...]:
         """The operators of a run that can be asked about, in the order of the graph."""
@@ -131,27 +128,19 @@ class WhatIf:
 
     def losses(self, run_id: int, judged: Judged) -> Losses:
         """The histogram of what an operator's records need; made once per run, and remembered."""
+        run = self._runs.get(run_id)
+        return self._known.get((run_id, judged.node, run.records, run.last_seq), lambda: self._losses(run, judged))
+
+    def _losses(self, run: Run, judged: Judged) -> Losses:
         import numpy as np
 
-        run = self._runs.get(run_id)
-        key = (run_id, judged.node, run.records)
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        needs = self._needed(run, judged)
         found = self._database.arrow(
-            f"SELECT greatest(coalesce(needed, 0), 0) AS needed, count(*) AS records FROM ({needs}) "
-            "GROUP BY ALL ORDER BY ALL"
+            "SELECT greatest(coalesce(needed, 0), 0) AS needed, count(*) AS records "
+            f"FROM ({self._needed(run, judged)}) GROUP BY ALL ORDER BY ALL"
         )
         needed = found.column("needed").to_numpy().astype(np.int64)
         counts = found.column("records").to_numpy().astype(np.int64)
-        losses = Losses(int(counts.sum()), needed[needed > 0], counts[needed > 0])
-        with self._lock:
-            self._known[key] = losses
-            while len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
-        return losses
+        return Losses(int(counts.sum()), needed[needed > 0], counts[needed > 0])
 
     def records(
         self, run_id: int, judged: Judged, delay_ms: int, lateness_ms: int, *, offset: int = 0, limit: int = 100

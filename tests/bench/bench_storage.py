@@ -150,8 +150,16 @@ def ask(store: Store, run_id: int, records: int) -> None:
     (judged,) = store.what_if.operators(run_id)
 
     def losses_anew() -> object:
-        store.what_if._known.clear()
+        store.what_if._known.forget()
         return store.what_if.losses(run_id, judged)
+
+    def futures_anew() -> object:
+        store.futures._known.forget()
+        return store.futures.find(run_id)
+
+    def difference_anew() -> object:
+        store.differences._known.forget()
+        return store.differences.first_different_event(run_id, run_id, "totals")
 
     questions: dict[str, Callable[[], object]] = {
         "list of runs": lambda: store.runs.list(),
@@ -181,12 +189,13 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "sources in figures": lambda: store.arrivals.sources(run_id, 1, last),
         "operators in figures": lambda: store.arrivals.operators(run_id, 1, last),
         "silent sources": lambda: store.silences.find(run_id, timeline.timeline(run_id)),
-        "records from the future": lambda: store.futures.find(run_id),
+        "records from the future": futures_anew,
+        "the same, remembered": lambda: store.futures.find(run_id),
         "losses of every delay": losses_anew,
         "losses, remembered": lambda: store.what_if.losses(run_id, judged),
         "records another delay loses": lambda: store.what_if.records(run_id, judged, at() % 20_000, 0),
         "how much later windows fire": lambda: store.waits.compared(run_id, judged, at() % 20_000),
-        "first different event": lambda: store.differences.first_different_event(run_id, run_id, "totals"),
+        "first different event": difference_anew,
         "changelogs side by side": lambda: store.differences.records(run_id, run_id, "totals", from_seq=at()),
         "late ledgers compared": lambda: store.differences.late(run_id, run_id),
         "event times compared": lambda: store.differences.times(run_id, run_id),

@@ -8,6 +8,7 @@ import streamlit as st
 
 from engine.examples import examples
 from engine.pipeline import Pipeline
+from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui import workspace
 from ui.guard import guarded
@@ -82,6 +83,14 @@ def _end() -> None:
     state.story = None
 
 
+def _is_running(run_id: int | None) -> bool:
+    try:
+        return run_id is not None and workspace.store().runs.get(run_id).status is RunStatus.RUNNING
+    except UnknownRun:
+        # The page says that it is gone.
+        return False
+
+
 def story_bar() -> None:
     """Draw the step that is told, where there is one; go to its page first when a button was pressed."""
     if (view := st.session_state.pop(_GO, None)) is not None:
@@ -91,7 +100,7 @@ def story_bar() -> None:
         return
     name, story, at = told
     step, last = story.steps[at], len(story.steps) - 1
-    waits = state.run is not None and workspace.store().runs.get(state.run).status is RunStatus.RUNNING
+    waits = _is_running(state.run)
     with st.container(border=True, key="story"):
         st.markdown(f":material/auto_stories: **{story.title}** · step {at + 1} of {last + 1}")
         st.markdown(step.text)
