@@ -390,5 +390,9 @@ class Source(Parameters):
         """All rows in order of arrival. Raises SourceError."""
 
     @abstractmethod
+    def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
+        """A source of the same columns with no more than its first so many rows, kept in the folder `into`."""
+
+    @abstractmethod
     def flink_sql(self, node: str, schema: Schema) -> str:
         """CREATE TABLE with its WATERMARK."""

@@ -231,6 +231,25 @@ def changed_places(before: Pipeline, after: Pipeline) -> Iterator[str]:
         yield f"{edge.target}>{edge.target_port}"
 
 
+def ancestors(pipeline: Pipeline, node_id: str) -> Pipeline:
+    """A node with everything that it is made of, as a pipeline of its own."""
+    found: set[str] = {node_id}
+    waiting = [node_id]
+    while waiting:
+        for edge in pipeline.inputs(waiting.pop()):
+            if edge.source not in found:
+                found.add(edge.source)
+                waiting.append(edge.source)
+    order = tuple(name for name in pipeline.arrival.order if name in found)
+    return pipeline.model_copy(
+        update={
+            "nodes": tuple(node for node in pipeline.nodes if node.id in found),
+            "edges": tuple(edge for edge in pipeline.edges if edge.target in found),
+            "arrival": pipeline.arrival.model_copy(update={"order": order}),
+        }
+    )
+
+
 def descendants(pipeline: Pipeline, node_id: str) -> set[str]:
     """Everything that a node's output reaches."""
     found: set[str] = set()

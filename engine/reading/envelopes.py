@@ -20,7 +20,6 @@ from engine.errors import SourceError
 from engine.operator import Derived, SourceFrames
 from engine.reading.columns import KIND, ORDINAL, WATERMARK, check_names, declared_type, derive_source
 from engine.reading.file_source import FileSource
-from engine.reading.files import find_files
 from engine.reading.flink_table import create_table
 from engine.reading.inference import infer_json
 from engine.reading.json_lines import ENDINGS, broken_line, read_objects, sampled
@@ -50,6 +49,7 @@ class Opened:
 class EnvelopeFile(FileSource):
     """A source over files of envelopes, one per line."""
 
+    endings: ClassVar[tuple[str, ...]] = ENDINGS
     format: ClassVar[str]
     """What Flink calls the format."""
 
@@ -75,9 +75,14 @@ class EnvelopeFile(FileSource):
     def opened(self, envelope: SparkColumn, names: Sequence[str]) -> Opened:
         """The records of an envelope. names: the columns of a row, all STRING."""
 
+    @property
+    def sampled(self) -> int:
+        """The rows for types."""
+        return self.sample_rows
+
     def derive(self, node: str, folder: Path) -> Derived:
         """Names and types from the rows in the sample; what `types` names besides is a column too."""
-        files = find_files(self.path, folder, node, ENDINGS)
+        files = self.files(node, folder)
         stamps = tuple(file.stamp for file in files)
         columns = sampled(files, stamps, self.sample_rows, node, self.rows_of, self.infer)
         found = {column.name: column for column in columns}
@@ -96,7 +101,7 @@ class EnvelopeFile(FileSource):
         from pyspark.sql import functions as F
 
         schema = self.derive(node, folder).schema
-        files = find_files(self.path, folder, node, ENDINGS)
+        files = self.files(node, folder)
         row = ", ".join(f"{quote(column.name)}: STRING" for column in schema)
         lines = read_objects(spark, files, self.layout(f"STRUCT<{row}>")).where(F.trim(TEXT) != "null")
         opened = self.opened(F.get(PARSED, F.lit(0)), schema.names)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field
 
@@ -16,6 +18,7 @@ from engine.errors import PipelineError, SourceError
 from engine.operator import Derived, Source, SourceFrames
 from engine.reading import texts
 from engine.reading.columns import check_names, declared_type, derive_source
+from engine.reading.files import InputFile, find_files, opened
 from engine.reading.flink_table import create_table, from_changelog
 from engine.reading.kinds import kind_of, unknown_kind
 from engine.schema import Column, Schema
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 class FileSource(Source):
     """A source over a file, a folder or a glob."""
+
+    endings: ClassVar[tuple[str, ...]]
+    """Of the files that are meant where the path is a folder."""
 
     path: str = Field(
         "",
@@ -46,6 +52,28 @@ class FileSource(Source):
         description="Columns of which the values identify a row. Empty: only the whole row does.",
         json_schema_extra={"columns": True, "last": True},
     )
+
+    @property
+    def sampled(self) -> int:
+        """How many lines of a file are looked at to infer types."""
+        return 0
+
+    def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
+        """The files behind the path, by name. Raises SourceError."""
+        return find_files(self.path, folder, node, self.endings)
+
+    def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
+        """The same over copies of the first rows of each file; of as many as the types are inferred from."""
+        place = into / node
+        place.mkdir()
+        for number, file in enumerate(self.files(node, folder)):
+            self.write_head(max(rows, self.sampled), node, file, place / f"{number:06d}{self.endings[0]}")
+        return self.model_copy(update={"path": str(place)})
+
+    def write_head(self, rows: int, node: str, file: InputFile, target: Path) -> None:
+        """Copy the first rows of a file, uncompressed. Raises SourceError."""
+        with opened(file, node) as stream, target.open("wb") as head:
+            head.writelines(islice(stream, rows + 1))
 
     def overridden(self, columns: Sequence[Column], node: str) -> tuple[Column, ...]:
         """The columns with the types that somebody set. Raises SourceError for one that the file lacks."""

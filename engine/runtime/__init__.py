@@ -66,7 +66,7 @@ def run(
         recorder.fail(str(error), error.node, cancelled=isinstance(error, RunCancelled))
         raise
     except Exception as error:
-        failed = RunCancelled() if cancel.is_set() else RunFailed(_sentence(error), _running(progress))
+        failed = RunCancelled() if cancel.is_set() else RunFailed(failure_sentence(error), _running(progress))
         progress.phase = "failed"
         _mark(progress, failed)
         recorder.fail(str(failed), failed.node, cancelled=cancel.is_set())
@@ -174,7 +174,7 @@ def _mark(progress: Progress, error: StudioError) -> None:
             node.state, node.error = "failed", error.sentence
 
 
-def _sentence(error: Exception) -> str:
+def failure_sentence(error: Exception) -> str:
     """A foreign error in one sentence: what a kernel raised, or what Spark says."""
     from engine.analyzer import sentence_of
 

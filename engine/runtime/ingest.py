@@ -179,7 +179,15 @@ def _rank_by_column(
         whole = whole.unionByName(part, allowMissingColumns=True)
     merged = whole.orderBy("__arrival", "__source", "__index").zipWithIndex("__rank").localCheckpoint()
     found = {row[0]: row[1] for row in merged.groupBy("__source").agg(f.max("__rank")).collect()}
-    ranked = [merged.where(f.col("__source") == at).select(f"__row{at}.*", "__rank") for at in range(len(names))]
+    # A source's own events are counted in the order in which they arrive, which may not be that of its rows.
+    ranked = [
+        merged.where(f.col("__source") == at)
+        .select(f"__row{at}.*", "__rank")
+        .drop("__index")
+        .orderBy("__rank")
+        .zipWithIndex("__index")
+        for at in range(len(names))
+    ]
     return ranked, {name: found.get(at, -1) for at, name in enumerate(names)}
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from engine.operator import Keyed, KeyedInput
 from engine.planner import NodePlan
-from engine.runtime.worker import STATE_PORT, Task, TimelineFiles, port_suffix
+from engine.runtime.worker import STATE_PORT, KnownTimeline, Task, TimelineFiles, port_suffix
 from engine.schema import arrow_type, quote
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def run_keyed(
     step: Keyed,
     whole: DataFrame,
     states: DataFrame | None,
-    timeline: TimelineFiles | None,
+    timeline: TimelineFiles | KnownTimeline | None,
     *,
     partitions: int,
     keep_state: bool,

@@ -63,6 +63,17 @@ class TimelineFiles:
 
 
 @dataclass(frozen=True)
+class KnownTimeline:
+    """A timeline that is small enough to travel with its task."""
+
+    timeline: Timeline
+
+    def load(self) -> Timeline:
+        """The timeline."""
+        return self.timeline
+
+
+@dataclass(frozen=True)
 class Task:
     """Everything that a worker needs to know to run a keyed step.
 
@@ -79,7 +90,7 @@ class Task:
     schema: pa.Schema
     columns: int
     allowed: frozenset[int]
-    timeline: TimelineFiles | None
+    timeline: TimelineFiles | KnownTimeline | None
     keep_state: bool
     compact: bool = False
     bundled: bool = False

@@ -24,7 +24,7 @@ from engine.errors import PipelineError
 from engine.operator import Derived, SourceFrames
 from engine.reading.csv_sample import Dialect, sample_csv
 from engine.reading.file_source import RowFile, one_character
-from engine.reading.files import InputFile, find_files
+from engine.reading.files import InputFile
 from engine.reading.lines import FILE, LINE, PARSED, TEXT, read_lines
 from engine.reading.texts import written
 from engine.schema import Column, Schema
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
-_ENDINGS: Final = (".csv", ".tsv", ".txt")
 _CORRUPT: Final = "corrupt"
 _OPEN: Final = "a quoted field is not closed in its line, or goes on after its closing quote"
 
@@ -44,6 +43,7 @@ class Csv(RowFile):
     operator: ClassVar[str] = "csv"
     title: ClassVar[str] = "CSV"
     summary: ClassVar[str] = "Comma-separated files, line by line."
+    endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt")
 
     header: bool = Field(True, title="First line has names", description="Each file starts with the columns' names.")
     names: tuple[str, ...] = Field(
@@ -59,16 +59,21 @@ class Csv(RowFile):
         1000, ge=1, le=100_000, title="Rows for types", description="So many rows are looked at to infer the types."
     )
 
+    @property
+    def sampled(self) -> int:
+        """The rows for types."""
+        return self.sample_rows
+
     def derive(self, node: str, folder: Path) -> Derived:
         """Names from the header, types from the sample."""
-        return self.described(node, self._columns(node, self._files(node, folder)))
+        return self.described(node, self._columns(node, self.files(node, folder)))
 
     def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
         """The lines as typed records, and those that cannot be read."""
         from pyspark.sql import functions as F
 
         schema = self.derive(node, folder).schema
-        files = self._files(node, folder)
+        files = self.files(node, folder)
         columns = self._columns(node, files)
         fields = [f"c{at}" for at in range(len(columns))]
         layout = ", ".join(f"{name} STRING" for name in [*fields, _CORRUPT])
@@ -105,9 +110,6 @@ class Csv(RowFile):
             "csv.ignore-parse-errors": "true",
         }
         return self.table(node, schema, options)
-
-    def _files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
-        return find_files(self.path, folder, node, _ENDINGS)
 
     def _columns(self, node: str, files: tuple[InputFile, ...]) -> tuple[Column, ...]:
         if one_character(self.separator, node, "separator") == one_character(self.quote, node, "quote"):

@@ -108,6 +108,10 @@ class Generator(Source):
             )
         )
 
+    def head(self, rows: int, node: str, folder: Path, into: Path) -> Generator:
+        """The first records, which do not depend on how many follow."""
+        return self.model_copy(update={"rows": min(self.rows, rows)})
+
     def flink_sql(self, node: str, schema: Schema) -> str:
         """Flink's datagen: as many rows, but its own random values and no disorder."""
         options = {

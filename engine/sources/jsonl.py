@@ -19,7 +19,6 @@ from engine.errors import SourceError
 from engine.operator import Derived, SourceFrames
 from engine.reading.columns import check_names, declared_type
 from engine.reading.file_source import RowFile
-from engine.reading.files import find_files
 from engine.reading.inference import infer_json
 from engine.reading.json_lines import ENDINGS, broken_line, read_objects, sampled
 from engine.reading.lines import PARSED
@@ -36,14 +35,20 @@ class JsonLines(RowFile):
     operator: ClassVar[str] = "jsonl"
     title: ClassVar[str] = "JSON Lines"
     summary: ClassVar[str] = "Files with one JSON object per line."
+    endings: ClassVar[tuple[str, ...]] = ENDINGS
 
     sample_rows: int = Field(
         1000, ge=1, le=100_000, title="Rows for types", description="So many rows are looked at to infer the types."
     )
 
+    @property
+    def sampled(self) -> int:
+        """The rows for types."""
+        return self.sample_rows
+
     def derive(self, node: str, folder: Path) -> Derived:
         """Names and types from the sample, in the order in which the keys appear."""
-        files = find_files(self.path, folder, node, ENDINGS)
+        files = self.files(node, folder)
         stamps = tuple(file.stamp for file in files)
         columns = sampled(files, stamps, self.sample_rows, node, _itself, infer_json)
         found = {column.name: column for column in columns}
@@ -60,7 +65,7 @@ class JsonLines(RowFile):
         from pyspark.sql import functions as F
 
         schema = self.derive(node, folder).schema
-        files = find_files(self.path, folder, node, ENDINGS)
+        files = self.files(node, folder)
         columns = [*schema, *([] if self.kind_column is None else [Column(self.kind_column, "string")])]
         layout = ", ".join(f"{quote(column.name)}: STRING" for column in columns)
         rows = read_objects(spark, files, layout)

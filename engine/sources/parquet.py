@@ -17,7 +17,7 @@ from engine.errors import PipelineError, SourceError
 from engine.operator import Derived, SourceFrames
 from engine.reading.columns import ORDINAL, check_names
 from engine.reading.file_source import RowFile
-from engine.reading.files import InputFile, find_files
+from engine.reading.files import InputFile
 from engine.reading.lines import FILE, LINE, TEXT, local_path
 from engine.reading.texts import Field, written
 from engine.schema import Column, Schema, is_numeric, quote
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
-_ENDINGS: Final = (".parquet", ".pq")
 _FILE_BITS: Final = 40
 
 
@@ -37,10 +36,11 @@ class Parquet(RowFile):
     operator: ClassVar[str] = "parquet"
     title: ClassVar[str] = "Parquet"
     summary: ClassVar[str] = "Parquet files, row by row."
+    endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
 
     def derive(self, node: str, folder: Path) -> Derived:
         """The columns as the first file declares them."""
-        files = find_files(self.path, folder, node, _ENDINGS)
+        files = self.files(node, folder)
         schemas = [_arrow_schema(file, node) for file in files]
         try:
             check_names(schemas[0].names, node, f"columns of {files[0].name}")
@@ -69,7 +69,7 @@ class Parquet(RowFile):
         from pyspark.sql import functions as F
 
         schema = self.derive(node, folder).schema
-        files = find_files(self.path, folder, node, _ENDINGS)
+        files = self.files(node, folder)
         rows = _numbered(spark, files)
         natural = dict(rows.select("__row.*").dtypes)
         columns = [*schema, *([] if self.kind_column is None else [Column(self.kind_column, "string")])]
@@ -78,6 +78,23 @@ class Parquet(RowFile):
             for column in columns
         }
         return self.typed(rows, schema, fields, F.lit(None).cast("string"))
+
+    def write_head(self, rows: int, node: str, file: InputFile, target: Path) -> None:
+        """Copy the first rows of a file. Raises SourceError."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            with pq.ParquetFile(file.path) as whole, pq.ParquetWriter(target, whole.schema_arrow) as head:
+                left = rows
+                for batch in whole.iter_batches(batch_size=rows):
+                    head.write_batch(batch.slice(0, left))
+                    left -= min(left, batch.num_rows)
+                    if not left:
+                        break
+        except (pa.ArrowException, OSError) as error:
+            message = f"{file.name} cannot be read: {error}. Choose another file, or write this one anew."
+            raise SourceError(message, node, "path") from error
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of the rows."""

@@ -108,6 +108,10 @@ class Rows(Source):
             spark.createDataFrame(_table(rejected, REJECTED_NAMES, failures), REJECTED_DDL),
         )
 
+    def head(self, rows: int, node: str, folder: Path, into: Path) -> Rows:
+        """The first rows."""
+        return self.model_copy(update={"rows": self.rows[:rows]})
+
     def flink_sql(self, node: str, schema: Schema) -> str:
         """A table of files into which the script itself inserts the rows; with kinds, read as a changelog."""
         options = {"connector": "filesystem", "path": f"{node}-rows", "format": "json"}

@@ -227,3 +227,13 @@ def test_rows_of_a_list_are_added_moved_and_removed(page: Page) -> None:
     page.get_by_role("option", name="Remove").or_(page.get_by_role("menuitem", name="Remove")).click()
     expect(names).to_have_count(1)
     expect(names.nth(0)).to_have_value("word")
+
+
+def test_the_first_records_of_an_output_are_there_without_a_run(open_page: OpenPage) -> None:
+    page = open_page()
+    open_example(page, "Word frequency")
+    page.get_by_role("tab", name="First records").click()
+    expect(page.get_by_text("3 records out of 3 rows of words: all there is.")).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    node(page, "count_counts").click()
+    expect(page.get_by_text("6 records out of 3 rows of words: all there is.")).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    expect(page.get_by_role("row").filter(has_text="+I")).to_have_count(2)

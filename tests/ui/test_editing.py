@@ -15,6 +15,7 @@ from engine.registry import operators, sources
 from ui.editing import (
     ABSENT,
     add_node,
+    ancestors,
     connect,
     delete_node,
     disconnect,
@@ -182,3 +183,10 @@ def test_mini_batch_is_switched_on_with_what_it_needs_and_off_without_a_trace() 
     sized = set_option(set_option(on, BUNDLE_SIZE, "3"), MINI_BATCH, "true")
     assert mini_batch(sized.options) == MiniBatch(3, 5000)
     assert MINI_BATCH.name not in set_option(on, MINI_BATCH, "false").options
+
+
+def test_what_a_node_is_made_of_is_a_pipeline_of_its_own() -> None:
+    joined = examples()["05-window-join"]
+    assert ancestors(joined, "pairs") == joined
+    alone = ancestors(joined, "orders")
+    assert ([node.id for node in alone.nodes], alone.edges) == (["orders"], ())

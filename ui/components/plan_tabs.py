@@ -6,6 +6,7 @@ import streamlit as st
 
 from engine.planner import Check
 from ui.checking import errors, is_waiting
+from ui.components.first_rows import first_rows
 from ui.components.plan_panel import node_plan, whole_plan
 from ui.components.run_tab import edge_in_run, node_in_run
 from ui.components.sql_tab import sql_tab
@@ -24,7 +25,12 @@ def plan_tabs(drafting: Drafting, found: Check, shown: Overlay | None) -> None:
     wrong = errors(found)
     run = [f"In run {shown.run.run_id}"] if shown is not None and is_known else []
     names = [f"Problems ({len(wrong)})"] * bool(wrong) + run
-    tabs = st.tabs([*names, "This node", "Whole plan", "Flink SQL"])
+    tabs = st.tabs(
+        [*names, "This node", "First records", "Whole plan", "Flink SQL"],
+        # What costs something is drawn only where its tab is open, so the app is told which one that is.
+        on_change="rerun",
+        key=f"plan-tabs|{bool(wrong)}|{'|'.join(run)}",
+    )
     if run and shown is not None:
         with tabs[len(names) - 1]:
             if edge is not None:
@@ -36,7 +42,7 @@ def plan_tabs(drafting: Drafting, found: Check, shown: Overlay | None) -> None:
             problem_list(drafting, found)
     elif is_waiting(found):
         st.caption(":material/hourglass_top: Expressions are checked as soon as Spark has started.")
-    with tabs[-3]:
+    with tabs[-4]:
         node_plan(found, node_id)
     with tabs[-2]:
         if found.plan:
@@ -45,6 +51,9 @@ def plan_tabs(drafting: Drafting, found: Check, shown: Overlay | None) -> None:
             st.caption("There is a plan as soon as nothing is wrong.")
     with tabs[-1]:
         sql_tab(drafting, found)
+    if tabs[-3].open:
+        with tabs[-3]:
+            first_rows(drafting.pipeline, node_id if is_known else "")
 
 
 def problem_list(drafting: Drafting, found: Check) -> None:

@@ -81,6 +81,20 @@ def test_arrival_by_column_needs_a_column_of_every_source(spark: SparkSession, t
         run_pipeline(pipeline(A, without, mode="by_column"), spark, FOLDER, tmp_path)
 
 
+def test_a_source_merged_by_a_column_sends_its_watermark_by_what_has_arrived(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = [["x", 900], ["x", 100], ["x", 300], ["x", 200]]
+    timed = source("a", rows, event_time="at", watermark_every=2, arrival_column="at")
+    trace = run_pipeline(pipeline(timed, mode="by_column"), spark, FOLDER, tmp_path, epochs=2)
+    assert [(row["event_time_ms"], row["watermark_ms"]) for row in trace.watermarks[:-1]] == [
+        (100, None),
+        (200, 200),
+        (300, 200),
+        (900, 900),
+    ]
+
+
 def test_a_watermark_sent_every_second_record_stays_in_between(spark: SparkSession, tmp_path: Path) -> None:
     rows = [["x", 100], ["x", 300], ["x", 200], ["x", 250], ["x", 900]]
     timed = source("a", rows, event_time="at", watermark_delay_ms=10, watermark_every=2)

@@ -1,0 +1,79 @@
+"""The first records of the selected output, from a sample of the sources, without a run."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, wait
+from decimal import Decimal
+from typing import Final
+
+import streamlit as st
+
+from engine.changelog import RowKind
+from engine.errors import StudioError
+from engine.pipeline import Pipeline
+from engine.preview import ROWS, Preview
+from ui import words
+from ui.components.grid import Cell, Row, Table, grid
+from ui.engine_gate import EngineStarting
+from ui.guard import as_sentence
+from ui.previewing import preview_of
+
+_AT_ONCE_S: Final = 0.3
+_HEIGHT: Final = 330
+
+
+def first_rows(pipeline: Pipeline, node_id: str) -> None:
+    """Draw the first records of a node's output; while they are being made, say so and come back."""
+    if not node_id:
+        st.caption("Select a node or an edge to see the first records that flow there.")
+        return
+    asked = preview_of(pipeline, node_id)
+    if isinstance(asked, EngineStarting):
+        st.caption(":material/hourglass_top: There are records as soon as Spark has started.")
+    elif isinstance(asked, StudioError):
+        st.caption(f"There are records as soon as this is right: {as_sentence(asked)}")
+    else:
+        wait([asked], _AT_ONCE_S)
+        if asked.done():
+            _show(asked, node_id)
+        else:
+            _wait(asked)
+
+
+@st.fragment(run_every=0.5)
+def _wait(asked: Future[Preview]) -> None:
+    if asked.done():
+        st.rerun()
+    st.caption(":material/hourglass_top: Reading the first rows of the sources …")
+
+
+def _show(asked: Future[Preview], node_id: str) -> None:
+    try:
+        found = asked.result()
+    except StudioError as error:
+        st.caption(as_sentence(error))
+        return
+    read = ", ".join(f"{words.count(count, 'row')} of {name}" for name, count in found.rows.items())
+    whole = "all there is" if found.is_whole else f"the first {ROWS} of each source, taken for all there is"
+    st.caption(f"{words.count(len(found.records), 'record')} out of {read}: {whole}.")
+    if found.records:
+        grid(_table(found), key=f"first-rows-{node_id}", height=_HEIGHT, label=f"First records of {node_id}")
+
+
+def _table(found: Preview) -> Table:
+    rows = tuple(
+        Row(
+            (
+                Cell(f"{record.seq:,}", is_number=True),
+                Cell(kinds=(RowKind(record.kind),)),
+                *(Cell.of(value) for value in record.row),
+            )
+        )
+        for record in found.records
+    )
+    numbers = {
+        name
+        for at, name in enumerate(found.columns)
+        if all(isinstance(record.row[at], int | float | Decimal | None) for record in found.records)
+    }
+    return Table(("event", "kind", *found.columns), rows, frozenset({"event", *numbers}), frozenset({"event", "kind"}))

@@ -1,0 +1,74 @@
+"""First records while one composes: asked for in the background, so that no page waits, and kept for who asks again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from threading import Lock
+from typing import Final
+
+from engine.errors import StudioError
+from engine.pipeline import Pipeline
+from engine.planner import Plan, check
+from engine.preview import Preview, first_records
+from engine.reading.file_source import FileSource
+from ui import workspace
+from ui.editing import ancestors
+from ui.engine_gate import gate
+
+_KEPT: Final = 64
+
+
+class Previews:
+    """Previews by what they are made of; the same pipeline and files give the same records."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, "preview")
+        self._lock = Lock()
+        self._asked: OrderedDict[str, Future[Preview]] = OrderedDict()
+
+    def ask(self, key: str, make: Callable[[], Preview]) -> Future[Preview]:
+        """The preview of a key, being made where nobody has asked before. What nobody waits for is given up."""
+        with self._lock:
+            if key not in self._asked:
+                for other in self._asked.values():
+                    other.cancel()
+                self._asked[key] = self._pool.submit(make)
+            self._asked.move_to_end(key)
+            while len(self._asked) > _KEPT:
+                self._asked.popitem(last=False)[1].cancel()
+            # One that was given up while it waited is asked for again.
+            if self._asked[key].cancelled():
+                self._asked[key] = self._pool.submit(make)
+            return self._asked[key]
+
+
+@cache
+def previews() -> Previews:
+    """The process's previews: all sessions share one Spark."""
+    return Previews()
+
+
+def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioError:
+    """The first records of a node, as soon as they are there; or what has to be put right before.
+
+    Only the node and what it is made of counts: the rest of the pipeline may still be wrong.
+    """
+    part = ancestors(pipeline, node_id)
+    found = check(part, gate(), workspace.folder())
+    if found.plan is None:
+        return found.problems[0]
+    plan = found.plan
+    key = f"{node_id}\n{_stamps(plan)}\n{part.model_copy(update={'name': '', 'description': ''}).to_json()}"
+    return previews().ask(key, lambda: first_records(plan, node_id, gate().spark(), workspace.folder()))
+
+
+def _stamps(plan: Plan) -> str:
+    """What changes when a file does."""
+    stamps = []
+    for node in plan.sources:
+        if isinstance(node.operator, FileSource):
+            stamps += [file.stamp for file in node.operator.files(node.id, workspace.folder())]
+    return repr(stamps)
