@@ -188,7 +188,7 @@ class Translation:
 
     def _key(self, parts: list[Expr]) -> str:
         """Values as one text in which NULL is a value like any other: each with its length in front."""
-        texts = [f"CAST({self._write(part)} AS STRING)" for part in parts]
+        texts = [f"CAST({self._write(part.unalias())} AS STRING)" for part in parts]
         items = [f"COALESCE(CONCAT(CAST(CHAR_LENGTH({text}) AS STRING), ':', {text}), 'NULL')" for text in texts]
         return items[0] if len(items) == 1 else f"CONCAT_WS(',', {', '.join(items)})"
 
