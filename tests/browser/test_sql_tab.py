@@ -1,0 +1,43 @@
+"""The SQL tab in the browser: an edited script changes the pipeline, a wrong one is marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.app_server import App, running_app
+from tests.browser.conftest import wait_until_settled
+from tests.browser.test_build import open_example
+
+STARTS_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
+        with running_app(tmp_path_factory.mktemp("app")) as running:
+            yield running
+
+
+def editor(page: Page) -> Locator:
+    return page.locator("textarea[aria-label='Flink SQL']")
+
+
+def replace(page: Page, old: str, new: str) -> None:
+    expect(editor(page)).to_have_value(re.compile(re.escape(old)), timeout=STARTS_MS)
+    editor(page).fill(editor(page).input_value().replace(old, new))
+    editor(page).press("Control+Enter")
+    wait_until_settled(page)
+
+
+def test_an_edited_script_changes_the_pipeline_and_a_wrong_one_is_marked(page: Page) -> None:
+    open_example(page, "Word frequency")
+    page.get_by_role("tab", name="Flink SQL").click()
+    replace(page, "SELECT cnt, COUNT(cnt) AS freq", "SELECT cnt, SUM(cnt) AS freq")
+    expect(editor(page)).to_have_value(re.compile(r"SUM\(cnt\) AS freq"), timeout=STARTS_MS)
+    replace(page, "SUM(cnt)", "SUM(count)")
+    expect(page.get_by_text("there is no column 'count'; there are").first).to_be_visible(timeout=STARTS_MS)
