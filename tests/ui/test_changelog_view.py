@@ -141,3 +141,12 @@ def test_a_run_or_edge_that_is_gone_does_not_end_the_page(
     app = open_view("changelog", run=seeded["word_count"], edge="nowhere", event=99)
     assert app.selectbox(key="picked-edge").value == "out"
     assert app.number_input(key="event-number").value == 3
+
+
+def test_a_run_that_goes_on_is_followed(store: Store, open_view: OpenView) -> None:
+    run = store.runs.create("going on", "{}")
+    app = open_view("changelog", run=run.run_id)
+    assert any("the page follows it" in caption.value for caption in app.caption)
+    store.runs.finish(run.run_id)
+    app.run()
+    assert not any("the page follows it" in caption.value for caption in app.caption)

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from storage.errors import UnknownRun
-from storage.model import Edge, Run
+from storage.model import Edge, Run, RunStatus
 from ui import words, workspace
 from ui.components.run_status import look, when
 from ui.guard import as_sentence, guarded
@@ -18,6 +18,7 @@ from ui.state import state
 _SHOWN: Final = 200
 _RUN: Final = "picked-run"
 _EDGE: Final = "picked-edge"
+_REFRESH_S: Final = 1.0
 
 
 @guarded
@@ -57,7 +58,18 @@ def pick_run() -> Run | None:
         return f"{run_id} · {run.name} · {look(run, runs().job(run_id)).word} · {when(run)}"
 
     st.selectbox("Run", list(known), key=_RUN, format_func=label, on_change=_choose_run)
+    if known[current].status is RunStatus.RUNNING:
+        _watch(known[current])
     return known[current]
+
+
+@st.fragment(run_every=_REFRESH_S)
+def _watch(shown: Run) -> None:
+    """While a run goes on, draw the page anew with every epoch that it commits, and when it ends."""
+    now = workspace.store().runs.get(shown.run_id)
+    if (now.status, now.epochs_done) != (shown.status, shown.epochs_done):
+        st.rerun()
+    st.caption(":material/progress_activity: The run goes on; the page follows it.")
 
 
 def pick_edge(run: Run) -> Edge | None:
