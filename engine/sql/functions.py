@@ -88,7 +88,6 @@ _SAME: Final = {
     "ENDSWITH": (2, 2),
     "REVERSE": (1, 1),
     "REPEAT": (2, 2),
-    "ASCII": (1, 1),
     "ELT": (2, None),
     "PRINTF": (1, None),
     "MD5": (1, 1),
@@ -141,6 +140,13 @@ SCALARS: Final[dict[str, Scalar]] = {
     "LPAD": Scalar("CASE WHEN {1} >= 0 AND {2} <> '' THEN lpad({*}) END", 3, 3),
     "RPAD": Scalar("CASE WHEN {1} >= 0 AND {2} <> '' THEN rpad({*}) END", 3, 3),
     "INITCAP": Scalar(_WORD, 1, 1),
+    # The first byte of the text in UTF-8, with its sign.
+    "ASCII": Scalar(
+        "CASE WHEN ascii({0}) < 128 THEN ascii({0}) "
+        "ELSE CAST(conv(hex(substring(CAST({0} AS BINARY), 1, 1)), 16, 10) AS INT) - 256 END",
+        1,
+        1,
+    ),
     "CHR": Scalar("chr({0})", 1, 1),
     "SHA224": Scalar("sha2({0}, 224)", 1, 1),
     "SHA256": Scalar("sha2({0}, 256)", 1, 1),

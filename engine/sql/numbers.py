@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 _FLOATING: Final = ("float", "double")
+_WHOLE: Final = {
+    "floor": "CASE WHEN rint({0}) > {0} THEN rint({0}) - 1 ELSE rint({0}) END",
+    "ceil": "CASE WHEN {0} > -1 AND {0} < 0 THEN double('-0.0') WHEN rint({0}) < {0} THEN rint({0}) + 1 "
+    "ELSE rint({0}) END",
+}
 _OPERATORS: Final[dict[type[Expr], str]] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%", exp.Div: "/"}
 
 
@@ -42,8 +47,12 @@ def remainder(writer: Writer, sides: list[Expr], left: str, right: str) -> str:
 def rounded(writer: Writer, call: exp.Floor | exp.Ceil) -> str:
     """FLOOR and CEIL of a number, in its type."""
     value = writer.write(call.this)
-    found = f"{'floor' if isinstance(call, exp.Floor) else 'ceil'}({value})"
+    name = "floor" if isinstance(call, exp.Floor) else "ceil"
+    found = f"{name}({value})"
     type_ = writer.type_of(value)
+    if type_ in _FLOATING:
+        # Spark's are BIGINTs, which have no -0.0 and nothing beyond their range.
+        found = _WHOLE[name].format(value)
     if type_.startswith("decimal"):
         type_ = f"decimal({_digits(type_)[0]},0)"
     return f"CAST({found} AS {type_.upper()})"

@@ -1,6 +1,7 @@
 """Top 1 of an input that never takes a row back: AppendFast and UpdateFast with the rank range 1..1.
 
-Input: insert-only, or replaced by better rows of the same key. Output: +I once, then -U/+U.
+Input: insert-only, or replaced by better rows of the same key. Output: +I once, then -U/+U. A -D is followed
+by the row's successor (see updatable), so it says nothing.
 State: the best row per partition. Time: none; on a tie the earlier arrival stays.
 Source: Flink FastTop1Function. Flink leaves the best row as it was when its own update does not
 improve its sort key; here the update goes out.
@@ -36,9 +37,6 @@ class FastTop1(TopNKernel):
         """Keep the row if it is better than the best one, or is that one's update."""
         best = self.best
         if kind in (UPDATE_BEFORE, DELETE):
-            if kind == DELETE and best is not None and self._is_same(row, best):
-                self.best = None
-                self.put(DELETE, best, 1, out)
             return
         key = self.sort_key(row)
         if best is None:

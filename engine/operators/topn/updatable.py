@@ -1,6 +1,8 @@
 """UpdateFast: the best N rows of an input whose rows are replaced by better ones only.
 
-Input: [I,UA], keyed by columns that contain the partition, with a sort key that never gets worse.
+Input: [I,UA] or [I,UA,D], keyed by columns that contain the partition, with a sort key that never gets worse. So
+a row does not go for good: a -D is what an aggregate says between taking a group's only row out and putting its
+successor in. The row stays, and is updated by itself, as in Flink.
 Output: with numbers, a row that moves up takes back its old rank first and reaches it again last, each
 rank between changes hands once; without, a row that stays is -U/+U, one that falls out -D.
 State: the best N rows per partition, and rows that share the sort key of the one past the end.
@@ -43,10 +45,7 @@ class UpdatableTopN(TopNKernel):
         self.read_end(row)
         row_key = self._row_key(row)
         if row_key in self.sort_keys:
-            if kind == DELETE:
-                self._remove(row_key, out)
-            else:
-                self._move(row_key, row, out)
+            self._move(row_key, row, out)
         elif kind != DELETE:
             self._insert(row_key, row, out)
 
@@ -113,17 +112,6 @@ class UpdatableTopN(TopNKernel):
                 self.put(UPDATE_BEFORE, row, rank + 1, out)
             self.put(UPDATE_AFTER, row, rank, out)
         self.put(UPDATE_AFTER, self.rows[after - 1], after, out)
-
-    def _remove(self, row_key: Row, out: Output) -> None:
-        place = self._place(row_key)
-        row = self._take_out(place)
-        if self.is_numbered:
-            rank = max(place + 1, self.ranks.start)
-            stood = row if rank == place + 1 else self.rows[rank - 2] if rank - 2 < len(self.rows) else None
-            if stood is not None:
-                self.shift_up(rank, [stood, *self.rows[rank - 1 :]], out)
-        else:
-            self.put(DELETE, row, self.ranks.start, out)
 
     def _trim(self) -> None:
         """Forget what stands below the rows that share their sort key with the first one past the end."""

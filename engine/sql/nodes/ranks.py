@@ -5,6 +5,7 @@ Source: Flink RankUtil.canConvertToDeduplicate, RankNumberColumnRemoveRule, Calc
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -19,6 +20,7 @@ from engine.sql.rejected import SqlRejected
 
 def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
     """The rows of the ranks. A single rank is a constant, so that nobody has to number rows for it."""
+    relation = _without_constants(relation)
     is_constant = relation.start == relation.end
     wants_number = relation.name in needed and not is_constant
     order = [key.expression.name for key in relation.order]
@@ -38,6 +40,15 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
     if relation.name in needed and is_constant:
         return _with_constant(emitter, found, relation)
     return found
+
+
+def _without_constants(relation: Rank) -> Rank:
+    """A column that is a literal tells no partitions apart and no rows of one."""
+    below = relation.input
+    if not isinstance(below, Select):
+        return relation
+    literals = {name for name, item in below.items if isinstance(item.unnest(), exp.Literal | exp.Boolean)}
+    return replace(relation, partition=tuple(name for name in relation.partition if name not in literals))
 
 
 def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:

@@ -186,20 +186,32 @@ test_cases = check_cases(
             2    -U    x  a  5  old   1
             2    +U    x  a  5  new   1
         """, key=("g",), row_key=("g", "w")),
-        ranked("a row that a ranking below deletes makes room", "c DESC", (2, 3, True), """
+        ranked("a group that is empty between -U and +U stays where it is", "c DESC", (1, 2, True), """
             seq  kind  g  w  c
             1    +I    x  a  5
             2    +I    x  b  4
-            3    +I    x  c  3
-            4    -D    x  a  5
-            5    -D    x  q  9
+            3    -D    x  a  5
+            3    +I    x  a  6
+            4    -D    x  q  9
         """, """
             seq  kind  g  w  c  rank
+            1    +I    x  a  5  1
             2    +I    x  b  4  2
-            3    +I    x  c  3  3
-            4    -U    x  b  4  2
-            4    +U    x  c  3  2
-            4    -D    x  c  3  3
+            3    -U    x  a  5  1
+            3    +U    x  a  5  1
+            3    -U    x  a  5  1
+            3    +U    x  a  6  1
+        """, key=("g",), row_key=("g", "w")),
+        ranked("Top 1 of a group that is empty between -U and +U", "c DESC", (1, 1), """
+            seq  kind  g  w  c
+            1    +I    x  a  5
+            2    -D    x  a  5
+            2    +I    x  a  6
+        """, """
+            seq  kind  g  w  c
+            1    +I    x  a  5
+            2    -U    x  a  5
+            2    +U    x  a  6
         """, key=("g",), row_key=("g", "w")),
         ranked("Top 1: the best row changes hands, and its own updates go out", "c DESC", (1, 1, True), """
             seq  kind  g  w  c  note
