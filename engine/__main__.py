@@ -1,6 +1,7 @@
 """The studio without the app.
 
     python -m engine run PIPELINE [--engine local[2]] [--epochs N] [--edge NODE] [--format table|jsonl] [--store FILE]
+                                  [--check]
     python -m engine explain PIPELINE
     python -m engine sql PIPELINE [--program]
 
@@ -20,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
 from engine.operator import OUT, Analyzer
@@ -31,6 +33,9 @@ from engine.running import Collected
 from engine.schema import Schema
 from engine.session import DEFAULT_MASTER, get_spark
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says. Gives the exit status."""
@@ -40,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     running.add_argument("--epochs", type=_count, default=1, help="split the run into so many epochs")
     running.add_argument("--edge", metavar="NODE", help="print this output (NODE or NODE.late) instead of the sink's")
     running.add_argument("--format", choices=["table", "jsonl"], default="table")
+    running.add_argument("--check", action="store_true", help="compare the result with Spark's own batch answer")
     running.add_argument("--store", type=Path, metavar="FILE", help="also keep the run in this DuckDB file")
     explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies and why")
     writing = commands.add_parser("sql", help="print the pipeline as a script of Flink SQL")
@@ -99,7 +105,21 @@ def _run(given: argparse.Namespace) -> int:
         for what, count in output.count(spark).items():
             if count:
                 _complain(f"{count} {what}{'s' * (count > 1)}.", 0)
-    return 0
+        return _check(planned, spark, output) if given.check else 0
+
+
+def _check(planned: Plan, spark: SparkSession, output: Collected) -> int:
+    """Say of every sink, and of whatever differs, whether it is the batch answer. 1 where something differs."""
+    from engine.batch.checking import check
+
+    found = check(planned, spark, output.recorded(planned))
+    for node in found.nodes:
+        if node.is_sink or not node.is_equal:
+            _complain(node.sentence, 0)
+        for different in node.differences:
+            cells = ", ".join(f"{name}={value}" for name, value in zip(node.columns, different.row, strict=True))
+            _complain(f"    {cells}: {different.in_batch} in batch, {different.in_stream} in the stream", 0)
+    return 0 if found.is_equal else 1
 
 
 @contextmanager

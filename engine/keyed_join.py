@@ -12,7 +12,7 @@ from engine.errors import ExpressionError, PlanRejected
 from engine.expressions import compile_condition
 from engine.joins import PORTS, JoinKind, joined, key_expressions, pair_origins
 from engine.kernel import Row
-from engine.operator import Analyzer, Derived, KeyedInput, Operator, Origin
+from engine.operator import Analyzer, Derived, KeyedInput, Operator, Origin, StepContext
 from engine.schema import Column, Schema, quote
 
 Matches = Callable[[Row], Any]
@@ -98,6 +98,11 @@ class KeyedJoin(Operator):
             for own, schema in zip(keys, (left, right), strict=True)
         )
         return one, other
+
+    def key_expressions(self, context: StepContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The keys of both sides as Spark SQL, of one type each."""
+        left, right = (given.schema for given in context.inputs)
+        return key_expressions(context.node, left, right, self.left_keys, self.right_keys)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The row of each side."""

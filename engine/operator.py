@@ -217,6 +217,22 @@ class Keyed:
 Step = Native | Keyed
 
 
+@dataclass(frozen=True)
+class BatchInput:
+    """An input of a batch step, without what came too late for the operator.
+
+    table: the rows that are there at the end, with `__seq` and `__step`, the position that put each there.
+    changelog: all records, with `__kind` as well. watermarks: the operator's watermark before each event, as
+    `__seq` and `__watermark_ms`. late: what a window has to leave out by itself, as `__seq`, `__step` and the
+    window `__start_ms`, `__end_ms` that it missed; None where nothing was late.
+    """
+
+    table: DataFrame
+    changelog: DataFrame
+    watermarks: DataFrame
+    late: DataFrame | None = None
+
+
 class Parameters(BaseModel):
     """The base of all parameter models: unknown fields are errors, values do not change, numbers fit a BIGINT."""
 
@@ -277,6 +293,20 @@ class Operator(Parameters):
     @abstractmethod
     def step(self, context: StepContext) -> Step:
         """What Spark shall do."""
+
+    @abstractmethod
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """The output table from the whole input tables, in Spark SQL without the kernel. It may have more columns."""
+
+    @property
+    def judges_late(self) -> bool:
+        """Whether the batch step takes care of late records by itself, and so is given them, and which they are."""
+        return False
+
+    @property
+    def unordered(self) -> frozenset[str]:
+        """Result columns whose lists have no order that SQL knows, so that they are compared without."""
+        return frozenset()
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin | None]:
         """Per input what an output record was made of, by the columns' names; None: of the one that caused it."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.analyzer import SparkAnalyzer
+from engine.batch.checking import Recorded
 from engine.changelog import SYMBOLS
 from engine.operator import OUT
 from engine.pipeline import Pipeline
@@ -53,6 +54,16 @@ class Collected:
     def folders(self, node: str, port: str = OUT) -> list[Path]:
         """Where an output of a node is, epoch by epoch."""
         return [output.edges[node, port] for output in self._outputs]
+
+    def recorded(self, planned: Plan) -> Recorded:
+        """All of the output, for the batch check."""
+        return Recorded(
+            edges={
+                (node.id, port): self.folders(node.id, port) for node in planned.nodes for port in (OUT, *node.second)
+            },
+            late=[folder for output in self._outputs for folder in output.late],
+            watermarks=[output.watermarks for output in self._outputs if output.watermarks is not None],
+        )
 
     def count(self, spark: SparkSession) -> Mapping[str, int]:
         """How many records were late and how many rows rejected."""

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pydantic import Field, model_validator
 
 from engine.aggregate_functions import Function
+from engine.batch.aggregates import grouped
 from engine.changelog import (
     ALL_CHANGES,
     DELETE,
@@ -46,6 +47,7 @@ from engine.kernels.aggregation import (
 from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -58,6 +60,9 @@ from engine.operator import (
 )
 from engine.options import has_state_ttl
 from engine.schema import Schema, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _RETRACTIONS: Final = (UPDATE_BEFORE, DELETE)
 # Flink cannot merge two of these, so they are not folded before the bundle.
@@ -248,6 +253,15 @@ class GroupAggregate(Operator):
             emit_unchanged=has_state_ttl(context.options),
         )
         return Keyed((KeyedInput(key_expressions(self.group_by), values),), kernel, bundling=bundles)
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """GROUP BY."""
+        (given,) = inputs
+        (planned,) = context.inputs
+        names = context.schema.names
+        keys = dict(zip(names, key_expressions(self.group_by), strict=False))
+        changes = given.changelog if planned.mode.retracts else None
+        return grouped(given.table, changes, keys, self.aggregates, planned.schema, context.schema)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its group."""

@@ -14,16 +14,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
+from engine.batch.rows import PUTS, by_key
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
 from engine.errors import ExpressionError
 from engine.kernel import Kernel, Key, Output, Row
 from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -36,6 +38,9 @@ from engine.operator import (
 )
 from engine.options import has_state_ttl
 from engine.schema import Schema, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class ChangelogNormalizeKernel(Kernel):
@@ -155,6 +160,12 @@ class ChangelogNormalize(Operator):
             repeat=has_state_ttl(context.options),
         )
         return Keyed((KeyedInput(tuple(map(quote, self.keys)), columns),), kernel, bundling=bundles)
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """The last record of each key, where that is a row and wanted."""
+        (given,) = inputs
+        rows = by_key(given.changelog.where(f"__kind <> {UPDATE_BEFORE}"), self.keys).where(PUTS)
+        return rows if self.condition is None else rows.where(self.condition)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The row of its key."""

@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
-from typing import ClassVar, Self, assert_never
+from typing import TYPE_CHECKING, ClassVar, Self, assert_never
 
 from pydantic import Field, model_validator
 
+from engine.batch.rows import POSITION, PUTS, first_of
 from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.errors import PipelineError
 from engine.joins import free_name
@@ -36,6 +37,7 @@ from engine.late_port import RoutesLate
 from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -49,6 +51,9 @@ from engine.operator import (
 )
 from engine.options import COMPACT, SENSITIVE, has_state_ttl, is_on
 from engine.schema import Column, Schema, TimeUnit, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class Order(Enum):
@@ -206,6 +211,19 @@ class Deduplicate(RoutesLate):
             # What goes out when it is complete waits for the watermark anyway.
             bundling=None if function is Function.ROWTIME_FIRST_COMPLETE else bundling(context.options),
         )
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """The first or last row of each key, by time and then by position; of a changelog the last record."""
+        from pyspark.sql import functions as f
+
+        (given,) = inputs
+        keys = [quote(name) for name in self.keys]
+        last = self.keep is Keep.LAST
+        order = [f.desc(name) if last else f.asc(name) for name in POSITION]
+        if self.order is Order.EVENT_TIME:
+            time = f.expr(_event_time(context.inputs[0].schema).milliseconds)
+            return first_of(given.table, keys, [time.desc() if last else time.asc(), *order])
+        return first_of(given.changelog, keys, order).where(PUTS)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its key, one of which it is."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import ExpressionError
 from engine.operator import (
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Native,
@@ -32,6 +33,9 @@ from engine.operator import (
 from engine.references import mentioned
 from engine.schema import Schema, quote
 from engine.value_bounds import required_non_negative
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class Filter(Operator):
@@ -80,6 +84,11 @@ class Filter(Operator):
     def step(self, context: StepContext) -> Step:
         """One projection of all columns, with the condition."""
         return Native((Projection(tuple(map(quote, context.schema.names)), self.condition),))
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """WHERE."""
+        (given,) = inputs
+        return given.table.where(self.condition)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT ... WHERE."""

@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from engine.batch.joins import paired
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.joins import JoinKind, joined
 from engine.kernel import Kernel, Key, Output, Row
@@ -27,6 +28,7 @@ from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, e
 from engine.late_port import RoutesLate
 from engine.operator import (
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -38,6 +40,9 @@ from engine.operator import (
 from engine.schema import Column, Schema, quote
 from engine.timeline import MAX_WATERMARK
 from engine.windows import duration, interval
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 LATE = "nobody could meet it any more when it arrived"
 
@@ -217,6 +222,13 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         widths = (len(left), len(right))
         kernel = partial(IntervalJoinKernel, self.kind, self.lower_ms, self.upper_ms, widths, matches)
         return Keyed(self.sides(context.node, left, right, timed=True), kernel, uses_time=True)
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """JOIN with the left time BETWEEN two bounds of the right one."""
+        left, right = (given.schema for given in context.inputs)
+        keys, within = self.key_expressions(context), (self.lower_ms, self.upper_ms)
+        times = (event_time(left).milliseconds, event_time(right).milliseconds)
+        return paired(inputs, (left, right), keys, self.kind, self.condition, times=times, within=within)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN with the left event time BETWEEN two bounds of the right one."""

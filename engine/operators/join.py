@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from engine.batch.joins import paired
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.joins import JoinKind, JoinSide, join_keys, join_moves, join_side, joined
 from engine.kernel import Kernel, Key, Output, Row
@@ -24,6 +25,7 @@ from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside
 from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -32,6 +34,9 @@ from engine.operator import (
     Strategy,
 )
 from engine.schema import Schema, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class Held:
@@ -277,6 +282,12 @@ class Join(KeyedJoin):
         if bundles is None:
             return Keyed(given, pairing)
         return Keyed(given, partial(BundledJoin, pairing, self.kind, left_side, right_side), bundling=bundles)
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """JOIN ... ON."""
+        left, right = (given.schema for given in context.inputs)
+        keys = self.key_expressions(context)
+        return paired(inputs, (left, right), keys, self.kind, self.condition)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN ... ON, or EXISTS. The further condition names joined columns, so it stands above an inner join only."""

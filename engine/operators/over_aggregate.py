@@ -14,10 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, model_validator
 
+from engine.batch.aggregates import over_frames
+from engine.batch.rows import POSITION
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import PipelineError, PlanRejected
 from engine.joins import free_name
@@ -28,6 +30,7 @@ from engine.kernels.over import OverArrivalKernel, OverRangeKernel, OverRowsKern
 from engine.late_port import RoutesLate
 from engine.operator import (
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -40,6 +43,9 @@ from engine.operator import (
 )
 from engine.schema import Schema, TimeUnit, quote
 from engine.windows import interval
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class OverOrder(Enum):
@@ -156,6 +162,21 @@ class OverAggregate(RoutesLate):
             uses_time=self._by_time,
             by_event_time=self._by_time,
         )
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """OVER (PARTITION BY ... ORDER BY ...)."""
+        (given,) = inputs
+        (planned,) = context.inputs
+        order = ", ".join(POSITION)
+        if self._by_time:
+            assert planned.schema.event_time is not None
+            time = planned.schema.event_time.milliseconds
+            order = time if self.frame is Frame.RANGE else f"{time}, {order}"
+        back = "UNBOUNDED" if not self._is_bounded else str(self.preceding_rows or self.preceding_ms or 0)
+        frame = "RANGE" if self._by_time and self.frame is Frame.RANGE else "ROWS"
+        keys = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
+        over = f"OVER ({keys}ORDER BY {order} {frame} BETWEEN {back} PRECEDING AND CURRENT ROW)"
+        return over_frames(given.table, self.aggregates, planned.schema, context.schema, over)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its partition."""

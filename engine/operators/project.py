@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import ExpressionError, PipelineError
 from engine.operator import (
     Analyzer,
+    BatchInput,
     ComputedColumn,
     Derived,
     InputPlan,
@@ -34,6 +35,9 @@ from engine.operator import (
 from engine.references import plain_column
 from engine.schema import Column, Schema, arrow_type, quote
 from engine.value_bounds import cast_column, is_non_negative
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class Project(Operator):
@@ -83,6 +87,11 @@ class Project(Operator):
     def step(self, context: StepContext) -> Step:
         """One projection."""
         return Native((Projection(tuple(column.expression for column in self.columns)),))
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """SELECT."""
+        (given,) = inputs
+        return given.table.selectExpr(*(f"{column.expression} AS {quote(column.name)}" for column in self.columns))
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT expression AS name, ..."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
@@ -19,6 +19,7 @@ from engine.errors import PipelineError
 from engine.kernel import Kernel, Key, Output, Row
 from engine.operator import (
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -30,6 +31,9 @@ from engine.operator import (
     forwarded,
 )
 from engine.schema import Schema, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
@@ -92,6 +96,12 @@ class Repeat(Operator):
         """Records of equal content together, which keeps their order."""
         columns = tuple(map(quote, context.schema.names))
         return Keyed((KeyedInput(columns, (*columns, quote(self.times_column))),), partial(RepeatKernel))
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """A row for each number up to the count."""
+        (given,) = inputs
+        times = f"array_repeat(0, CAST(coalesce({quote(self.times_column)}, 0) AS INT))"
+        return given.table.selectExpr("*", f"explode({times}) AS __copy")
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """A cross join with the numbers up to the count, of which Flink SQL makes rows by UNNEST."""

@@ -14,15 +14,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import partial
-from typing import ClassVar, assert_never
+from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from pydantic import Field
 
+from engine.batch.rows import POSITION, first_of
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.errors import PipelineError, PlanRejected
 from engine.kernels.upsert_materialize import UpsertMaterializeKernel
 from engine.operator import (
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -37,6 +39,9 @@ from engine.operator import (
     require_insert_only,
 )
 from engine.schema import Schema, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class SinkMode(Enum):
@@ -151,6 +156,16 @@ class Sink(Operator):
         drops = given.mode.has_update_before and not context.mode.has_update_before
         kinds = frozenset({INSERT, UPDATE_AFTER, DELETE}) if drops else None
         return Native((Projection(columns),), kinds=kinds, forward=True)
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """The input; where several of its rows can share the sink's key, the one that came last."""
+        from pyspark.sql import functions as f
+
+        (given,) = inputs
+        planned = context.inputs[0].derived
+        if self.mode is SinkMode.UPSERT and _materializes(key := self._key(context.node, planned), planned):
+            return first_of(given.table, [quote(name) for name in sorted(key)], [f.desc(name) for name in POSITION])
+        return given.table
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """What is inserted into the sink's table."""

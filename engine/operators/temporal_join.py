@@ -15,15 +15,19 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from engine.batch.versions import at_their_time
 from engine.changelog import INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.errors import PlanRejected
 from engine.joins import JoinKind, join_keys, joined
 from engine.kernel import Kernel, Key, Output, Row
 from engine.keyed_join import KeyedJoin, Matches, beside, event_time, require_event_times
-from engine.operator import Analyzer, Derived, InputPlan, Keyed, Offer, StepContext, Strategy
+from engine.operator import Analyzer, BatchInput, Derived, InputPlan, Keyed, Offer, StepContext, Strategy
 from engine.schema import Schema, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 LATE_ROW = "the version of its time had been let go when it arrived"
 LATE_VERSION = "rows of its time had been joined before it arrived"
@@ -154,6 +158,19 @@ class TemporalJoin(KeyedJoin):
         left, right = (given.schema for given in context.inputs)
         kernel = partial(TemporalJoinKernel, self.kind, len(right), self.matches(context.node, left, right))
         return Keyed(self.sides(context.node, left, right, timed=True), kernel, uses_time=True)
+
+    @property
+    def judges_late(self) -> bool:
+        """A late version still serves the rows that wait."""
+        return True
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """Each left row with the version of its time."""
+        rows, versions = inputs
+        left, right = (given.schema for given in context.inputs)
+        times = (event_time(left).milliseconds, event_time(right).milliseconds)
+        keys = self.key_expressions(context)
+        return at_their_time((rows, versions), (left, right), keys, times, self.kind, self.condition)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN ... FOR SYSTEM_TIME AS OF the left event time."""

@@ -9,12 +9,14 @@ Source: Flink StreamExecUnion (UNION ALL).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from functools import reduce
+from typing import TYPE_CHECKING, ClassVar
 
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import PipelineError
 from engine.operator import (
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Monotonicity,
@@ -28,6 +30,9 @@ from engine.operator import (
     forwarded,
 )
 from engine.schema import Column, Schema, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class Union(Operator):
@@ -65,6 +70,11 @@ class Union(Operator):
         """One projection of all columns per input."""
         columns = tuple(map(quote, context.schema.names))
         return Native((Projection(columns),) * len(context.inputs))
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """UNION ALL."""
+        tables = [given.table for given in inputs]
+        return reduce(lambda one, other: one.unionByName(other), tables)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT ... UNION ALL SELECT ..."""

@@ -15,10 +15,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from engine.aggregate_functions import Function
+from engine.batch.aggregates import grouped
+from engine.batch.rows import by_whole_row
+from engine.batch.windows import WINDOW, bounds, in_sessions, in_their_windows, in_windows
 from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, ModifyKinds, UpdateKind
 from engine.kernels.aggregation import (
     Aggregate,
@@ -34,9 +38,23 @@ from engine.kernels.aggregation import (
 )
 from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
 from engine.kernels.windows import AttachedWindowKernel, SessionWindowKernel, SlicedWindowKernel
-from engine.operator import Analyzer, Derived, InputPlan, Keyed, KeyedInput, Offer, Origin, StepContext, Strategy
+from engine.operator import (
+    Analyzer,
+    BatchInput,
+    Derived,
+    InputPlan,
+    Keyed,
+    KeyedInput,
+    Offer,
+    Origin,
+    StepContext,
+    Strategy,
+)
 from engine.schema import Column, Schema, quote
 from engine.windows import WindowKind, duration
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class WindowAggregate(GivenWindows):
@@ -163,6 +181,28 @@ class WindowAggregate(GivenWindows):
         keyed = KeyedInput(keys, (time.milliseconds, *values))
         return Keyed((keyed,), partial(kernel, self.windowing, calls, **settings), uses_time=True)
 
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """GROUP BY with the windows that each row falls into."""
+        (given,) = inputs
+        (planned,) = context.inputs
+        expressions = key_expressions(self.group_by)
+        names = context.schema.names
+        records = self._in_windows(given, planned.schema, expressions)
+        times = bounds(with_time=self.window_time)
+        keys = dict(zip(names, (*expressions, *times), strict=False))
+        if planned.mode.is_insert_only:
+            return grouped(records, None, keys, self.aggregates, planned.schema, context.schema)
+        rows = by_whole_row(records, planned.schema, *WINDOW)
+        return grouped(rows, records, keys, self.aggregates, planned.schema, context.schema)
+
+    @property
+    def unordered(self) -> frozenset[str]:
+        """Lists of windows that are put together of slices or sessions, in the order of those."""
+        if self.window_columns or self.kind is WindowKind.TUMBLE:
+            return frozenset()
+        lists = (Function.ARRAY_AGG, Function.LISTAGG)
+        return frozenset(call.output_name for call in self.aggregates if call.function in lists)
+
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its group that are in its window."""
         at = len(self.group_by)
@@ -188,6 +228,18 @@ class WindowAggregate(GivenWindows):
         source = self.table_function(table, schema, keys)
         items = ", ".join([*group_sql(self.group_by), *bounds, *calls])
         return f"SELECT {items}\nFROM {source}\nGROUP BY {', '.join([*keys, *bounds])}"
+
+    def _in_windows(self, given: BatchInput, schema: Schema, keys: Sequence[str]) -> DataFrame:
+        if self.window_columns:
+            return in_their_windows(given.changelog, given.late, milliseconds(self.window_columns))
+        time = schema.event_time
+        assert time is not None
+        if self.kind is not WindowKind.SESSION:
+            return in_windows(given.changelog, given.late, time.milliseconds, self.windowing)
+        return in_sessions(
+            given.changelog, given.late, given.watermarks, time.milliseconds, self.windowing, keys,
+            self.allowed_lateness_ms,
+        )  # fmt: skip
 
     def _described(self) -> tuple[str, str, str]:
         """The kind of windows, what there is an accumulator for, and the windows in words."""

@@ -12,16 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import ClassVar, assert_never
+from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from pydantic import Field
 
+from engine.batch.rows import by_whole_row
+from engine.batch.windows import WINDOW, bounds, in_sessions, in_windows
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.kernels.session_rows import SessionRowsKernel
 from engine.kernels.window_parameters import MadeWindows, bound_columns
 from engine.operator import (
     NO_KEYS,
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -38,6 +41,9 @@ from engine.operator import (
 )
 from engine.schema import Column, Schema, quote
 from engine.windows import WindowKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class WindowAssign(MadeWindows):
@@ -105,6 +111,21 @@ class WindowAssign(MadeWindows):
         start, end, each = self._bounds(time)
         bounds = (f"timestamp_millis({start})", f"timestamp_millis({end})", f"timestamp_millis({end} - 1)")
         return Native((Projection((*names, *bounds), each=each),))
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """Each row once per window."""
+        (given,) = inputs
+        schema = context.inputs[0].schema
+        assert schema.event_time is not None
+        time, names = schema.event_time.milliseconds, context.schema.names[len(schema) :]
+        if self.kind is WindowKind.SESSION:
+            keys = tuple(map(quote, self.partition_by))
+            records = in_sessions(given.changelog, given.late, given.watermarks, time, self.windowing, keys, 0)
+            rows = by_whole_row(records, schema, *WINDOW)
+        else:
+            rows = in_windows(given.table, None, time, self.windowing)
+        times = zip(bounds(with_time=True), names, strict=True)
+        return rows.selectExpr("*", *(f"{value} AS {quote(name)}" for value, name in times))
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin | None]:
         """Of a session the row that is the same; else the record that caused it."""

@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from engine.batch.joins import paired
+from engine.batch.windows import bounds, in_their_windows, in_windows
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.joins import JoinKind, joined, pair_origins
 from engine.kernel import Kernel, Key, Output, Row
@@ -29,10 +31,11 @@ from engine.kernels.window_parameters import (
     require_bounds,
     windows_over,
 )
-from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, require_event_times
+from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
 from engine.late_port import RoutesLate
 from engine.operator import (
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -45,6 +48,9 @@ from engine.operator import (
 )
 from engine.schema import Column, Schema, quote
 from engine.windows import Window, Windowing, WindowKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 Sides = tuple[list[Row], list[Row]]
 
@@ -282,6 +288,20 @@ class WindowJoin(KeyedJoin, RoutesLate):
         made = (output[-3], output[-2]) if self.windowing is not None else None
         return pair_origins(inputs, output, keys, window=made)
 
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """JOIN within each window."""
+        left, right = (given.schema for given in context.inputs)
+        sides = [
+            replace(given, table=self._in_windows(given, schema, own))
+            for given, schema, own in zip(inputs, (left, right), (self.left_window, self.right_window), strict=True)
+        ]
+        pairs = paired(sides, (left, right), self.key_expressions(context), self.kind, self.condition, windowed=True)
+        if self.windowing is None:
+            return pairs
+        names = context.schema.names[-3:]
+        times = (f"{time} AS {quote(name)}" for time, name in zip(bounds(with_time=True), names, strict=True))
+        return pairs.selectExpr("*", *times)
+
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The join of two windowing table functions on keys, window_start and window_end."""
         (_, left), (_, right) = inputs
@@ -309,6 +329,11 @@ class WindowJoin(KeyedJoin, RoutesLate):
             value = f"COALESCE({bound}, _{bound})" if self.kind.keeps_right else bound
             columns.append(f"{value} AS {bound}")
         return f"SELECT {', '.join(columns)}\nFROM {left_table}\n{self.kind.sql} {from_right}\nON {on}"
+
+    def _in_windows(self, given: BatchInput, schema: Schema, own: Sequence[str]) -> DataFrame:
+        if self.windowing is None:
+            return in_their_windows(given.table, given.late, milliseconds(own))
+        return in_windows(given.table, given.late, event_time(schema).milliseconds, self.windowing)
 
     def _windowed(self, name: str, schema: Schema) -> str:
         if self.windowing is None:

@@ -14,10 +14,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import partial
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from engine.batch.ranks import Ranked, best
+from engine.batch.windows import WINDOW, bounds, in_their_windows, in_windows
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.errors import PipelineError
 from engine.kernel import Kernel, Key, Output, Row
@@ -25,6 +27,7 @@ from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns
 from engine.operator import (
     NO_KEYS,
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -39,6 +42,9 @@ from engine.operators.topn.operator import OrderBy
 from engine.schema import Column, Schema, quote
 from engine.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
 from engine.windows import Window, Windowing, WindowKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 LATE = "the window had closed before the record arrived"
 
@@ -210,6 +216,28 @@ class WindowTopN(GivenWindows):
         where = has_window(self.window_columns) if self.window_columns else None
         keyed = KeyedInput(keys, (*times, *map(quote, schema.names)), where=where)
         return Keyed((keyed,), kernel, uses_time=True)
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """ROW_NUMBER() per window and partition."""
+        from pyspark.sql import functions as f
+
+        (given,) = inputs
+        schema = context.inputs[0].schema
+        partition, times = (*WINDOW, *self.partition_by), {}
+        if self.window_columns:
+            rows = in_their_windows(given.table, given.late, milliseconds(self.window_columns))
+        else:
+            assert schema.event_time is not None
+            rows = in_windows(given.table, given.late, schema.event_time.milliseconds, self.windowing)
+            made = context.schema.names[len(schema) :]
+            times = dict(zip(made, map(f.expr, bounds(with_time=True)), strict=False))
+        if self.later_first:
+            # Of equal rows the later one stands first: time runs backwards.
+            rows = rows.withColumn("__seq", -f.col("__seq"))
+        order = [(item.column, item.descending, item.nulls) for item in self.order_by]
+        found = best(rows, Ranked(partition, order, self.rank_start, self.rank_end))
+        ranks = {self.rank_column: f.col("__rank")} if self.with_rank else {}
+        return found.withColumns({**times, **ranks})
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows that it competes with: those of its partition and window."""

@@ -209,3 +209,10 @@ def test_a_number_that_no_bigint_holds_is_refused_before_the_run(
     document["nodes"][0]["parameters"]["watermark_delay_ms"] = 10**30
     assert main(["explain", write(tmp_path / "p.json", document), *ENGINE]) == 2
     assert capsys.readouterr().err.startswith("words: watermark_delay_ms is too large; numbers go up to ")
+
+
+def test_run_checks_the_result_against_the_batch_answer(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(WORDS), "--check", *ENGINE]) == 0
+    assert capsys.readouterr().err == "frequencies equals Spark's batch answer: 2 rows compared.\n"

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import partial
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from engine.batch.ranks import Ranked, best, standing_since
 from engine.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
 from engine.errors import PipelineError
 from engine.operator import (
     NO_KEYS,
     Analyzer,
+    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -39,6 +41,9 @@ from engine.operators.topn.top_1 import FastTop1
 from engine.operators.topn.updatable import UpdatableTopN
 from engine.schema import Column, Schema, quote
 from engine.sort_keys import Nulls, SortColumn, sort_key_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _UNORDERED = ("array<", "map<", "struct<")
 
@@ -213,6 +218,17 @@ class TopN(Operator):
             (KeyedInput(keys, columns),),
             partial(topn_kernel, ranks, order, given.mode.is_insert_only, None if row_key is None else places),
         )
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """ROW_NUMBER(), RANK() or DENSE_RANK() in a sub-query, the range above it."""
+        (given,) = inputs
+        (planned,) = context.inputs
+        order = [(item.column, item.descending, item.nulls) for item in self.order_by]
+        row_key = None if planned.mode.is_insert_only or self._has_ties else self._fast_row_key(planned)
+        rows = given.table if row_key is None else standing_since(given, row_key, order)
+        end = self.rank_end if self.rank_end is not None else str(self.rank_end_column)
+        found = best(rows, Ranked(self.partition_by, order, self.rank_start, end, self.ranking.value))
+        return found.withColumnRenamed("__rank", self.rank_column) if self.with_rank else found
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows that it competes with: those of its partition."""

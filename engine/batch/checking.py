@@ -1,0 +1,282 @@
+"""Does what a run emitted come to the batch answer: operator by operator, down to the sinks.
+
+Each operator's changelog is folded to a table and set beside what Spark says of the whole input tables. An input
+is the batch answer of the operator before, so that what holds for a sink holds for the whole query; where the two are
+the same table, its rows come with the positions that decide what depends on the order of arrival. Rows that an
+operator found too late are no part of its input.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from engine.batch.rows import POSITION, by_whole_row, comparable, table_of
+from engine.batch.windows import not_late
+from engine.operator import OUT, BatchInput, InputPlan, Operator, StepContext
+from engine.planner import NodePlan, Plan
+from engine.planner.derive import merge_holdbacks
+from engine.schema import Schema, quote
+from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_SHOWN: Final = 100
+_POSITIONED: Final = "__seq bigint, __step binary, __kind tinyint"
+_WATERMARKS: Final = "seq bigint, source string, watermark_ms bigint"
+_LATE: Final = "node string, port string, seq bigint, step binary, window_start_ms bigint, window_end_ms bigint"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Where the output of a run is, as folders of Parquet files in the form of `engine.recorder.EpochOutput`.
+
+    edges: by node and port. late: the late ledger. watermarks: of the sources, per event.
+    """
+
+    edges: Mapping[tuple[str, str], Sequence[Path]]
+    late: Sequence[Path] = ()
+    watermarks: Sequence[Path] = ()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A row that is there so many times in the batch answer, and so many times in the stream's table."""
+
+    row: tuple[Any, ...]
+    in_batch: int
+    in_stream: int
+
+
+@dataclass(frozen=True)
+class NodeCheck:
+    """One operator: how many rows are the same in both tables, how many are not, and the first of those."""
+
+    node: str
+    columns: tuple[str, ...]
+    is_sink: bool
+    same: int
+    missing: int
+    extra: int
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def is_equal(self) -> bool:
+        """True where the changelog comes to the batch answer."""
+        return not self.missing and not self.extra
+
+    @property
+    def sentence(self) -> str:
+        """What was found, for people."""
+        rows = f"{self.same:,} row{'' if self.same == 1 else 's'}"
+        if self.is_equal:
+            return f"{self.node} equals Spark's batch answer: {rows} compared."
+        found = [f"{count:,} {what}" for count, what in ((self.missing, "missing"), (self.extra, "too many")) if count]
+        return f"{self.node} differs from Spark's batch answer: {' and '.join(found)}, {rows} equal."
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The whole run, its operators in topological order; sources are what they are. late: rows that were left out."""
+
+    nodes: tuple[NodeCheck, ...]
+    late: int = 0
+
+    @property
+    def is_equal(self) -> bool:
+        """True where every operator agrees."""
+        return all(node.is_equal for node in self.nodes)
+
+    @property
+    def sinks(self) -> tuple[NodeCheck, ...]:
+        """The ends of the pipeline."""
+        return tuple(node for node in self.nodes if node.is_sink)
+
+
+def check(
+    plan: Plan, spark: SparkSession, recorded: Recorded, told: Callable[[str], None] = lambda node: None
+) -> Checked:
+    """Check a run that has ended. told: is called with each operator that is about to be checked."""
+    return _Checking(plan, spark, recorded).run(told)
+
+
+@dataclass
+class _Checking:
+    plan: Plan
+    spark: SparkSession
+    recorded: Recorded
+    changelogs: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
+    tables: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
+
+    def run(self, told: Callable[[str], None]) -> Checked:
+        found: list[NodeCheck] = []
+        late = self._late()
+        lates = {(row.node, row.port) for row in late.select("node", "port").distinct().collect()} if late else set()
+        sinks = {node.id for node in self.plan.sinks}
+        for node in self.plan.nodes:
+            own = (node.id, OUT)
+            self.changelogs[own] = self._read(own, node.schema)
+            self.tables[own] = stream = _folded(self.changelogs[own], node)
+            for port, derived in node.second.items():
+                # What was too late goes on as it came.
+                late_rows = self._read((node.id, port), derived.schema)
+                self.changelogs[node.id, port], self.tables[node.id, port] = late_rows, late_rows.drop("__kind")
+            if not isinstance(node.operator, Operator):
+                continue
+            told(node.id)
+            inputs = [
+                self._input(given, port, node, late if (node.id, port) in lates else None)
+                for given, port in zip(node.inputs, _ports(node.operator, len(node.inputs)), strict=True)
+            ]
+            batch = _as_schema(node.operator.batch(_context(self.plan, node), inputs), node.schema)
+            checked = _compared(node, batch, stream, is_sink=node.id in sinks)
+            if not checked.is_equal:
+                self.tables[own] = _positioned(batch, stream, node.schema)
+            found.append(checked)
+        return Checked(tuple(found), late.select("seq", "step").distinct().count() if late is not None else 0)
+
+    def _input(self, given: InputPlan, port: str, node: NodePlan, late: DataFrame | None) -> BatchInput:
+        """An input of a node, without what came too late for it."""
+        from pyspark.sql import functions as f
+
+        output = (given.node, given.port)
+        table, changelog, watermarks = self.tables[output], self.changelogs[output], self._watermarks(node)
+        if late is None:
+            return BatchInput(table, changelog, watermarks)
+        mine = late.where((f.col("node") == node.id) & (f.col("port") == port)).selectExpr(
+            "seq AS __seq", "step AS __step", "window_start_ms AS __start_ms", "window_end_ms AS __end_ms"
+        )
+        if isinstance(node.operator, Operator) and node.operator.judges_late:
+            return BatchInput(table, changelog, watermarks, mine)
+        whole = mine.where("__end_ms IS NULL")
+        windowed = mine.where("__end_ms IS NOT NULL")
+        in_time = not_late(changelog, whole)
+        # A row is still there where only what took it back was late.
+        rows = (
+            not_late(table, whole) if given.mode.is_insert_only else by_whole_row(in_time, given.schema).drop("__kind")
+        )
+        return BatchInput(rows, in_time, watermarks, windowed)
+
+    def _read(self, output: tuple[str, str], schema: Schema) -> DataFrame:
+        folders = [str(folder) for folder in self.recorded.edges.get(output, ())]
+        return self.spark.read.schema(f"{_POSITIONED}, {schema.ddl()}").parquet(*folders)
+
+    def _watermarks(self, node: NodePlan) -> DataFrame:
+        """The least watermark of the sources above a node before each event."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as f
+
+        folders = [str(folder) for folder in self.recorded.watermarks]
+        marks = self.spark.read.schema(_WATERMARKS)
+        events = marks.parquet(*folders) if folders else self.spark.createDataFrame([], _WATERMARKS)
+        before = Window.orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
+        held = merge_holdbacks(tuple(given.derived for given in node.inputs))
+        ended = f.lit(MAX_WATERMARK)
+        each = []
+        for source, by_ms in held.items():
+            mark = f.max(f.when(f.col("source") == source, f.col("watermark_ms"))).over(before)
+            each.append(f.when(mark == ended, ended).otherwise(f.coalesce(mark - by_ms, f.lit(MIN_WATERMARK))))
+        least = each[0] if len(each) == 1 else f.least(*each)
+        return events.select(f.col("seq").alias("__seq"), least.alias("__watermark_ms"))
+
+    def _late(self) -> DataFrame | None:
+        folders = [str(folder) for folder in self.recorded.late]
+        return self.spark.read.schema(_LATE).parquet(*folders) if folders else None
+
+
+def _ports(operator: Operator, inputs: int) -> Sequence[str]:
+    return operator.ports if len(operator.ports) == inputs else operator.ports[:1] * inputs
+
+
+def _context(plan: Plan, node: NodePlan) -> StepContext:
+    return StepContext(node.id, node.rank, node.inputs, node.schema, node.mode, node.derived, plan.pipeline.options)
+
+
+def _folded(changelog: DataFrame, node: NodePlan) -> DataFrame:
+    key = min(node.derived.upsert_keys, key=lambda names: (len(names), sorted(names)), default=None)
+    if key is not None and not key:
+        # The empty key: the table is a single row.
+        changelog = changelog.withColumn("__one", _one())
+        return table_of(changelog, node.schema, ["__one"], insert_only=node.mode.is_insert_only).drop("__one")
+    return table_of(changelog, node.schema, sorted(key or ()), insert_only=node.mode.is_insert_only)
+
+
+def _one() -> Any:
+    from pyspark.sql import functions as f
+
+    return f.lit(1)
+
+
+def _as_schema(frame: DataFrame, schema: Schema) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return frame.select(*(f.col(quote(column.name)).cast(column.type).alias(column.name) for column in schema))
+
+
+def _compared(node: NodePlan, batch: DataFrame, stream: DataFrame, *, is_sink: bool) -> NodeCheck:
+    """Both tables as counted rows. What can be shown of a row is kept beside what it is compared by."""
+    from pyspark.sql import functions as f
+
+    schema = node.schema
+    loose = node.operator.unordered if isinstance(node.operator, Operator) else frozenset()
+    compared = [comparable(quote(column.name), column.type, unordered=column.name in loose) for column in schema]
+    sides = [
+        frame.select(
+            *(f.expr(value).alias(f"__c{at}") for at, value in enumerate(compared)),
+            f.struct(*(f.expr(_shown(column.name, column.type)) for column in schema)).alias("__row"),
+            f.lit(in_batch).alias("__in_batch"),
+            f.lit(1 - in_batch).alias("__in_stream"),
+        )
+        for frame, in_batch in ((batch, 1), (stream, 0))
+    ]
+    counted = (
+        sides[0]
+        .unionAll(sides[1])
+        .groupBy(*(f"__c{at}" for at in range(len(schema))))
+        .agg(f.sum("__in_batch").alias("b"), f.sum("__in_stream").alias("s"), f.first("__row").alias("row"))
+    )
+    same, missing, extra = counted.agg(
+        f.sum(f.least("b", "s")), f.sum(f.greatest(f.col("b") - f.col("s"), f.lit(0))),
+        f.sum(f.greatest(f.col("s") - f.col("b"), f.lit(0))),
+    ).collect()[0]  # fmt: skip
+    differences: tuple[Difference, ...] = ()
+    if missing or extra:
+        order = [f.col(f"__c{at}") for at in range(len(schema))]
+        rows = counted.where("b <> s").orderBy(*order).limit(_SHOWN).collect()
+        differences = tuple(Difference(tuple(row["row"]), int(row["b"]), int(row["s"])) for row in rows)
+    return NodeCheck(node.id, schema.names, is_sink, int(same or 0), int(missing or 0), int(extra or 0), differences)
+
+
+def _shown(name: str, type_: str) -> str:
+    """A value for Python, which would turn timestamps into local times of this machine."""
+    plain = re.sub(r"\btimestamp\b", "timestamp_ntz", type_)
+    return quote(name) if plain == type_ else f"CAST({quote(name)} AS {plain}) AS {quote(name)}"
+
+
+def _positioned(batch: DataFrame, stream: DataFrame, schema: Schema) -> DataFrame:
+    """The batch answer's rows, each with the position of an equal row of the stream, or after all others."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    same = [f.expr(comparable(quote(column.name), column.type)) for column in schema]
+    window = Window.partitionBy(*same) if same else Window.partitionBy(f.lit(1))
+
+    def numbered(frame: DataFrame, order: Sequence[Column], prefix: str) -> DataFrame:
+        nth = f.row_number().over(window.orderBy(*order))
+        return frame.select(
+            "*", nth.alias(f"{prefix}n"), *(each.alias(f"{prefix}{at}") for at, each in enumerate(same))
+        )
+
+    left = numbered(batch, [f.lit(1)], "__b")
+    right = numbered(stream, [f.col(name) for name in POSITION], "__s").drop(*schema.names)
+    on = [f.col(f"__b{at}").eqNullSafe(f.col(f"__s{at}")) for at in ("n", *range(len(same)))]
+    found = left.join(right, on, "left")
+    return found.select(
+        f.coalesce("__seq", f.lit((1 << 63) - 1)).alias("__seq"),
+        f.coalesce("__step", f.lit(b"")).alias("__step"),
+        *(f.col(quote(name)) for name in schema.names),
+    )

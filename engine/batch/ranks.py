@@ -1,0 +1,75 @@
+"""Rankings in Spark SQL, as Flink has them: NULL is lowest, and of equally good rows the earlier one stands first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.batch.rows import POSITION, PUTS, by_key
+from engine.operator import BatchInput
+from engine.schema import quote
+from engine.sort_keys import Nulls
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+Order = tuple[str, bool, Nulls]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What to rank: partition and order in columns (name, descending, where NULL stands), and which ranks to keep.
+
+    end: a number, or the column of a partition's first row that holds it. function: row_number, rank, dense_rank.
+    """
+
+    partition: Sequence[str]
+    order: Sequence[Order]
+    start: int
+    end: int | str
+    function: str = "row_number"
+
+
+def best(rows: DataFrame, wanted: Ranked) -> DataFrame:
+    """The rows whose rank is in the range, with it as `__rank`."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    partition = Window.partitionBy(*(f.col(quote(name)) for name in wanted.partition))
+    order = [sorted_by(*item) for item in wanted.order]
+    if wanted.function == "row_number":
+        order += [f.col(name) for name in POSITION]
+    ranked = rows.withColumn("__rank", f.expr(f"{wanted.function}()").over(partition.orderBy(*order)).cast("bigint"))
+    last: Column = f.lit(wanted.end)
+    if isinstance(wanted.end, str):
+        ranked = ranked.withColumn("__last", f.first(quote(wanted.end)).over(partition.orderBy(*POSITION)))
+        last = f.col("__last")
+    return ranked.where(f.col("__rank").between(f.lit(wanted.start), last))
+
+
+def standing_since(given: BatchInput, row_key: Sequence[str], order: Sequence[Order]) -> DataFrame:
+    """The table, with each row where it took its place in the order: an update that keeps it there moves nobody."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    own = Window.partitionBy(*(f.col(quote(name)) for name in row_key)).orderBy(*POSITION)
+    place = f.struct(f.expr(PUTS), *(f.col(quote(name)) for name, _, _ in order))
+    moved = f.when(~place.eqNullSafe(f.lag(place).over(own)), f.struct(*POSITION))
+    since = given.changelog.where("__kind <> 1").withColumn("__since", moved)
+    since = since.withColumn("__since", f.last("__since", ignorenulls=True).over(own))
+    rows = by_key(since, row_key).where(PUTS)
+    return rows.withColumns({"__seq": f.col("__since.__seq"), "__step": f.col("__since.__step")}).drop(
+        "__kind", "__since"
+    )
+
+
+def sorted_by(column: str, descending: bool, nulls: Nulls) -> Column:
+    """One column of an order: NULL is lowest, unless it is said to be first or last."""
+    from pyspark.sql import functions as f
+
+    value = f.col(quote(column))
+    first = nulls is Nulls.FIRST or (nulls is Nulls.LOWEST and not descending)
+    if descending:
+        return value.desc_nulls_first() if first else value.desc_nulls_last()
+    return value.asc_nulls_first() if first else value.asc_nulls_last()

@@ -1,0 +1,76 @@
+"""Changelogs as tables in Spark SQL: folded by key or by whole row, each row with the position that put it there.
+
+Rows are compared, and told apart, by what Spark can compare: a map by its sorted entries, a floating-point number by
+ten digits (five of a FLOAT), since sums in another order differ in the last ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.schema import Schema, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+PUTS = f"__kind IN ({INSERT}, {UPDATE_AFTER})"
+TAKES = f"__kind IN ({UPDATE_BEFORE}, {DELETE})"
+POSITION = ("__seq", "__step")
+
+
+def table_of(changelog: DataFrame, schema: Schema, key: Sequence[str], *, insert_only: bool) -> DataFrame:
+    """The table that a changelog comes to: its columns, and the position of the record that put each row there."""
+    if insert_only:
+        return changelog.drop("__kind")
+    if key:
+        return by_key(changelog, key).where(PUTS).drop("__kind")
+    return by_whole_row(changelog, schema).drop("__kind")
+
+
+def by_key(changelog: DataFrame, key: Sequence[str]) -> DataFrame:
+    """The last record of each key, whatever its kind."""
+    from pyspark.sql import functions as f
+
+    return first_of(changelog, [quote(name) for name in key], [f.desc(name) for name in POSITION])
+
+
+def by_whole_row(changelog: DataFrame, schema: Schema, *others: str) -> DataFrame:
+    """The rows that were put more often than taken: the last ones. others: further columns that tell rows apart."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    same = [*(f.expr(comparable(quote(column.name), column.type)) for column in schema), *map(f.col, others)]
+    puts = f.expr(PUTS)
+    nth = f.row_number().over(Window.partitionBy(*same, puts).orderBy(*POSITION))
+    taken = f.sum(f.when(puts, 0).otherwise(1)).over(Window.partitionBy(*(same or [f.lit(1)])))
+    numbered = changelog.withColumn("__nth", nth).withColumn("__taken", taken)
+    return numbered.where(f"{PUTS} AND __nth > __taken").drop("__nth", "__taken")
+
+
+def first_of(frame: DataFrame, keys: Sequence[str], order: Sequence[Column]) -> DataFrame:
+    """The first row of each key in an order. keys: SQL expressions."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    window = Window.partitionBy(*(f.expr(key) for key in keys)).orderBy(*order)
+    return frame.withColumn("__nth", f.row_number().over(window)).where("__nth = 1").drop("__nth")
+
+
+def comparable(value: str, type_: str, *, unordered: bool = False) -> str:
+    """A value as one that can be compared and grouped by; unordered: a list, or a text of one, in any order."""
+    if unordered:
+        listed = f"split({value}, '')" if type_ == "string" else comparable(value, type_)
+        return f"array_sort({listed})"
+    if type_ in ("double", "float"):
+        digits = 9 if type_ == "double" else 4
+        number = (
+            f"CASE WHEN abs({value}) < 1e-9D THEN '0' ELSE format_string('%.{digits}e', CAST({value} AS DOUBLE)) END"
+        )
+        return f"CASE WHEN isnan({value}) THEN 'NaN' ELSE {number} END"
+    if type_.startswith("map<"):
+        return f"array_sort(map_entries({value}))"
+    if type_ in ("array<double>", "array<float>"):
+        return f"transform({value}, x -> {comparable('x', type_[6:-1])})"
+    return value

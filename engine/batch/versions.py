@@ -1,0 +1,68 @@
+"""The version of a table that was valid at a row's event time, in Spark SQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.batch.rows import POSITION, PUTS, first_of
+from engine.joins import JoinKind, joined
+from engine.operator import BatchInput
+from engine.schema import Schema, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def at_their_time(
+    inputs: tuple[BatchInput, BatchInput],
+    schemas: tuple[Schema, Schema],
+    keys: tuple[tuple[str, ...], tuple[str, ...]],
+    times: tuple[str, str],
+    kind: JoinKind,
+    condition: str | None,
+) -> DataFrame:
+    """Each left row with the last version of its key up to its time; of one time the later arrival counts.
+
+    A version that came after the row had gone out is too late for it. A row that was late goes out when the watermark
+    next moves, and finds what came in between.
+    """
+    from pyspark.sql import functions as f
+
+    (left, right), (given, versions) = schemas, inputs
+    names = [column.name for column in joined(left, right, JoinKind.INNER)]
+    rows = given.table.join(given.watermarks, "__seq", "left").selectExpr(
+        *map(quote, left.names),
+        *(f"{key} AS __0k{at}" for at, key in enumerate(keys[0])),
+        f"{times[0]} AS __0t",
+        "struct(__seq, __step) AS __0p",
+        "__watermark_ms AS __0w",
+        "__seq",
+        "__step",
+    )
+    if given.late is not None:
+        late = given.late.select(*POSITION, f.lit(True).alias("__late")).distinct()
+        rows = rows.join(late, [*POSITION], "left")
+    else:
+        rows = rows.withColumn("__late", f.lit(None).cast("boolean"))
+    renamed = [f"{quote(column.name)} AS {quote(name)}" for column, name in zip(right, names[len(left) :], strict=True)]
+    marked = versions.changelog.join(versions.watermarks, "__seq", "left").selectExpr(
+        *renamed,
+        *(f"{key} AS __1k{at}" for at, key in enumerate(keys[1])),
+        f"{times[1]} AS __1t",
+        "struct(__seq, __step) AS __1p",
+        "__watermark_ms",
+        f"{PUTS} AS __is_row",
+    )
+    same = [f.col(f"__0k{at}").eqNullSafe(f.col(f"__1k{at}")) for at in range(len(keys[0]))]
+    known = "__1p < __0p AND __late IS NULL"
+    waited = "__1p > __0p AND (coalesce(__watermark_ms < __0t, true) OR __watermark_ms <=> __0w)"
+    in_time = f"__1t <= __0t AND (({known}) OR ({waited}))"
+    found = rows.join(marked, [*same, f.expr(in_time)], "left")
+    last = first_of(found, ["__seq", "__step"], [f.desc_nulls_last("__1t"), f.desc_nulls_last("__1p")])
+    meets = f"coalesce(__is_row, false) AND coalesce({condition or 'true'}, false)"
+    if kind is JoinKind.INNER:
+        return last.where(meets)
+    return last.selectExpr(
+        *map(quote, left.names),
+        *(f"CASE WHEN {meets} THEN {quote(name)} END AS {quote(name)}" for name in names[len(left) :]),
+    )

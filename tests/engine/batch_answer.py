@@ -1,0 +1,42 @@
+"""A pipeline run on Spark and checked against its batch answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from engine.analyzer import SparkAnalyzer
+from engine.batch.checking import Checked, Recorded, check
+from engine.pipeline import Pipeline
+from engine.planner import Plan, plan
+from engine.running import Collected
+from engine.runtime import run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@contextmanager
+def recorded(pipeline: Pipeline, spark: SparkSession, epochs: int = 1) -> Iterator[tuple[Plan, Recorded]]:
+    """The plan of a pipeline, and where the output of its run is."""
+    planned = plan(pipeline, SparkAnalyzer(lambda: spark), Path())
+    kept = Collected()
+    with TemporaryDirectory() as work:
+        run(planned, spark=spark, recorder=kept, folder=Path(), work=Path(work) / "run", epochs=epochs, partitions=1)
+        yield planned, kept.recorded(planned)
+
+
+def checked(
+    pipeline: Pipeline, spark: SparkSession, told: Callable[[str], None] = lambda node: None, *, epochs: int = 1
+) -> Checked:
+    """What the check of a pipeline finds."""
+    with recorded(pipeline, spark, epochs) as (planned, output):
+        return check(planned, spark, output, told)
+
+
+def complaints(found: Checked) -> list[str]:
+    """What differs, with the first rows."""
+    return [f"{node.sentence} {node.differences[:3]}" for node in found.nodes if not node.is_equal]

@@ -1,0 +1,52 @@
+"""The batch check: green on every example, red where a changelog is tampered with, and it says which rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engine.batch.checking import Recorded, check
+from engine.examples import examples
+from tests.engine.batch_answer import checked, complaints, recorded
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", examples())
+def test_every_example_comes_to_its_batch_answer(name: str, spark: SparkSession) -> None:
+    found = checked(examples()[name], spark)
+    assert not complaints(found)
+    assert all(node.same for node in found.sinks)
+
+
+def test_rows_that_were_late_are_left_out_of_the_batch(spark: SparkSession) -> None:
+    found = checked(examples()["03-window-lost-records"], spark)
+    assert found.is_equal
+    assert found.late > 0
+
+
+def test_a_changelog_that_lost_a_record_differs_at_its_operator_and_below(spark: SparkSession, tmp_path: Path) -> None:
+    with recorded(examples()["01-word-frequency"], spark) as (planned, output):
+        broken = tmp_path / "broken"
+        [folder] = output.edges["count_counts", "out"]
+        spark.read.parquet(str(folder)).where("__seq < 3").write.parquet(str(broken))
+        edges = {**output.edges, ("count_counts", "out"): [broken]}
+        told: list[str] = []
+        found = check(planned, spark, Recorded(edges, output.late, output.watermarks), told.append)
+    assert told == ["count_words", "count_counts", "frequencies"]
+    words, counts, sink = found.nodes
+    assert words.is_equal
+    assert counts.sentence == "count_counts differs from Spark's batch answer: 2 missing and 1 too many, 0 rows equal."
+    assert [(each.row, each.in_batch, each.in_stream) for each in counts.differences] == [
+        ((1, 1), 1, 0),
+        ((1, 2), 0, 1),
+        ((2, 1), 1, 0),
+    ]
+    # The sink wrote what the operator should have said.
+    assert sink.is_equal
+    assert replace(found, nodes=(words,)).is_equal
