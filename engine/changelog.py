@@ -96,6 +96,11 @@ class ChangelogMode(frozenset[RowKind]):
         """True where records take rows back: -U or -D."""
         return RowKind.UPDATE_BEFORE in self or RowKind.DELETE in self
 
+    @property
+    def without_retraction(self) -> ChangelogMode:
+        """The same mode where nothing is ever taken back: the accumulate mode of the retraction document."""
+        return ChangelogMode(kind for kind in self if kind.is_accumulate)
+
     @classmethod
     def of(cls, modify: Iterable[ModifyKind], update: UpdateKind) -> ChangelogMode:
         """The mode of an edge that changes in these ways and writes updates so."""

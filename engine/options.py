@@ -98,9 +98,16 @@ DUPLICATES: Final = Option(
     Value.SWITCH,
     "false",
 )
+RETRACTION: Final = Option(
+    "changelog-studio.retraction",
+    "Retraction",
+    "Off, nothing is ever taken back, which gives wrong answers: to see what retraction is for. Ours, not Flink's.",
+    Value.SWITCH,
+    "true",
+)
 OPTIONS: Final = {
     option.name: option
-    for option in (MINI_BATCH, BUNDLE_SIZE, LATENCY, COMPACT, PHASES, STATE_TTL, SENSITIVE, DUPLICATES)
+    for option in (MINI_BATCH, BUNDLE_SIZE, LATENCY, COMPACT, PHASES, STATE_TTL, SENSITIVE, DUPLICATES, RETRACTION)
 }
 
 

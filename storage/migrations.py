@@ -86,7 +86,16 @@ COMMENT ON TABLE run_edges IS 'The outputs of the nodes of a run, one table each
 COMMENT ON TABLE run_problems IS 'Late and rejected records per node and run, counted.';
 """
 
-MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = ((1, "catalog", CATALOG),)
+CHECKS: Final = f"""
+CREATE TABLE run_checks (
+    run_id BIGINT NOT NULL,
+    document VARCHAR NOT NULL,
+    checked_at TIMESTAMP NOT NULL DEFAULT {NOW}
+);
+COMMENT ON TABLE run_checks IS 'What the batch check of a run found, as JSON. Times are UTC.';
+"""
+
+MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = ((1, "catalog", CATALOG), (2, "checks", CHECKS))
 VERSION: Final = MIGRATIONS[-1][0]
 
 

@@ -17,6 +17,8 @@ store.waits       how much later results would come
 store.late        late and rejected records
 store.flows       retractions over a whole run: along the wires, by key, by second, and those for nothing
 store.lineage     what an output record was made of
+store.disorder    changelogs delivered through writers that do not wait for each other
+store.checks      a run's output handed back for its batch check, and what that found
 store.comparing   the tables that two runs came to, beside each other
 """
 
@@ -32,8 +34,10 @@ from typing import ClassVar, Final
 from storage.arrivals import Arrivals
 from storage.catalog import Catalog
 from storage.changelog import Changelogs
+from storage.checks import Checks
 from storage.comparing import Comparisons
 from storage.database import Database
+from storage.disorder import Disorders
 from storage.drafts import Drafts
 from storage.flow import Flows
 from storage.futures import FutureRecords
@@ -97,6 +101,8 @@ class Store:
         self.late = LateRecords(self._database, self.runs)
         self.flows = Flows(self._database, self.runs)
         self.lineage = Lineages(self._database, self.runs)
+        self.disorder = Disorders(self._database, self.runs)
+        self.checks = Checks(self._database, self.runs)
         self.comparing = Comparisons(self._database, self.runs)
         self.what_if = WhatIf(self._database, self.runs)
         self.differences = RunDifferences(self._database, self.runs)

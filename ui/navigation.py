@@ -38,6 +38,7 @@ VIEWS: Final = (
     View("run", "Run", ":material/play_circle:"),
     View("changelog", "Changelog", ":material/receipt_long:"),
     View("retractions", "Retractions", ":material/undo:"),
+    View("why_retraction", "Why retraction", ":material/help_center:"),
     View("event_time", "Event time", ":material/timeline:"),
     View("what_if", "What if", ":material/tune:"),
     View("compare", "Compare", ":material/compare_arrows:"),

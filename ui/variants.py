@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from engine.options import BUNDLE_SIZE, LATENCY, MINI_BATCH
+from engine.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, RETRACTION
 from engine.pipeline import Pipeline
 from storage import Store
 from storage.model import Run, RunStatus
@@ -22,6 +22,11 @@ def in_mini_batch(pipeline: Pipeline, size: int) -> Pipeline:
     latency = pipeline.options.get(LATENCY.name, _LATENCY)
     name = f"{pipeline.name}, mini-batch of {size:,}"
     return with_options(pipeline, name, {MINI_BATCH.name: "true", BUNDLE_SIZE.name: str(size), LATENCY.name: latency})
+
+
+def without_retraction(pipeline: Pipeline) -> Pipeline:
+    """The pipeline with nothing ever taken back."""
+    return with_options(pipeline, f"{pipeline.name}, retraction off", {RETRACTION.name: "false"})
 
 
 def with_options(pipeline: Pipeline, name: str, options: Mapping[str, str]) -> Pipeline:

@@ -16,7 +16,7 @@ from engine.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
 from engine.errors import PipelineError, StudioError
 from engine.mini_batch import mini_batch
 from engine.operator import OUT, Analyzer, InputPlan, Operator, Strategy
-from engine.options import check_options
+from engine.options import RETRACTION, check_options, is_on
 from engine.pipeline import Edge, Pipeline
 from engine.planner.arrival import check_arrival
 from engine.planner.derive import DerivedNode, derive
@@ -83,6 +83,8 @@ def _derived(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Mapping[st
 
 def _assemble(pipeline: Pipeline, nodes: Mapping[str, DerivedNode], chosen: Mapping[str, Chosen]) -> Plan:
     modes = {name: ChangelogMode.of(node.derived.modify, chosen[name].update_kind) for name, node in nodes.items()}
+    if not is_on(pipeline.options, RETRACTION):
+        modes = {name: mode.without_retraction for name, mode in modes.items()}
     return Plan(
         pipeline,
         tuple(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow.parquet as pq
 
 from engine.operator import OUT, InputPlan, Keyed, Native, Operator
+from engine.options import RETRACTION, is_on
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.position import ordinal
@@ -74,18 +75,31 @@ class EpochRunner:
         inputs = [self._given(given) for given in node.inputs]
         if isinstance(step, Native):
             folder = self._folder(node.id, epoch)
-            run_native(node, step, inputs).write.parquet(str(folder))
+            self._without_retractions(run_native(node, step, inputs), node).write.parquet(str(folder))
             return NodeOutput(folder)
         return self._run_keyed(node, step, inputs, epoch)
+
+    @property
+    def _drops_retractions(self) -> bool:
+        return not is_on(self.plan.pipeline.options, RETRACTION)
+
+    def _without_retractions(self, records: DataFrame, node: NodePlan) -> DataFrame:
+        """Where retraction is switched off, what takes rows back goes nowhere."""
+        if not self._drops_retractions:
+            return records
+        from pyspark.sql import functions as f
+
+        return records.where(f.col("__kind").isin(sorted(int(kind) for kind in node.mode)))
 
     def _run_source(self, node: NodePlan, epoch: int) -> NodeOutput:
         events = self.ingested.folders[node.id] / f"__epoch={epoch}"
         events.mkdir(parents=True, exist_ok=True)
-        if node.id not in self.ingested.with_watermark_events:
+        if node.id not in self.ingested.with_watermark_events and not self._drops_retractions:
             return NodeOutput(events)
         schema = f"__seq bigint, __step binary, __kind tinyint, {node.schema.ddl()}"
         folder = self._folder(node.id, epoch)
-        self.spark.read.schema(schema).parquet(str(events)).where("__kind is not null").write.parquet(str(folder))
+        records = self.spark.read.schema(schema).parquet(str(events)).where("__kind is not null")
+        self._without_retractions(records, node).write.parquet(str(folder))
         return NodeOutput(folder)
 
     def _run_keyed(self, node: NodePlan, step: Keyed, inputs: list[DataFrame], epoch: int) -> NodeOutput:
@@ -106,6 +120,7 @@ class EpochRunner:
             partitions=self.partitions,
             keep_state=not is_last,
             compact=compact,
+            drops_retractions=self._drops_retractions,
         )
         root = self.work / "steps" / node.id / f"epoch={epoch}"
         if is_last and timeline is None:

@@ -35,6 +35,7 @@ def run_keyed(
     partitions: int,
     keep_state: bool,
     compact: bool = False,
+    drops_retractions: bool = False,
 ) -> DataFrame:
     """Apply a keyed step to an epoch's gathered input, in mini-batch with the ends of its bundles.
 
@@ -71,6 +72,7 @@ def run_keyed(
         keep_state=keep_state,
         compact=compact,
         bundled=step.bundling is not None,
+        drops_retractions=drops_retractions,
     )
     ddl = ", ".join(f"{quote(name)} {spark}" for name, _, spark in output)
     return whole.mapInArrow(lambda batches: task(batches), ddl)

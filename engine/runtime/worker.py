@@ -80,7 +80,7 @@ class Task:
     keys: the number of key columns. values: by port, the number of value columns. types: of the output
     columns. allowed: the kinds of the node's changelog mode. keep_state: False in a run's last epoch.
     compact: write the states of all keys, not only of those that changed. bundled: whether records come with
-    the end of their bundle.
+    the end of their bundle. drops_retractions: where retraction is switched off, and only then.
     """
 
     kernel: Callable[[], Kernel]
@@ -94,6 +94,7 @@ class Task:
     keep_state: bool
     compact: bool = False
     bundled: bool = False
+    drops_retractions: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the kernel over a partition."""
@@ -211,11 +212,21 @@ class _Writer:
 
     def _records(self) -> pa.RecordBatch:
         out = self._out
+        if self._task.drops_retractions:
+            self._drop_retractions()
         if not self._task.allowed.issuperset(out.kinds):
             message = f"the kernel emitted kinds {set(out.kinds)} where its changelog mode allows {self._task.allowed}"
             raise AssertionError(message)
         columns = [[row[at] for row in out.rows] for at in range(self._task.columns)]
         return self._batch(RECORD, out.seqs, out.steps, out.kinds, columns)
+
+    def _drop_retractions(self) -> None:
+        out = self._out
+        kept = [at for at, kind in enumerate(out.kinds) if kind in self._task.allowed]
+        out.seqs[:] = [out.seqs[at] for at in kept]
+        out.steps[:] = [out.steps[at] for at in kept]
+        out.rows[:] = [out.rows[at] for at in kept]
+        out.kinds[:] = [out.kinds[at] for at in kept]
 
     def _notes(self, tag: int, notes: Sequence[tuple[int, bytes, str]]) -> pa.RecordBatch:
         seqs, steps, texts = zip(*notes, strict=True)

@@ -7,6 +7,7 @@ import streamlit as st
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui import workspace
+from ui.components.batch_check import batch_check
 from ui.components.operator_table import operator_lines, operator_table
 from ui.components.run_actions import run_actions
 from ui.components.run_list import run_list
@@ -71,6 +72,7 @@ def _ended(run: Run) -> None:
         show(message, icon=look(run, None).icon)
     counters = store.runs.counters(run.run_id)
     operator_table(operator_lines(run, counters, runs().job(run.run_id)), key="operators")
+    batch_check(run)
     has_records = any(counter.records_out for counter in counters)
     with st.container(horizontal=True):
         if st.button("Open the changelog", icon=":material/receipt_long:", type="primary", disabled=not has_records):

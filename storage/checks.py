@@ -1,0 +1,77 @@
+"""What a batch check needs of a run, as the files that the engine once handed over, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from engine.changelog import RowKind
+from storage.database import Database
+from storage.model import Edge, EdgeColumn
+from storage.runs import Runs
+from storage.sql import identifier, literal
+from storage.tables import EVENTS, LATE
+
+_KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
+
+
+@dataclass(frozen=True)
+class HandedBack:
+    """A run's output as Parquet files, in the form of `engine.recorder`: by node and port, late ones, watermarks."""
+
+    edges: Mapping[tuple[str, str], Path]
+    late: Path | None
+    watermarks: Path
+
+
+class Checks:
+    """The batch checks of all runs. Every method raises UnknownRun."""
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+
+    def hand_back(self, run_id: int, folder: Path) -> HandedBack:
+        """Write a run's output to a folder."""
+        schema = f"run_{run_id}"
+        edges: dict[tuple[str, str], Path] = {}
+        for place, edge in enumerate(self._runs.edges(run_id)):
+            edges[edge.node, edge.port] = self._copy(_records(edge), folder / f"edge-{place}.parquet")
+        late = None
+        if self._runs.get(run_id).late:
+            columns = "node, port, seq, step, window_start_ms, window_end_ms"
+            late = self._copy(f"SELECT {columns} FROM {identifier(schema, LATE)}", folder / "late.parquet")
+        marks = f"SELECT seq, source, watermark_ms FROM {identifier(schema, EVENTS)}"
+        return HandedBack(edges, late, self._copy(marks, folder / "watermarks.parquet"))
+
+    def save(self, run_id: int, document: str) -> None:
+        """Keep what a check found, in place of what an earlier one did."""
+        with self._database.catalog_transaction() as cursor:
+            cursor.execute("DELETE FROM run_checks WHERE run_id = ?", [run_id])
+            cursor.execute("INSERT INTO run_checks (run_id, document) VALUES (?, ?)", [run_id, document])
+
+    def load(self, run_id: int) -> str | None:
+        """What the last check found; None where there was none."""
+        row = self._database.row("SELECT document FROM run_checks WHERE run_id = ?", [run_id])
+        return str(row[0]) if row else None
+
+    def _copy(self, query: str, file: Path) -> Path:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with self._database.cursor() as cursor:
+            cursor.execute(f"COPY ({query}) TO {literal(str(file))} (FORMAT parquet)")
+        return file
+
+
+def _records(edge: Edge) -> str:
+    columns = "".join(f", {_value(column)} AS {identifier(column.name)}" for column in edge.columns)
+    table = identifier(f"run_{edge.run_id}", edge.table)
+    position = f"c.seq AS __seq, c.step AS __step, (CASE c.kind {_KIND} END)::TINYINT AS __kind"
+    return f"SELECT {position}{columns} FROM {table} c"
+
+
+def _value(column: EdgeColumn) -> str:
+    """Spark tells instants from times without a zone; the store keeps both as UTC."""
+    place = f"c.{identifier(column.stored_as)}"
+    return f"({place} AT TIME ZONE 'UTC')" if column.type == "timestamp" else place

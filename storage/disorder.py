@@ -1,0 +1,148 @@
+"""A changelog delivered through several writers that do not wait for each other, and the table that is left.
+
+A writer keeps its own records in order; which of the waiting writers goes next is drawn, from a seed, so that the
+same seed loses the same rows. A key-value store puts a row for +I and +U and deletes its key for -U and -D, so a
+delete that comes after the insert that it was meant to make room for takes the new row away. The materialising sink
+keeps every row of a key that was put and not taken back, and lets the last one stand.
+
+Keys do not touch each other: of a large changelog a sample of keys is delivered, and nothing is changed by that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from storage.database import Database
+from storage.errors import UnknownColumn
+from storage.model import Edge, Values
+from storage.runs import Runs
+from storage.sql import identifier
+
+_SAMPLED: Final = 20_000
+_SHOWN: Final = 100
+_MASK: Final = 1 << 40
+
+
+@dataclass(frozen=True)
+class LostRow:
+    """A key that ends up with another row, or none. None: no row."""
+
+    expected: Values | None
+    written: Values | None
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What became of the keys. sampled: one in so many keys was delivered. swapped: records that overtook another."""
+
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+    records: int
+    sampled: int
+    swapped: int
+    keys: int
+    lost: int
+    wrong: int
+    ghosts: int
+    rows: tuple[LostRow, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """True where every key has the row that it should have."""
+        return not self.lost and not self.wrong and not self.ghosts
+
+
+class Disorders:
+    """Deliveries of the changelogs of all runs. Raises UnknownRun, UnknownEdge, UnknownColumn."""
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+
+    def deliver(
+        self,
+        run_id: int,
+        node: str,
+        port: str = "out",
+        *,
+        writers: int,
+        seed: int,
+        materialised: bool,
+        key: tuple[str, ...] = (),
+    ) -> Delivery:
+        """Deliver an edge's changelog to a store by key: its upsert key, or the one that is given."""
+        edge = self._runs.edge(run_id, node, port)
+        key = key or edge.upsert_key or edge.names
+        for name in key:
+            if name not in edge.names:
+                raise UnknownColumn(edge.node, name, edge.names)
+        sampled = max(1, -(-edge.total // _SAMPLED))
+        delivered = self._delivered(edge, key, writers, seed, sampled)
+        final = _materialised(edge) if materialised else _FINAL.format(position="delivered")
+        expected = _materialised(edge, "place") if materialised else _FINAL.format(position="place")
+        columns = range(len(edge.columns))
+        same = " AND ".join(f"a.x{at} IS NOT DISTINCT FROM b.x{at}" for at in columns) or "true"
+        both = f"""
+            WITH records AS ({delivered}),
+            compared AS (
+                SELECT a.k IS NOT NULL AS in_a, b.k IS NOT NULL AS in_b, {same} AS is_same
+                    {"".join(f", a.x{at} AS a{at}, b.x{at} AS b{at}" for at in columns)}
+                FROM ({expected}) a FULL JOIN ({final}) b ON a.k = b.k)
+        """
+        counted = self._database.row(
+            f"{both} SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM records WHERE overtaken), "
+            "count(*), count(*) FILTER (in_a AND NOT in_b), count(*) FILTER (in_a AND in_b AND NOT is_same), "
+            "count(*) FILTER (in_b AND NOT in_a) FROM compared"
+        )
+        rows = self._database.rows(
+            f"{both} SELECT in_a, in_b{''.join(f', a{at}' for at in columns)}{''.join(f', b{at}' for at in columns)} "
+            f"FROM compared WHERE NOT (in_a AND in_b AND is_same) ORDER BY ALL LIMIT {_SHOWN}"
+        )
+        width = len(edge.columns)
+        records, swapped, keys, lost, wrong, ghosts = (int(count) for count in counted or (0,) * 6)
+        differ = tuple(
+            LostRow(row[2 : 2 + width] if row[0] else None, row[2 + width :] if row[1] else None) for row in rows
+        )
+        return Delivery(edge.names, key, records, sampled, swapped, keys, lost, wrong, ghosts, differ)
+
+    def _delivered(self, edge: Edge, key: tuple[str, ...], writers: int, seed: int, sampled: int) -> str:
+        """The records of the sample with their place, and when each is delivered.
+
+        A record waits for its writer's earlier ones, and for up to as many others as there are writers.
+        """
+        keys = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in key)
+        columns = "".join(f", c.{identifier(column.stored_as)} AS x{at}" for at, column in enumerate(edge.columns))
+        table = identifier(f"run_{edge.run_id}", edge.table)
+        wait = f"(hash(place, {int(seed)}) % {2 * max(int(writers) - 1, 0) + 1})::BIGINT"
+        return f"""
+            SELECT *, lag(delivered) OVER (ORDER BY place) > delivered AS overtaken FROM (
+                SELECT *, max((place + {wait}) * {_MASK} + place) OVER (PARTITION BY writer ORDER BY place) AS delivered
+                FROM (
+                    SELECT *, (hash(place, {int(seed)} + 1) % {max(int(writers), 1)})::BIGINT AS writer FROM (
+                        SELECT row_number() OVER (ORDER BY c.rowid) AS place, c.kind IN ('+I', '+U') AS puts,
+                            hash({keys or "1"}) AS k{columns}
+                        FROM {table} c WHERE hash({keys or "1"}) % {sampled} = 0)))
+        """
+
+
+_FINAL: Final = """
+    SELECT * FROM (
+        SELECT * FROM records QUALIFY row_number() OVER (PARTITION BY k ORDER BY {position} DESC) = 1)
+    WHERE puts
+"""
+
+
+def _materialised(edge: Edge, position: str = "delivered") -> str:
+    """Per key the last row that is there: retractions of rows that are not there are ignored, as the sink does."""
+    same = ", ".join(["k", *(f"x{at}" for at in range(len(edge.columns)))])
+    return f"""
+        SELECT * FROM (
+            SELECT *, last_value(present) OVER (PARTITION BY {same} ORDER BY {position}
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS level,
+                least(0, min(present) OVER (PARTITION BY {same})) AS low
+            FROM (SELECT *, sum(CASE WHEN puts THEN 1 ELSE -1 END) OVER
+                (PARTITION BY {same} ORDER BY {position}) AS present FROM records))
+        WHERE puts AND level - low > 0
+        QUALIFY row_number() OVER (PARTITION BY k ORDER BY {position} DESC) = 1
+    """

@@ -1,0 +1,85 @@
+"""The page that argues for retraction, on a seeded store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from engine.pipeline import Pipeline
+from storage import Store
+from storage.model import Run
+from tests.storage.written_runs import Epoch, columns, edge
+from tests.ui import seeded_store
+from tests.ui.conftest import OpenView
+from tests.ui.drawn import html_of, rows_of
+from ui.variants import without_retraction
+
+
+def off(store: Store, folder: Path, base: Run) -> int:
+    """The word count with retraction switched off: 1 is counted twice for good."""
+    counted = columns(cnt="bigint", words="bigint")
+    edges = tuple(
+        edge(name, counted, "[I,UA]", ["cnt"], operator="sink", role=role)
+        for name, role in (("outer", "operator"), ("out", "sink"))
+    )
+    said = [(1, b"\0\0", "+I", (1, 1)), (2, b"\0\0", "+U", (1, 2)), (3, b"\0\0", "+I", (2, 1))]
+    variant = without_retraction(Pipeline.from_json(base.document))
+    epoch = Epoch(records={"outer": said, "out": said})
+    return seeded_store.record(store, folder, variant.name, variant.to_json(), edges, epoch)
+
+
+def test_without_the_other_run_there_is_a_button_for_it(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("why_retraction", run=seeded["word_count"])
+    assert app.button(key="retraction-off").label == "Run it with retraction switched off"
+    assert rows_of(app, "with-retraction") == [["1", "1"], ["2", "1"]]
+
+
+def test_wrong_cells_of_the_table_without_retraction_are_marked(
+    store: Store, seeded: dict[str, int], tmp_path: Path, open_view: OpenView
+) -> None:
+    off(store, tmp_path, store.runs.get(seeded["word_count"]))
+    app = open_view("why_retraction", run=seeded["word_count"])
+    assert rows_of(app, "without-retraction") == [["1", "1 → 2"], ["2", "1"]]
+    assert html_of(app, "without-retraction").count("changed") == 1
+    assert any("1 row wrong" in markdown.value for markdown in app.markdown)
+
+
+def test_the_batch_answer_stands_beside_once_it_is_checked(
+    store: Store, seeded: dict[str, int], open_view: OpenView
+) -> None:
+    node = {
+        "node": "out", "columns": ["cnt", "words"], "is_sink": True, "same": 2, "missing": 0, "extra": 0,
+        "sentence": "out equals Spark's batch answer: 2 rows compared.", "rows": [],
+    }  # fmt: skip
+    store.checks.save(seeded["word_count"], json.dumps({"late": 0, "nodes": [node]}))
+    app = open_view("why_retraction", run=seeded["word_count"])
+    assert "2 rows of out compared" in app.success[0].value
+    assert rows_of(app, "batch-answer") == [["1", "1"], ["2", "1"]]
+
+
+def test_a_difference_is_shown_row_by_row(store: Store, seeded: dict[str, int], open_view: OpenView) -> None:
+    node = {
+        "node": "out", "columns": ["cnt", "words"], "is_sink": True, "same": 1, "missing": 1, "extra": 1,
+        "sentence": "out differs from Spark's batch answer: 1 missing and 1 too many, 1 row equal.",
+        "rows": [[["1", "1"], 1, 0], [["1", "2"], 0, 1]],
+    }  # fmt: skip
+    store.checks.save(seeded["word_count"], json.dumps({"late": 0, "nodes": [node]}))
+    app = open_view("run", run=seeded["word_count"])
+    assert "differs from Spark's batch answer" in app.error[0].value
+    assert rows_of(app, "check-out") == [
+        ["only in the batch answer", "1", "1"],
+        ["only in the stream's table", "1", "2"],
+    ]
+
+
+def test_through_one_writer_nothing_is_lost_and_through_several_something_is(
+    seeded: dict[str, int], open_view: OpenView
+) -> None:
+    app = open_view("why_retraction", run=seeded["word_count"])
+    app.slider(key="disorder-writers").set_value(1).run()
+    assert [message.value for message in app.success] == ["Nothing is lost: all 2 keys are right."] * 2
+    app.slider(key="disorder-writers").set_value(2).run()
+    app.number_input(key="disorder-seed").set_value(2).run()
+    assert app.error[0].value == "1 lost of 2 keys."
+    assert [message.value for message in app.success] == ["Nothing is lost: all 2 keys are right."]
+    assert rows_of(app, "disorder-False") == [["should be", "1", "1"], ["is", "no row", ""]]

@@ -1,0 +1,171 @@
+"""Batch checks in the background: one at a time, whoever is looking; what was found is kept in the store."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from engine.errors import StudioError
+from engine.pipeline import Pipeline
+from storage import Store, default_path
+from storage.errors import StoreError
+from storage.model import Run
+from ui import words, workspace
+
+SMALL: Final = 20_000
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class FoundRow:
+    """A row that is not the same in both tables."""
+
+    cells: tuple[str, ...]
+    in_batch: int
+    in_stream: int
+
+
+@dataclass(frozen=True)
+class FoundNode:
+    """One operator as the check found it."""
+
+    node: str
+    columns: tuple[str, ...]
+    is_sink: bool
+    same: int
+    missing: int
+    extra: int
+    sentence: str
+    rows: tuple[FoundRow, ...] = ()
+
+    @property
+    def is_equal(self) -> bool:
+        """True where it comes to the batch answer."""
+        return not self.missing and not self.extra
+
+
+@dataclass(frozen=True)
+class Found:
+    """A check that was done. late: rows that were left out. error: why it could not be done, or empty."""
+
+    nodes: tuple[FoundNode, ...] = ()
+    late: int = 0
+    error: str = ""
+
+    @property
+    def is_equal(self) -> bool:
+        """True where every operator agrees."""
+        return not self.error and all(node.is_equal for node in self.nodes)
+
+    def of(self, node: str) -> FoundNode | None:
+        """One operator's."""
+        return next((found for found in self.nodes if found.node == node), None)
+
+
+@dataclass
+class Checker:
+    """Checks runs. going_on: the run that is being checked, and the operator."""
+
+    store: Store
+    folder: Path
+    waiting: list[int] = field(default_factory=list)
+    going_on: dict[int, str] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def start(self, run: Run) -> None:
+        """Check a run, behind those that are being checked."""
+        with self._lock:
+            if run.run_id in self.going_on:
+                return
+            self.going_on[run.run_id] = "starting"
+            self.waiting.append(run.run_id)
+            if len(self.going_on) > 1:
+                return
+        threading.Thread(target=self._work_off, name="changelog-studio-checks", daemon=True).start()
+
+    def found(self, run_id: int) -> Found | None:
+        """What the last check of a run found; None where there was none."""
+        document = self.store.checks.load(run_id)
+        return None if document is None else _found(json.loads(document))
+
+    def _work_off(self) -> None:
+        while True:
+            with self._lock:
+                if not self.waiting:
+                    return
+                run_id = self.waiting.pop(0)
+            try:
+                self.store.checks.save(run_id, json.dumps(self._check(run_id), ensure_ascii=False))
+            except Exception:  # noqa: BLE001 - a thread has nobody above it
+                _LOG.exception("run %s could not be checked", run_id)
+            with self._lock:
+                del self.going_on[run_id]
+
+    def _check(self, run_id: int) -> dict[str, Any]:
+        from engine.analyzer import SparkAnalyzer
+        from engine.batch.checking import Recorded, check
+        from engine.planner import plan
+        from engine.session import DEFAULT_MASTER, get_spark
+
+        try:
+            run = self.store.runs.get(run_id)
+            spark = get_spark(run.engine or DEFAULT_MASTER)
+            planned = plan(Pipeline.from_json(run.document), SparkAnalyzer(lambda: spark), self.folder)
+            # Beside the store, where Spark's workers can read as they do for runs.
+            with tempfile.TemporaryDirectory(prefix="check-", dir=self.folder) as work:
+                given = self.store.checks.hand_back(run_id, Path(work))
+                recorded = Recorded(
+                    {edge: [file] for edge, file in given.edges.items()},
+                    [given.late] if given.late else [],
+                    [given.watermarks],
+                )
+                found = check(planned, spark, recorded, lambda node: self.going_on.__setitem__(run_id, node))
+        except (StudioError, StoreError) as error:
+            return {"error": str(error)}
+        except Exception as error:  # noqa: BLE001 - whatever Spark raises is said on the page
+            _LOG.exception("the check of run %s failed", run_id)
+            return {"error": f"Spark could not answer ({type(error).__name__}). The log has the details."}
+        return {
+            "late": found.late,
+            "nodes": [
+                {
+                    "node": node.node, "columns": node.columns, "is_sink": node.is_sink, "same": node.same,
+                    "missing": node.missing, "extra": node.extra, "sentence": node.sentence,
+                    "rows": [
+                        ([words.value(value) for value in row.row], row.in_batch, row.in_stream)
+                        for row in node.differences
+                    ],
+                }
+                for node in found.nodes
+            ],
+        }  # fmt: skip
+
+
+def _found(raw: dict[str, Any]) -> Found:
+    nodes = [
+        FoundNode(
+            **{
+                **node,
+                "columns": tuple(node["columns"]),
+                "rows": tuple(FoundRow(tuple(cells), batch, stream) for cells, batch, stream in node["rows"]),
+            }
+        )
+        for node in raw.get("nodes", ())
+    ]
+    return Found(tuple(nodes), raw.get("late", 0), raw.get("error", ""))
+
+
+def checker() -> Checker:
+    """The checker of this process."""
+    return _checker(default_path())
+
+
+@cache
+def _checker(path: Path) -> Checker:
+    return Checker(workspace.store(), workspace.folder())

@@ -1,0 +1,91 @@
+"""Is what the stream came to Spark's own batch answer: checked by itself for small runs, by a click for others."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from storage.model import Run, RunStatus
+from ui import words
+from ui.checks import SMALL, Found, FoundNode, checker
+from ui.components.grid import Cell, Row, Table, grid
+from ui.engine_gate import GateStatus, gate
+from ui.guard import as_sentence, guarded
+
+_REFRESH_S = 0.7
+
+
+@guarded
+def _start(run: Run) -> None:
+    checker().start(run)
+
+
+@st.fragment(run_every=_REFRESH_S)
+def _going_on(run_id: int) -> None:
+    node = checker().going_on.get(run_id)
+    if node is None:
+        st.rerun()
+    st.caption(f":material/hourglass_top: Spark is computing the batch answer: {node}")
+
+
+def batch_check(run: Run) -> Found | None:
+    """Draw what the check of a run found, or the button for it. What was found, for those who need it."""
+    if run.status is not RunStatus.FINISHED or not run.records:
+        return None
+    checks = checker()
+    if run.run_id in checks.going_on:
+        _going_on(run.run_id)
+        return None
+    found = checks.found(run.run_id)
+    if found is None:
+        if run.records <= SMALL and gate().status is GateStatus.READY:
+            checks.start(run)
+            _going_on(run.run_id)
+            return None
+        st.button(
+            "Check against the batch answer", icon=":material/fact_check:", key="batch-check", on_click=_start,
+            args=(run,), help="Spark answers the same query over the rows that were not late, without the studio's "
+            "kernels; both tables have to be the same.",
+        )  # fmt: skip
+        return None
+    _draw(run, found)
+    return found
+
+
+def _draw(run: Run, found: Found) -> None:
+    if found.error:
+        st.warning(f"The batch check could not be done: {as_sentence(found.error)}", icon=":material/fact_check:")
+    elif found.is_equal:
+        sinks = [node for node in found.nodes if node.is_sink]
+        rows = sum(node.same for node in sinks)
+        names = ", ".join(node.node for node in sinks)
+        late = f" without the {words.count(found.late, 'late record')}" if found.late else ""
+        st.success(
+            f"**Equal to Spark's batch answer**{late}: {words.count(rows, 'row')} of {names} compared, and every "
+            "operator before.",
+            icon=":material/verified:",
+        )
+    else:
+        for node in found.nodes:
+            if not node.is_equal:
+                st.error(as_sentence(node.sentence), icon=":material/error:")
+                grid(differences_table(node), key=f"check-{node.node}", height=260, label=f"Differences of {node.node}")
+    if found.error or not found.is_equal:
+        st.button("Check again", icon=":material/replay:", key="batch-check", on_click=_start, args=(run,))
+
+
+def differences_table(node: FoundNode) -> Table:
+    """The rows that are not the same in both tables, and where each is."""
+    rows = [
+        Row(
+            (
+                Cell(
+                    "only in the batch answer" if not row.in_stream else "only in the stream's table"
+                    if not row.in_batch else f"{row.in_batch} times in batch, {row.in_stream} in the stream",
+                    tone="good" if not row.in_stream else "bad",
+                ),
+                *(Cell(cell) for cell in row.cells),
+            )
+        )
+        for row in node.rows
+    ]  # fmt: skip
+    return Table(("", *node.columns), rows)

@@ -1,0 +1,63 @@
+"""Writes out of order: a changelog through several writers into a store by key, materialised and not."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from storage.disorder import Delivery
+from storage.model import Edge
+from ui import words, workspace
+from ui.components.grid import Cell, Row, Table, grid
+from ui.components.record_list import cell_of, number_columns
+from ui.components.run_picker import name_of
+
+
+def unordered_writers(edge: Edge) -> None:
+    """Draw how many writers there are and the seed, and what is lost on either way."""
+    st.markdown(
+        "A change of a key is a delete and an insert. Through one writer they arrive in order; through several, the "
+        "insert may come first, and the delete that follows takes away what should have stayed."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        writers = st.slider("Writers", 1, 16, 4, key="disorder-writers")
+        seed = st.number_input(
+            "Seed", 0, 1_000_000, 1, key="disorder-seed", width=160, help="Another seed, another order."
+        )
+    deliver = workspace.store().disorder.deliver
+    plain, materialised = st.columns(2, gap="medium")
+    for column, is_materialised, title in (
+        (plain, False, "Written as it comes"),
+        (materialised, True, "Through the materialising sink"),
+    ):
+        found = deliver(
+            edge.run_id, edge.node, edge.port, writers=int(writers), seed=int(seed), materialised=is_materialised
+        )
+        with column:
+            st.markdown(f"**{title}**")
+            _outcome(edge, found, key=f"disorder-{is_materialised}", label=title)
+
+
+def _outcome(edge: Edge, found: Delivery, *, key: str, label: str) -> None:
+    sample = f", a sample of one key in {found.sampled:,}" if found.sampled > 1 else ""
+    st.caption(
+        f"{words.count(found.records, 'record')} of {name_of(edge)} by {', '.join(found.key)}{sample}; "
+        f"{words.count(found.swapped, 'record')} overtaken by the one before."
+    )
+    if found.is_right:
+        st.success(f"Nothing is lost: all {words.count(found.keys, 'key')} are right.", icon=":material/check_circle:")
+        return
+    parts = [
+        f"{count:,} {what}"
+        for count, what in ((found.lost, "lost"), (found.wrong, "wrong"), (found.ghosts, "that should not be there"))
+        if count
+    ]
+    st.error(f"{' and '.join(parts)} of {words.count(found.keys, 'key')}.", icon=":material/error:")
+    rows = []
+    for row in found.rows:
+        for name, values, tone in (("should be", row.expected, "good"), ("is", row.written, "bad")):
+            if values is None:
+                rows.append(Row((Cell(name, tone=tone), Cell("no row", tone=tone), *(Cell() for _ in edge.names[1:]))))
+            else:
+                cells = (cell_of(edge, at, value) for at, value in enumerate(values))
+                rows.append(Row((Cell(name, tone=tone), *cells)))
+    grid(Table(("", *edge.names), rows, number_columns(edge)), key=key, height=280, label=f"{label}: what is lost")

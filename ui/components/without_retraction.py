@@ -1,0 +1,89 @@
+"""What retraction is for: the table of a run beside that of the same pipeline without it, and the batch answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import streamlit as st
+
+from storage.folding import key_of
+from storage.model import Edge, Run, RunStatus, TableAsOf, Values
+from ui import words, workspace
+from ui.components.background_run import background_run
+from ui.components.batch_check import batch_check
+from ui.components.grid import Row, Table, grid
+from ui.components.operator_table import pipeline_of
+from ui.components.record_list import cell_of, number_columns
+from ui.components.run_picker import name_of
+from ui.variants import without_retraction
+
+_SHOWN: Final = 50
+
+
+def tables_beside(run: Run, edge: Edge) -> None:
+    """Draw the three tables; wrong cells of the one without retraction are marked."""
+    if run.status is not RunStatus.FINISHED:
+        st.info("This run has not finished, so there is no result to compare.", icon=":material/info:")
+        return
+    variant = without_retraction(pipeline_of(run))
+    other = background_run(run, variant, label="Run it with retraction switched off", key="retraction-off")
+    checked = batch_check(run)
+    left, middle, right = st.columns(3, gap="medium")
+    right_table = _table(run, edge)
+    with left:
+        st.markdown(f"**With retraction** · {words.count(right_table.total, 'row')}")
+        grid(_drawn(edge, right_table, {}), key="with-retraction", height=320, label="With retraction")
+    with middle:
+        if other is None:
+            st.markdown("**Without retraction**")
+            st.caption("Run it, and its table stands here, with every wrong cell marked.")
+        else:
+            _without(run, other, edge, right_table)
+    with right:
+        st.markdown("**Batch answer**")
+        node = checked.of(edge.node) if checked is not None else None
+        if node is None:
+            st.caption("Spark's own answer to the query, once it is checked.")
+        elif node.is_equal:
+            grid(_drawn(edge, right_table, {}), key="batch-answer", height=320, label="Batch answer")
+        else:
+            st.error(node.sentence)
+
+
+def _without(run: Run, other: Run, edge: Edge, right_table: TableAsOf) -> None:
+    found = workspace.store().comparing.tables(run.run_id, other.run_id, edge.node, edge.port)
+    wrong_table = _table(other, edge)
+    st.markdown(f"**Without retraction** · {words.count(wrong_table.total, 'row')}")
+    expected = {key_of(edge, row.values): row.values for row in right_table.rows}
+    complete = right_table.total == len(right_table.rows)
+    grid(
+        _drawn(edge, wrong_table, expected if complete else {}, marks=complete),
+        key="without-retraction", height=320, label="Without retraction",
+    )  # fmt: skip
+    if found.is_same:
+        st.caption(f"Nothing that {name_of(edge)} says was ever wrong: here retraction is not needed.")
+    else:
+        st.markdown(
+            f":red[**{words.count(found.different, 'row')} wrong**]: nobody took back what had been said too early."
+        )
+
+
+def _table(run: Run, edge: Edge) -> TableAsOf:
+    return workspace.store().changelog.table_as_of(run.run_id, edge.node, run.last_seq, edge.port, limit=_SHOWN)
+
+
+def _drawn(edge: Edge, table: TableAsOf, expected: Mapping[tuple[str, ...], Values], *, marks: bool = False) -> Table:
+    """The rows; with marks, cells that are not as expected are changed ones, and rows nobody expects are bad."""
+    rows = []
+    for row in table.rows:
+        right = expected.get(key_of(edge, row.values))
+        cells = []
+        for at, value in enumerate(row.values):
+            is_wrong = marks and right is not None and repr(right[at]) != repr(value)
+            was = words.value(right[at]) if is_wrong and right is not None else None
+            cells.append(cell_of(edge, at, value, was=was, changed=is_wrong))
+        rows.append(Row(cells, tone="bad" if marks and right is None else ""))
+    if table.total > len(table.rows):
+        rows.append(Row(note=f"… and {words.count(table.total - len(table.rows), 'more row')}."))
+    return Table(edge.names, rows, number_columns(edge))

@@ -1,0 +1,34 @@
+"""Why retraction: a pipeline with and without it beside the batch answer, and its changes written out of order."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from storage.model import Edge, Run
+from ui.components.run_picker import pick_edge, pick_run
+from ui.components.unordered_writers import unordered_writers
+from ui.components.without_retraction import tables_beside
+
+
+def _show(run: Run, edge: Edge) -> None:
+    st.subheader("What comes out without it", anchor=False)
+    st.markdown(
+        "A stream says a result as soon as it has one, so it may have to take it back. An operator that counts what "
+        "another one said needs to hear of that: it takes the old value out and puts the new one in. Switched off, "
+        "values that were said too early are counted for good."
+    )
+    tables_beside(run, edge)
+    st.subheader("Writes out of order", anchor=False)
+    unordered_writers(edge)
+
+
+run_column, edge_column = st.columns(2)
+with run_column:
+    chosen_run = pick_run()
+if chosen_run is not None:
+    with edge_column:
+        chosen_edge = pick_edge(chosen_run)
+    if chosen_edge is None:
+        st.info("This run has no changelog: it ended before its first epoch.", icon=":material/info:")
+    else:
+        _show(chosen_run, chosen_edge)
