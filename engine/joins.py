@@ -9,7 +9,8 @@ from typing import Final
 
 from engine.changelog import ModifyKind
 from engine.errors import PlanRejected
-from engine.operator import Derived, Keys, Monotonicity, Origin
+from engine.operator import Derived, Keys, Monotonicity
+from engine.origin import Origin
 from engine.schema import Column, Schema, quote
 
 PORTS: Final = ("left", "right")

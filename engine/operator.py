@@ -25,10 +25,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from engine.batch.given import BatchInput
 from engine.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
 from engine.errors import PlanRejected
 from engine.kernel import Kernel
 from engine.mini_batch import Bundling
+from engine.origin import Origin
 from engine.schema import Schema, TimeUnit
 
 if TYPE_CHECKING:
@@ -131,20 +133,6 @@ class Strategy:
 
 
 @dataclass(frozen=True)
-class Origin:
-    """Which records of an input an output record was made of: those in the operator's table that agree with it.
-
-    columns: pairs of an input's and an output's column that are equal. window: the output's columns with the
-    bounds that the input's event time lies between, start included. is_partial: the operator also compares an
-    expression, so some of them may belong to another key.
-    """
-
-    columns: tuple[tuple[str, str], ...]
-    window: tuple[str, str] | None = None
-    is_partial: bool = False
-
-
-@dataclass(frozen=True)
 class StepContext:
     """Everything that is decided of a node when its step is made."""
 
@@ -215,22 +203,6 @@ class Keyed:
 
 
 Step = Native | Keyed
-
-
-@dataclass(frozen=True)
-class BatchInput:
-    """An input of a batch step, without what came too late for the operator.
-
-    table: the rows that are there at the end, with `__seq` and `__step`, the position that put each there.
-    changelog: all records, with `__kind` as well. watermarks: the operator's watermark before each event, as
-    `__seq` and `__watermark_ms`. late: what a window has to leave out by itself, as `__seq`, `__step` and the
-    window `__start_ms`, `__end_ms` that it missed; None where nothing was late.
-    """
-
-    table: DataFrame
-    changelog: DataFrame
-    watermarks: DataFrame
-    late: DataFrame | None = None
 
 
 class Parameters(BaseModel):

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from engine.operator import Origin
+from engine.origin import Origin
 from engine.position import TIMER
 from storage.database import Database
 from storage.graph import inputs_of

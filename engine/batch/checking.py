@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from engine.batch.given import BatchInput
 from engine.batch.rows import POSITION, by_whole_row, comparable, table_of
 from engine.batch.windows import not_late
-from engine.operator import OUT, BatchInput, InputPlan, Operator, StepContext
+from engine.operator import OUT, InputPlan, Operator, StepContext
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.schema import Schema, quote

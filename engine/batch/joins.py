@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from engine.batch.given import BatchInput
 from engine.joins import JoinKind, joined
-from engine.operator import BatchInput
 from engine.schema import Schema, quote
 from engine.timeline import MIN_WATERMARK
 

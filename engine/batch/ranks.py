@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from engine.batch.given import BatchInput
 from engine.batch.rows import POSITION, PUTS, by_key
-from engine.operator import BatchInput
 from engine.schema import quote
 from engine.sort_keys import Nulls
 

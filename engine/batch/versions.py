@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from engine.batch.given import BatchInput
 from engine.batch.rows import POSITION, PUTS, first_of
 from engine.joins import JoinKind, joined
-from engine.operator import BatchInput
 from engine.schema import Schema, quote
 
 if TYPE_CHECKING:

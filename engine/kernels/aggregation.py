@@ -10,7 +10,8 @@ from pydantic import Field
 from engine.aggregate_functions import NEVER_NULL, NUMERIC, Function, result_type
 from engine.errors import ExpressionError, PipelineError
 from engine.kernels.accumulators import AggregateCall
-from engine.operator import Analyzer, Derived, Monotonicity, Origin, Parameters
+from engine.operator import Analyzer, Derived, Monotonicity, Parameters
+from engine.origin import Origin
 from engine.references import plain_column
 from engine.schema import Column, Schema, arrow_type, is_numeric, quote
 from engine.value_bounds import cast_column, is_non_negative, required_non_negative

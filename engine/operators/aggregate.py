@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 
 from engine.aggregate_functions import Function
 from engine.batch.aggregates import grouped
+from engine.batch.given import BatchInput
 from engine.changelog import (
     ALL_CHANGES,
     DELETE,
@@ -47,18 +48,17 @@ from engine.kernels.aggregation import (
 from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,
     KeyedInput,
     Offer,
     Operator,
-    Origin,
     StepContext,
     Strategy,
 )
 from engine.options import has_state_ttl
+from engine.origin import Origin
 from engine.schema import Schema, quote
 
 if TYPE_CHECKING:

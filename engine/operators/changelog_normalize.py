@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
+from engine.batch.given import BatchInput
 from engine.batch.rows import PUTS, by_key
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
 from engine.errors import ExpressionError
@@ -25,18 +26,17 @@ from engine.kernel import Kernel, Key, Output, Row
 from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,
     KeyedInput,
     Offer,
     Operator,
-    Origin,
     StepContext,
     Strategy,
 )
 from engine.options import has_state_ttl
+from engine.origin import Origin
 from engine.schema import Schema, quote
 
 if TYPE_CHECKING:

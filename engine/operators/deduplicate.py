@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Self, assert_never
 
 from pydantic import Field, model_validator
 
+from engine.batch.given import BatchInput
 from engine.batch.rows import POSITION, PUTS, first_of
 from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.errors import PipelineError
@@ -37,19 +38,18 @@ from engine.late_port import RoutesLate
 from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,
     KeyedInput,
     Offer,
-    Origin,
     Step,
     StepContext,
     Strategy,
     require_insert_only,
 )
 from engine.options import COMPACT, SENSITIVE, has_state_ttl, is_on
+from engine.origin import Origin
 from engine.schema import Column, Schema, TimeUnit, quote
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from engine.batch.given import BatchInput
 from engine.batch.joins import paired
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.joins import JoinKind, joined
@@ -28,7 +29,6 @@ from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, e
 from engine.late_port import RoutesLate
 from engine.operator import (
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,

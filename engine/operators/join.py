@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from engine.batch.given import BatchInput
 from engine.batch.joins import paired
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.joins import JoinKind, JoinSide, join_keys, join_moves, join_side, joined
@@ -25,7 +26,6 @@ from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside
 from engine.mini_batch import bundling
 from engine.operator import (
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,

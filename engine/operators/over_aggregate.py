@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field, model_validator
 
 from engine.batch.aggregates import over_frames
+from engine.batch.given import BatchInput
 from engine.batch.rows import POSITION
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import PipelineError, PlanRejected
@@ -30,17 +31,16 @@ from engine.kernels.over import OverArrivalKernel, OverRangeKernel, OverRowsKern
 from engine.late_port import RoutesLate
 from engine.operator import (
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,
     KeyedInput,
     Offer,
-    Origin,
     StepContext,
     Strategy,
     require_insert_only,
 )
+from engine.origin import Origin
 from engine.schema import Schema, TimeUnit, quote
 from engine.windows import interval
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
+from engine.batch.given import BatchInput
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import ExpressionError, PipelineError
 from engine.operator import (
     Analyzer,
-    BatchInput,
     ComputedColumn,
     Derived,
     InputPlan,

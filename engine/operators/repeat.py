@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
+from engine.batch.given import BatchInput
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import PipelineError
 from engine.kernel import Kernel, Key, Output, Row
 from engine.operator import (
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from pydantic import Field
 
+from engine.batch.given import BatchInput
 from engine.batch.rows import POSITION, first_of
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.errors import PipelineError, PlanRejected
 from engine.kernels.upsert_materialize import UpsertMaterializeKernel
 from engine.operator import (
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,

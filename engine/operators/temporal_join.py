@@ -17,13 +17,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from engine.batch.given import BatchInput
 from engine.batch.versions import at_their_time
 from engine.changelog import INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.errors import PlanRejected
 from engine.joins import JoinKind, join_keys, joined
 from engine.kernel import Kernel, Key, Output, Row
 from engine.keyed_join import KeyedJoin, Matches, beside, event_time, require_event_times
-from engine.operator import Analyzer, BatchInput, Derived, InputPlan, Keyed, Offer, StepContext, Strategy
+from engine.operator import Analyzer, Derived, InputPlan, Keyed, Offer, StepContext, Strategy
 from engine.schema import Schema, quote
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
+from engine.batch.given import BatchInput
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import PipelineError
 from engine.operator import (
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Monotonicity,

@@ -21,6 +21,7 @@ from pydantic import Field, model_validator
 
 from engine.aggregate_functions import Function
 from engine.batch.aggregates import grouped
+from engine.batch.given import BatchInput
 from engine.batch.rows import by_whole_row
 from engine.batch.windows import WINDOW, bounds, in_sessions, in_their_windows, in_windows
 from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, ModifyKinds, UpdateKind
@@ -40,16 +41,15 @@ from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns
 from engine.kernels.windows import AttachedWindowKernel, SessionWindowKernel, SlicedWindowKernel
 from engine.operator import (
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,
     KeyedInput,
     Offer,
-    Origin,
     StepContext,
     Strategy,
 )
+from engine.origin import Origin
 from engine.schema import Column, Schema, quote
 from engine.windows import WindowKind, duration
 

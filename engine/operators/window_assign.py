@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from pydantic import Field
 
+from engine.batch.given import BatchInput
 from engine.batch.rows import by_whole_row
 from engine.batch.windows import WINDOW, bounds, in_sessions, in_windows
 from engine.changelog import ChangelogMode, UpdateKind
@@ -24,7 +25,6 @@ from engine.kernels.window_parameters import MadeWindows, bound_columns
 from engine.operator import (
     NO_KEYS,
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -32,13 +32,13 @@ from engine.operator import (
     Keys,
     Native,
     Offer,
-    Origin,
     Projection,
     Step,
     StepContext,
     Strategy,
     forwarded,
 )
+from engine.origin import Origin
 from engine.schema import Column, Schema, quote
 from engine.windows import WindowKind
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from engine.batch.given import BatchInput
 from engine.batch.joins import paired
 from engine.batch.windows import bounds, in_their_windows, in_windows
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
@@ -35,17 +36,16 @@ from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, e
 from engine.late_port import RoutesLate
 from engine.operator import (
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,
     KeyedInput,
     Offer,
-    Origin,
     StepContext,
     Strategy,
     require_insert_only,
 )
+from engine.origin import Origin
 from engine.schema import Column, Schema, quote
 from engine.windows import Window, Windowing, WindowKind
 

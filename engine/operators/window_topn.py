@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from engine.batch.given import BatchInput
 from engine.batch.ranks import Ranked, best
 from engine.batch.windows import WINDOW, bounds, in_their_windows, in_windows
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
@@ -27,18 +28,17 @@ from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns
 from engine.operator import (
     NO_KEYS,
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,
     KeyedInput,
     Offer,
-    Origin,
     StepContext,
     Strategy,
     require_insert_only,
 )
 from engine.operators.topn.operator import OrderBy
+from engine.origin import Origin
 from engine.schema import Column, Schema, quote
 from engine.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
 from engine.windows import Window, Windowing, WindowKind

@@ -21,7 +21,7 @@ from pathlib import Path
 import duckdb
 
 from engine.changelog import RowKind
-from engine.operator import Origin
+from engine.origin import Origin
 from engine.recorder import EdgeInfo, EpochOutput
 from storage import Store
 from storage.model import Filter

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.operator import Origin
+from engine.origin import Origin
 from engine.position import timer
 from storage import Store
 from storage.lineage import Ancestor

@@ -14,7 +14,7 @@ import storage
 from storage import Store
 from storage.database import Database
 from storage.errors import StoreLocked, StoreTooNew, StoreUnreadable, StoreWriteFailed
-from storage.migrations import MIGRATIONS, migrate, version_of
+from storage.migrations import MIGRATIONS, VERSION, migrate, version_of
 from storage.model import RunStatus
 from tests.storage.written_runs import Epoch, columns, edge, plan
 
@@ -126,13 +126,13 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
 
 def test_a_migration_that_fails_leaves_the_file_at_the_version_before(tmp_path: Path) -> None:
     database = Database(tmp_path / "s.duckdb")
-    broken = (*MIGRATIONS, (2, "broken", "CREATE TABLE half (a INTEGER); SELECT nonsense"))
+    broken = (*MIGRATIONS, (VERSION + 1, "broken", "CREATE TABLE half (a INTEGER); SELECT nonsense"))
     with pytest.raises(StoreWriteFailed):
         migrate(database, broken)
     with database.cursor() as cursor:
-        assert version_of(cursor) == 1
+        assert version_of(cursor) == VERSION
         assert cursor.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'half'").fetchone() == (0,)
-    fixed = (*MIGRATIONS, (2, "whole", "CREATE TABLE half (a INTEGER)"))
+    fixed = (*MIGRATIONS, (VERSION + 1, "whole", "CREATE TABLE half (a INTEGER)"))
     migrate(database, fixed)
     migrate(database, fixed)
     with database.cursor() as cursor:

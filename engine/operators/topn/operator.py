@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from engine.batch.given import BatchInput
 from engine.batch.ranks import Ranked, best, standing_since
 from engine.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
 from engine.errors import PipelineError
 from engine.operator import (
     NO_KEYS,
     Analyzer,
-    BatchInput,
     Derived,
     InputPlan,
     Keyed,
@@ -28,7 +28,6 @@ from engine.operator import (
     Monotonicity,
     Offer,
     Operator,
-    Origin,
     Parameters,
     StepContext,
     Strategy,
@@ -39,6 +38,7 @@ from engine.operators.topn.retractable import RetractableTopN
 from engine.operators.topn.tied import TiedTopN
 from engine.operators.topn.top_1 import FastTop1
 from engine.operators.topn.updatable import UpdatableTopN
+from engine.origin import Origin
 from engine.schema import Column, Schema, quote
 from engine.sort_keys import Nulls, SortColumn, sort_key_of
 

@@ -53,8 +53,6 @@ def _as_of(emitter: Emitter, left: Emitted, time: str, at: Expr) -> Emitted:
         )
         raise SqlRejected(message, at)
     if time not in event_times(emitter, left):
-        message = (
-            f"{time!r} is not an event time of the left side. Name the one of its source."
-        )
+        message = f"{time!r} is not an event time of the left side. Name the one of its source."
         raise SqlRejected(message, at)
     return only_event_time(emitter, left, time, at)
