@@ -13,7 +13,11 @@ from tests.engine.batch_answer import checked, complaints
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# A late row meets a version that Flink only still has because its timer had not fired: no batch query says that.
+NOT_A_BATCH_ANSWER = ("temporal_join_deleted_versions",)
+
 
 @pytest.mark.slow
 def test_the_changelog_comes_to_the_batch_answer(case: Case, spark: SparkSession) -> None:
-    assert not complaints(checked(case.pipeline(SparkAnalyzer(lambda: spark)), spark))
+    found = complaints(checked(case.pipeline(SparkAnalyzer(lambda: spark)), spark))
+    assert bool(found) is (case.name in NOT_A_BATCH_ANSWER), found
