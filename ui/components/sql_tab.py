@@ -17,7 +17,7 @@ from ui import checking, workspace
 from ui.drafting import Drafting
 from ui.editing import placed_like, unplaced
 from ui.engine_gate import EngineStarting
-from ui.guard import guarded
+from ui.pending import pending
 
 _KEPT: Final = "sql-tab"
 _HEIGHT: Final = 420
@@ -69,13 +69,18 @@ def sql_tab(drafting: Drafting, found: Check) -> None:
     if not text and drafting.pipeline.nodes:
         st.caption("There is SQL as soon as nothing is wrong. A script pasted here replaces the pipeline.")
     key = f"sql|{drafting.key}|{document}|{bool(text)}"
+
+    def take(typed: str) -> None:
+        # What was typed was meant for the document that was shown then.
+        if document == _fingerprint(drafting.pipeline):
+            _take(drafting, kept, typed)
+
+    pending().draw(key, text, take)
     st.text_area(
         "Flink SQL",
         text,
         height=_HEIGHT,
         key=key,
-        on_change=guarded(_take),
-        args=(drafting, key),
         placeholder="CREATE TABLE ...; INSERT INTO ... SELECT ...;",
         label_visibility="collapsed",
     )
@@ -99,9 +104,8 @@ def sql_tab(drafting: Drafting, found: Check) -> None:
             )
 
 
-def _take(drafting: Drafting, key: str) -> None:
+def _take(drafting: Drafting, kept: _Kept, text: str) -> None:
     """Make the text the pipeline, or say where it is wrong."""
-    kept, text = _kept(), str(st.session_state[key])
     try:
         script = script_of(text, checking.gate(), workspace.folder(), drafting.pipeline.name)
     except SqlRejected as error:

@@ -1,0 +1,215 @@
+"""What the tests of the canvas share: an app with drafts, and what a person sees and does on the canvas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from engine.examples import examples
+from engine.pipeline import Edge, Node, Pipeline
+from storage import Store
+from tests.browser.app_server import App, running_app
+from tests.browser.conftest import OpenPage, wait_until_settled
+from ui.editing import unplaced
+from ui.history import History
+
+RUN_TIMEOUT_MS = 180_000
+WORDS = {"columns": [{"name": "word", "type": "string"}], "rows": [["Hello"], ["World"], ["Hello"]]}
+COUNT = {"group_by": ["word"], "aggregates": [{"function": "COUNT", "name": "cnt"}]}
+CLICKS = {
+    "columns": [{"name": "id", "type": "bigint"}, {"name": "ts", "type": "bigint"}],
+    "rows": [[1, 1000], [2, 2000], [1, 3000]],
+    "event_time": "ts",
+}
+
+
+STUDIO = "[...document.querySelectorAll('*')].map(each => each.shadowRoot).find(root => root?.querySelector('.studio'))"
+STANDS_STILL = f"""() => {{
+    const drawn = {STUDIO}.querySelectorAll('.react-flow__edge').length
+    if (drawn !== Number({STUDIO}.querySelector('.studio').dataset.edges)) return false
+    const places = [...{STUDIO}.querySelectorAll('.react-flow__node')].map(each => each.getBoundingClientRect())
+    const now = places.map(place => `${{place.x}} ${{place.y}}`).join()
+    const before = window.stoodAt
+    window.stoodAt = now
+    return before === now
+}}"""
+def drafts() -> dict[str, Pipeline]:
+    """What the tests open, by the draft's key."""
+    words = Node(id="words", operator="rows", parameters=WORDS)
+    count = Node(id="counts", operator="aggregate", parameters=COUNT)
+    sink = Node(id="sink", operator="sink")
+    chain = Pipeline(
+        name="chain", nodes=(words, count, sink),
+        edges=(Edge(source="words", target="counts"), Edge(source="counts", target="sink")),
+    )  # fmt: skip
+    second = words.model_copy(update={"id": "more"})
+    clicks = Node(id="clicks", operator="rows", parameters=CLICKS)
+    totals = Node(
+        id="totals", operator="aggregate",
+        parameters={"group_by": ["id"], "aggregates": [{"function": "MAX", "argument": "ts", "name": "ts"}]},
+    )  # fmt: skip
+    latest = Node(id="latest", operator="deduplicate", parameters={"keys": ["id"], "keep": "last"})
+    append = Node(id="file", operator="sink", parameters={"mode": "append"})
+    source = {"operator": "rows", "parameters": WORDS}
+    step = {"operator": "filter", "parameters": {"condition": "true"}}
+    rows = tuple(Node.model_validate({"id": f"n{at}", **(source if at % 10 == 0 else step)}) for at in range(200))
+    large = tuple(Edge(source=f"n{at}", target=f"n{at + 1}") for at in range(199) if at % 10 != 9)
+    return {
+        "empty": Pipeline(name="empty"),
+        **{f"chain{at}": chain for at in range(12)},
+        "two": chain.model_copy(update={"nodes": (*chain.nodes, second)}),
+        "time": Pipeline(
+            name="time", nodes=(clicks, totals, latest, append), edges=(Edge(source="clicks", target="totals"),)
+        ),
+        "large": Pipeline(name="large", nodes=rows, edges=large),
+        "late": unplaced(examples()["03-window-lost-records"]),
+        **{f"empty{at}": Pipeline(name="empty") for at in range(6)},
+    }
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    folder = tmp_path_factory.mktemp("app")
+    with Store.open(folder / "studio.duckdb") as store:
+        for key, pipeline in drafts().items():
+            store.drafts.save(key, History(pipeline).to_json())
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
+        with running_app(folder) as running:
+            yield running
+
+
+# --- what a person sees and does
+
+
+def studio(page: Page) -> Locator:
+    return page.get_by_role("group", name=re.compile(r": \d+ nodes?$"))
+
+
+def node(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-pick="{name}"]')
+
+
+def port(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-port="{name}"]')
+
+
+def box(page: Page, label: str) -> Locator:
+    return page.get_by_role("textbox", name=label, exact=True)
+
+
+def note(page: Page) -> Locator:
+    return page.get_by_role("alertdialog")
+
+
+def settled(page: Page) -> None:
+    """Wait until Python has answered everything, and the canvas stands still."""
+    expect(page.locator(".studio[data-settled=true]")).to_be_visible()
+    wait_until_settled(page)
+    page.wait_for_function(STANDS_STILL, polling=120)
+
+
+def open_draft(open_page: OpenPage, key: str) -> Page:
+    page = open_page(f"build?draft={key}")
+    expect(studio(page)).to_be_visible()
+    settled(page)
+    return page
+
+
+def middle(found: Locator) -> tuple[float, float]:
+    area = found.bounding_box()
+    assert area is not None
+    return area["x"] + area["width"] / 2, area["y"] + area["height"] / 2
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move((start[0] + end[0]) / 2, (start[1] + end[1]) / 2, steps=4)
+    page.mouse.move(*end, steps=4)
+    page.mouse.up()
+    settled(page)
+
+
+def connect(page: Page, source: str, target: str) -> None:
+    look_up(page)
+    drag(page, middle(port(page, source)), middle(port(page, target)))
+
+
+def look_up(page: Page) -> None:
+    """Scroll to the canvas, once the form below it has its height."""
+    settled(page)
+    page.get_by_test_id("stMain").evaluate("each => each.scrollTo(0, 0)")
+    settled(page)
+
+
+def drop(page: Page, operator: str, x: float, y: float) -> None:
+    """Drag an operator from the palette to a place of the canvas."""
+    look_up(page)
+    before = len(ids(page))
+    pane = page.locator(".react-flow__pane")
+    page.locator(f"[data-operator={operator}]").drag_to(pane, target_position={"x": x, "y": y})
+    expect(page.locator(".react-flow__node")).to_have_count(before + 1)
+    settled(page)
+
+
+def add(page: Page, search: str) -> None:
+    """Press A, type, press Enter."""
+    studio(page).focus()
+    page.keyboard.press("a")
+    page.keyboard.type(search)
+    page.keyboard.press("Enter")
+    settled(page)
+
+
+def pick(page: Page, name: str) -> None:
+    node(page, name).click()
+    settled(page)
+
+
+def keys(page: Page, *names: str) -> None:
+    studio(page).focus()
+    for name in names:
+        page.keyboard.press(name)
+    settled(page)
+
+
+def ids(page: Page) -> list[str]:
+    return page.locator(".react-flow__node").evaluate_all("all => all.map(each => each.dataset.pick).sort()")
+
+
+def edges(page: Page) -> list[str]:
+    return page.locator(".react-flow__edge").evaluate_all("all => all.map(each => each.dataset.pick).sort()")
+
+
+def type_into(page: Page, label: str, text: str) -> None:
+    box(page, label).fill(text)
+    box(page, label).press("Tab")
+    wait_until_settled(page)
+
+
+def write_rows(page: Page, text: str) -> None:
+    radio = page.get_by_role("radio", name="Text")
+    if radio.is_enabled():
+        radio.click()
+    wait_until_settled(page)
+    lines = page.get_by_role("textbox", name=re.compile("^Rows, one per line"))
+    lines.fill(text)
+    lines.press("Control+Enter")
+    wait_until_settled(page)
+
+
+def run(page: Page) -> None:
+    page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run")).click()
+    # While it goes on, each node says how far it is.
+    expect(page.locator(".op.run-waiting, .op.run-running").first).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Run \d+ finished"))).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    settled(page)
+
+
+def place(page: Page, name: str) -> str:
+    """Where a node stands on the canvas, whatever the zoom."""
+    return str(node(page, name).evaluate("each => each.style.transform"))

@@ -1,0 +1,249 @@
+"""What the canvas says while one composes, where nodes stand, what a run shows on it, and how fast it is."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.canvas_page import (
+    STUDIO,
+    add,
+    box,
+    connect,
+    drag,
+    drop,
+    edges,
+    ids,
+    keys,
+    middle,
+    node,
+    note,
+    open_draft,
+    pick,
+    place,
+    run,
+    settled,
+)
+from tests.browser.canvas_page import (
+    app as app,
+)
+from tests.browser.conftest import OpenPage, wait_until_settled
+
+# Sixty turns of the mouse wheel, one a frame: the median time from frame to frame, in ms.
+FRAME_MS = f"""async () => {{
+    const pane = {STUDIO}.querySelector('.react-flow__pane')
+    const area = pane.getBoundingClientRect()
+    const turn = {{ clientX: area.x + 300, clientY: area.y + 200, bubbles: true, cancelable: true, composed: true }}
+    const times = []
+    for (let at = 0, last = performance.now(); at < 60; at++) {{
+        pane.dispatchEvent(new WheelEvent('wheel', {{ ...turn, deltaY: at % 2 ? 40 : -40 }}))
+        await new Promise(requestAnimationFrame)
+        times.push(performance.now() - last)
+        last = performance.now()
+    }}
+    return times.sort((a, b) => a - b)[30]
+}}"""
+
+# From the press of the button to the frame in which the form has the node's name, in ms.
+FORM_MS = """name => {
+    window.formTook = null
+    window.addEventListener('pointerdown', () => {
+        const began = performance.now()
+        const look = () => {
+            const shown = document.querySelector('[aria-label="Name of the node"]')?.value === name
+            shown ? (window.formTook = performance.now() - began) : requestAnimationFrame(look)
+        }
+        look()
+    }, { capture: true, once: true })
+}"""
+
+
+# --- understand while composing
+
+
+def test_a_cycle_is_refused_with_a_sentence_that_names_both_ends(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain5")
+    drop(page, "union", 400, 330)
+    connect(page, "counts.out", "union.in")
+    before = edges(page)
+    connect(page, "union.out", "counts.in")
+    expect(note(page)).to_contain_text("union cannot flow into counts, because counts flows into union already.")
+    assert edges(page) == before
+
+
+def test_a_second_edge_into_one_input_is_refused_and_a_union_is_one_click(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "two")
+    connect(page, "more.out", "counts.in")
+    expect(note(page)).to_contain_text("more cannot flow into counts")
+    expect(note(page).get_by_role("button", name="Replace words by more")).to_be_visible()
+    note(page).get_by_role("button", name="Put a union of both before it").click()
+    settled(page)
+    assert edges(page) == ["counts>sink:in", "more>union:in", "union>counts:in", "words>union:in"]
+    expect(note(page)).to_have_count(0)
+
+
+def test_a_changelog_that_a_node_cannot_take_is_refused_with_a_fix_that_works(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "time")
+    connect(page, "totals.out", "latest.in")
+    expect(note(page)).to_contain_text("totals cannot flow into latest.")
+    expect(note(page)).to_contain_text("needs an insert-only input, but totals emits")
+    assert edges(page) == ["clicks>totals:in"]
+    note(page).get_by_role("button", name="Put latest before totals").click()
+    settled(page)
+    assert edges(page) == ["clicks>latest:in", "latest>totals:in"]
+    connect(page, "totals.out", "file.in")
+    note(page).get_by_role("button", name=re.compile("changelog")).click()
+    settled(page)
+    assert "totals>file:in" in edges(page)
+    expect(node(page, "totals>file:in")).to_have_attribute("aria-label", re.compile(re.escape("[I,UB,UA")))
+
+
+def test_what_is_wrong_sits_on_the_node_and_one_click_mends_it(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "empty3")
+    add(page, "rows")
+    keys(page, "Escape")
+    add(page, "aggregate")
+    expect(node(page, "aggregate")).to_contain_text("not connected")
+    page.get_by_role("button", name="What is wrong with aggregate").click()
+    note(page).get_by_role("button", name="Connect rows to aggregate").click()
+    settled(page)
+    assert edges(page) == ["rows>aggregate:in"]
+    expect(page.get_by_role("button", name="What is wrong with aggregate")).to_have_count(0)
+
+
+def test_hovering_explains_an_edge_and_a_node(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain6")
+    page.locator('[data-edge="counts>sink:in"]').hover()
+    tip = page.get_by_role("tooltip")
+    expect(tip).to_contain_text("counts → sink")
+    expect(tip).to_contain_text("cnt")
+    expect(tip).to_contain_text("Identified by: (word)")
+    node(page, "counts").hover()
+    expect(tip).to_contain_text("State:")
+
+
+# --- arrange
+
+
+def test_moving_a_node_is_no_edit_and_survives_reload_and_reopening(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain7")
+    name = page.get_by_role("textbox", name="Name of the pipeline")
+    name.fill("moved about")
+    name.press("Tab")
+    wait_until_settled(page)
+    page.get_by_test_id("stButton").get_by_role("button").filter(has_text="Save").click()
+    saved = page.get_by_test_id("stButton").get_by_role("button").filter(has_text="Saved")
+    expect(saved).to_be_disabled()
+    before = {name: place(page, name) for name in ids(page)}
+    start = middle(node(page, "counts"))
+    drag(page, start, (start[0] + 20, start[1] + 130))
+    expect(saved).to_be_disabled()
+    after = place(page, "counts")
+    assert after != before["counts"]
+    # Nobody else moved.
+    assert {name: place(page, name) for name in ("words", "sink")} == {name: before[name] for name in ("words", "sink")}
+    page.reload()
+    expect(node(page, "counts")).to_be_visible()
+    settled(page)
+    assert place(page, "counts") == after
+    page.get_by_role("link", name="Pipelines").click()
+    saved_ones = page.get_by_test_id("stColumn").filter(has_text="Your pipelines")
+    saved_ones.get_by_role("button", name="Open", exact=True).first.click()
+    page.wait_for_url("**/build?**")
+    expect(node(page, "counts")).to_be_visible()
+    settled(page)
+    assert place(page, "counts") == after
+    keys(page, "Shift+L")
+    assert place(page, "counts") == before["counts"]
+
+
+def test_a_new_node_finds_its_place_and_those_placed_by_hand_stay(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain8")
+    start = middle(node(page, "counts"))
+    drag(page, start, (start[0], start[1] + 120))
+    stays = place(page, "counts")
+    pick(page, "words")
+    add(page, "filter")
+    assert place(page, "counts") == stays
+    keys(page, "Control+z", "Control+z")
+    assert place(page, "counts") != stays
+
+
+def test_the_arrow_keys_move_and_the_minimap_and_zoom_answer(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "two")
+    pick(page, "more")
+    before = place(page, "more")
+    node(page, "more").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowDown")
+    page.wait_for_timeout(500)
+    settled(page)
+    assert place(page, "more") != before
+    expect(page.get_by_role("img", name="Map of the pipeline")).to_be_visible()
+    zoom = page.locator(".react-flow__viewport").get_attribute("style")
+    keys(page, "+")
+    expect(page.locator(".react-flow__viewport")).not_to_have_attribute("style", str(zoom))
+
+
+# --- run and see
+
+
+def test_a_run_is_read_on_the_canvas(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "late")
+    run(page)
+    late = page.get_by_role("button", name=re.compile(r"\d late, open the ledger"))
+    expect(late).to_be_visible()
+    name = str(late.get_attribute("aria-label")).partition(":")[0]
+    # A node: its counters, its state, its busiest keys.
+    pick(page, name)
+    expect(page.get_by_role("tab", name=re.compile(r"In run \d+"))).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_text("Records out per record in")).to_be_visible()
+    expect(page.get_by_test_id("stTabs").get_by_text("State:")).to_be_visible()
+    expect(page.get_by_text("Busiest keys", exact=True)).to_be_visible()
+    # An edge: its changelog.
+    edge = next(key for key in edges(page) if key.startswith(f"{name}>"))
+    page.locator(f'[data-edge="{edge}"]').click()
+    settled(page)
+    expect(page.get_by_label(f"Changelog of {name}").first).to_be_visible()
+    expect(page.get_by_role("button", name="Open its changelog")).to_be_visible()
+    late.click()
+    page.wait_for_url("**/event-time?**")
+
+
+# --- speed
+
+
+def test_the_canvas_paints_within_two_seconds_and_a_form_within_a_third(open_page: OpenPage) -> None:
+    page = open_page()
+    page.get_by_test_id("stColumn").filter(has_text="Word frequency").get_by_role("button", name="Open").first.click()
+    began = time.monotonic()
+    expect(node(page, "count_counts")).to_be_visible()
+    assert time.monotonic() - began < 2
+    settled(page)
+    took = []
+    for name in ("words", "count_counts", "frequencies", "count_words", "words"):
+        page.evaluate(FORM_MS, name)
+        node(page, name).click()
+        expect(box(page, "Name of the node")).to_have_value(name)
+        took.append(page.evaluate("window.formTook"))
+        settled(page)
+    # Others may be busy on this machine: the second fastest tells what the app needs.
+    assert sorted(took)[1] < 300, took
+
+
+def test_two_hundred_nodes_stay_smooth(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "large")
+    expect(page.locator(".react-flow__node")).to_have_count(200)
+    assert page.evaluate(FRAME_MS) < 34
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_the_canvas_takes_the_colours_of_the_page(open_page: OpenPage, color_scheme: str) -> None:
+    page = open_page("build?draft=chain10", color_scheme=color_scheme)
+    expect(node(page, "counts")).to_be_visible()
+    color = node(page, "counts").locator(".name").evaluate("each => getComputedStyle(each).color")
+    brightness = sum(int(part) for part in re.findall(r"\d+", color)[:3])
+    assert (brightness < 3 * 128) == (color_scheme == "light")
