@@ -84,7 +84,7 @@ def test_an_example_is_opened_broken_and_mended(page: Page) -> None:
     # No Tab, no Enter: what is wrong is said while one types.
     box(page, "Window size").fill("10 parsecs")
     expect(page.get_by_text("is no length of time").first).to_be_visible()
-    expect(node(page, "joined")).to_have_attribute("aria-label", re.compile("joined, Window join, Size"))
+    expect(node(page, "joined")).to_have_attribute("aria-label", re.compile("joined, Window join, Window size"))
     expect(run_button(page)).to_be_disabled()
     box(page, "Window size").fill("10 s")
     expect(page.get_by_text("is no length of time")).to_have_count(0)
@@ -108,6 +108,7 @@ def test_what_was_typed_survives_a_reload_wrong_or_right(page: Page) -> None:
     open_example(page, "Window join that loses pairs")
     node(page, "joined").click()
     type_into(page, "Window size", "1 min")
+    page.get_by_text("More settings").click()
     type_into(page, "Window offset", "half a minute")
     page.reload()
     expect(box(page, "Window size")).to_have_value("1 min")
@@ -214,7 +215,9 @@ def test_rows_of_a_list_are_added_moved_and_removed(page: Page) -> None:
     press(page, "New pipeline")
     page.wait_for_url("**/build?**")
     add(page, "Rows")
-    press(page, "Add")
+    # Columns come before computed columns, which have the same button.
+    page.get_by_role("button", name="Add", exact=True).first.click()
+    wait_until_settled(page)
     names = page.get_by_role("textbox", name="Name", exact=True)
     expect(names).to_have_count(2)
     names.nth(1).fill("n")
