@@ -41,6 +41,7 @@ def paired(
     sides = []
     for side, given, schema, own in ((0, inputs[0], left, names), (1, inputs[1], right, names[len(left) :])):
         extra = [f"{key} AS __{side}k{at}" for at, key in enumerate(keys[side])]
+        extra += [f"{name} AS __{side}{name[2:]}" for name in bounds]
         table = given.table
         if times is not None:
             wait_ms = (-within[0], within[1])[side]
