@@ -14,7 +14,11 @@ from engine.schema import quote
 from engine.sql.algebra import (
     Aggregate,
     Expr,
+    Filter,
     Named,
+    Relation,
+    Scan,
+    Select,
     Windowed,
     free_name,
     mentioned,
@@ -43,6 +47,7 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
         return _per_attached_window(emitter, relation, windows)
     # What nobody reads is not computed, so that it causes no updates either.
     calls = tuple(call for call in relation.calls if call[0] in needed) or relation.calls[: not relation.groups]
+    calls = tuple((name, _rows_counted(emitter, relation.input, call)) for name, call in calls)
     relation = replace(relation, calls=calls)
     used = frozenset().union(*(mentioned(item) for _, item in (*relation.groups, *relation.calls)))
     given = emitter.emit(relation.input, used)
@@ -54,6 +59,40 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     node = emitter.add("aggregate", parameters, [given.node], relation.at)
     names = dict(zip(relation.columns, (column.name for column in emitter.derived[node].schema), strict=True))
     return Emitted(node, names)
+
+
+def _rows_counted(emitter: Emitter, below: Relation, call: Expr) -> Expr:
+    """COUNT of a column that is never NULL as COUNT(*), so that nobody has to compute the column."""
+    found: Expr = call.copy()
+    count = found.this if isinstance(found, exp.Filter) else found
+    if isinstance(count, exp.Anonymous) and count.name.upper() == "COUNT" and len(count.expressions) == 1:
+        column = plain(count.expressions[0])
+        if column is not None and _is_never_null(emitter, below, column):
+            count.set("expressions", [exp.Star()])
+    return found
+
+
+def _is_never_null(emitter: Emitter, relation: Relation, column: str) -> bool:
+    """Whether a relation's column is a count, or declared NOT NULL."""
+    match relation:
+        case Scan():
+            emitter.source(relation.table.node)
+            schema = emitter.derived[relation.table.name].schema
+            return column in schema.names and not schema.column(column).nullable
+        case Filter(input=below):
+            return _is_never_null(emitter, below, column)
+        case Select(input=below, items=items):
+            name = plain(dict(items)[column])
+            return name is not None and _is_never_null(emitter, below, name)
+        case Aggregate(input=below):
+            item = dict((*relation.groups, *relation.calls))[column]
+            name = plain(item)
+            if name is not None:
+                return _is_never_null(emitter, below, name)
+            call = item.this if isinstance(item, exp.Filter) else item
+            return isinstance(call, exp.Anonymous) and call.name.upper() == "COUNT"
+        case _:
+            return False
 
 
 def _is_one_row_each(emitter: Emitter, given: Emitted, group_by: Sequence[Any]) -> bool:
