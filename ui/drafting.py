@@ -25,7 +25,7 @@ class Drafting:
 
     pipeline_id, version: the saved pipeline that it started from, or None.
     selection: a node's id or an edge's key; `publish` puts it into the URL.
-    started: a run that was started and is not open yet.
+    started: a run that was started and is not open yet. note: what the next version is kept with.
     """
 
     def __init__(self, key: str, history: History, pipeline_id: int | None = None, version: int | None = None) -> None:
@@ -36,6 +36,7 @@ class Drafting:
         self.saved_as: Pipeline | None = None
         self.selection: str | None = None
         self.started: int | None = None
+        self.note = ""
         self._published: str | None = None
         self._generations = Counter[str]()
 
@@ -83,7 +84,9 @@ class Drafting:
     def save(self) -> None:
         """Save the document as the next version of its pipeline, or as a new pipeline."""
         name = self.pipeline.name.strip() or "untitled"
-        saved = store().pipelines.save(self.pipeline.to_json(), name=name, pipeline_id=self.pipeline_id)
+        saved = store().pipelines.save(self.pipeline.to_json(), name=name, pipeline_id=self.pipeline_id, note=self.note)
+        self.note = ""
+        self.redraw("note")
         self.pipeline_id, self.version, self.saved_as = saved.pipeline_id, saved.version, self.pipeline
         self._keep()
 

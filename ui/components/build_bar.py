@@ -9,6 +9,7 @@ from engine.planner import Check
 from ui.checking import errors
 from ui.components.arrival import arrival_editor
 from ui.components.options_form import options_form
+from ui.components.version_list import version_list
 from ui.drafting import Drafting
 from ui.editing import unplaced
 from ui.guard import guarded
@@ -43,6 +44,8 @@ def _settings(drafting: Drafting) -> None:
     arrival_editor(drafting)
     with st.expander("Mini-batch, state TTL and other options", expanded=bool(drafting.pipeline.options)):
         options_form(drafting)
+    with st.expander("Versions", expanded=True):
+        version_list(drafting)
     st.download_button(
         "Export as JSON", drafting.pipeline.to_json(), file_name=f"{drafting.pipeline.name or 'pipeline'}.json",
         mime="application/json", icon=":material/download:", key=f"export|{drafting.key}", on_click="ignore",
