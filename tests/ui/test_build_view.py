@@ -127,7 +127,7 @@ def test_an_expression_is_checked_as_one_types(open_draft: OpenDraft) -> None:
     app = open_draft(pipeline, "filter")
     assert not labelled(app.button, "Run").disabled
     labelled(app.text_input, "Condition").set_value("nobody > 1").run()
-    assert any("the columns are word, cnt" in text.value for text in app.markdown)
+    assert any("The columns are word, cnt" in text.value for text in app.markdown)
 
 
 def test_while_spark_starts_an_expression_is_not_wrong_only_not_known(

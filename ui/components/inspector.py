@@ -12,6 +12,7 @@ from engine.operator import OUT, Source
 from engine.pipeline import Edge, Node
 from engine.planner import Check
 from ui.checking import edge_reason, input_schemas, output_schema
+from ui.components.completion import completion
 from ui.components.schema_table import schema_table
 from ui.drafting import Drafting
 from ui.editing import (
@@ -78,6 +79,8 @@ def node_inspector(drafting: Drafting, node: Node, found: Check) -> None:
         _time(form, cls)
     with above:
         show_complaints(complaints.rest())
+    if form.expressions:
+        completion(form.expressions, key=f"completion|{key}")
 
 
 def _time(form: FormContext, cls: type[Source]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from engine.joins import JoinKind, joined
 from engine.pipeline import Node
 from engine.schema import Schema
 from ui.drafting import Drafting
@@ -20,7 +21,8 @@ from ui.pending import pending
 class FormContext:
     """A node's form: where it writes, which columns its inputs have (None: not known yet), what is wrong.
 
-    output: the node's own columns, once they are known.
+    output: the node's own columns, once they are known. expressions: the widgets that are drawn for expressions, by
+    their keys with the columns to complete.
     """
 
     drafting: Drafting
@@ -29,6 +31,7 @@ class FormContext:
     complaints: Complaints
     output: Schema | None = None
     path: Path = ()
+    expressions: dict[str, Schema | None] = field(default_factory=dict)
 
     def below(self, *parts: str | int) -> FormContext:
         """The same form, inside a list."""
@@ -42,6 +45,14 @@ class FormContext:
         if known:
             return known[0]
         return self.output if not self.inputs else None
+
+    def scope(self, port: str | None) -> Schema | None:
+        """The columns of an expression: of both inputs where there are two, as an inner join names them."""
+        if port is None and len(self.inputs) == 2:
+            left, right = self.inputs.values()
+            if left is not None and right is not None:
+                return Schema(joined(left, right, JoinKind.INNER))
+        return self.columns(port)
 
     def value(self, field: Field) -> Any:
         """What the document has, or the default."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from engine.errors import StudioError
+from engine.errors import ExpressionError, StudioError
 from ui.engine_gate import EngineStarting
 from ui.forms.spec import Field, FieldKind, fields_of
 
@@ -18,9 +18,15 @@ Path = tuple[str | int, ...]
 class Complaints:
     """Sentences by path. A form takes those of each field that it draws; the rest is shown above the form."""
 
-    def __init__(self, found: Sequence[tuple[Path, str]], notes: Sequence[tuple[Path, str]] = ()) -> None:
+    def __init__(
+        self,
+        found: Sequence[tuple[Path, str]],
+        notes: Sequence[tuple[Path, str]] = (),
+        refused: Sequence[ExpressionError] = (),
+    ) -> None:
         self._open = list(found)
         self._notes = list(notes)
+        self._refused = refused
         self.count = len(self._open)
 
     def take(self, path: Path) -> tuple[str, ...]:
@@ -43,14 +49,16 @@ class Complaints:
         """What no field has taken."""
         return tuple(text for _, text in self._open)
 
+    def refused(self, path: Path) -> tuple[ExpressionError, ...]:
+        """The expressions that the analyzer refused at a field."""
+        return tuple(error for error in self._refused if _path(error.field) == path)
+
     def notes(self, path: Path) -> tuple[str, ...]:
         """What is not wrong but not known yet."""
         return tuple(text for at, text in self._notes if at == path)
 
 
-def complaints_of(
-    model: type[BaseModel], parameters: Mapping[str, Any], problems: Sequence[StudioError]
-) -> Complaints:
+def complaints_of(model: type[BaseModel], parameters: Mapping[str, Any], problems: Sequence[StudioError]) -> Complaints:
     """Everything wrong with these parameters: the model's own rules, else what the planner found."""
     notes = [(_path(each.field), each.sentence) for each in problems if isinstance(each, EngineStarting)]
     try:
@@ -58,7 +66,7 @@ def complaints_of(
     except ValidationError as error:
         return Complaints([_complaint(model, each) for each in error.errors()], notes)
     found = [(_path(each.field), without_field(each)) for each in problems if not isinstance(each, EngineStarting)]
-    return Complaints(found, notes)
+    return Complaints(found, notes, [each for each in problems if isinstance(each, ExpressionError)])
 
 
 def _path(field: str) -> Path:
@@ -66,7 +74,9 @@ def _path(field: str) -> Path:
 
 
 def without_field(problem: StudioError) -> str:
-    """The sentence without the field that it begins with: it is shown at that field."""
+    """The sentence without the field and the expression that it begins with: it is shown at that field, below both."""
+    if isinstance(problem, ExpressionError):
+        return problem.reason
     return problem.sentence.removeprefix(f"{problem.field}: ") if problem.field else problem.sentence
 
 

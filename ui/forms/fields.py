@@ -16,6 +16,7 @@ from ui.forms.binding import FormContext
 from ui.forms.files import file_field
 from ui.forms.grid import grid_field
 from ui.forms.items import computed_columns, items_field
+from ui.forms.marking import marked_html
 from ui.forms.spec import Field, FieldKind
 from ui.guard import as_sentence
 
@@ -47,6 +48,8 @@ def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
             items_field(field, form, draw_field)
         case _:
             _text(field, form, look)
+    for refused in form.complaints.refused((*form.path, field.name)):
+        st.html(marked_html(refused.expression, refused.reason))
     show_complaints(form.complaints.take((*form.path, field.name)), form.complaints.notes((*form.path, field.name)))
 
 
@@ -65,6 +68,8 @@ def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     key = form.key(field.name)
     empty = _empty(field)
     form.bind(field, key, text, lambda typed: read(typed) if typed and typed.strip() else empty)
+    if field.kind is FieldKind.EXPRESSION:
+        form.expressions[key] = form.scope(field.port)
     hint = _placeholder(field)
     if "\n" in text or len(text) > 200:
         st.text_area(field.title, text, key=key, placeholder=hint, **look)

@@ -1,0 +1,110 @@
+"""Expressions: completed with the keyboard and the mouse while one types, and what is wrong marked below the word."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import OpenPage, wait_until_settled
+from tests.browser.test_build import add, app, box, node, open_example, picture, press, run_button
+
+__all__ = ["app"]
+SPARK_STARTS_MS = 120_000
+
+
+@pytest.fixture(params=["light", "dark"])
+def filtering(request: pytest.FixtureRequest, open_page: OpenPage) -> Page:
+    """A filter behind the counted words, in both themes."""
+    page = open_page(color_scheme=request.param)
+    open_example(page, "Word frequency")
+    node(page, "count_words").click()
+    expect(box(page, "Name of the node")).to_have_value("count_words")
+    add(page, "Filter")
+    expect(box(page, "Condition")).to_be_visible()
+    return page
+
+
+def options(page: Page) -> Locator:
+    return page.get_by_role("listbox", name="Columns and functions").get_by_role("option")
+
+
+def chosen(page: Page) -> Locator:
+    return page.get_by_role("option", selected=True)
+
+
+def test_columns_and_functions_are_completed_and_the_wrong_word_is_marked(filtering: Page) -> None:
+    page = filtering
+    field = box(page, "Condition")
+    field.fill("")
+    field.press("Control+Space")
+    # The columns of the input with their types come first.
+    expect(options(page).nth(0)).to_have_text(re.compile("word.*string"))
+    expect(options(page).nth(1)).to_have_text(re.compile("cnt.*bigint"))
+    field.press("Escape")
+    expect(options(page)).to_have_count(0)
+
+    field.press_sequentially("c")
+    expect(chosen(page)).to_have_text(re.compile("^cnt"))
+    assert field.get_attribute("aria-activedescendant") == chosen(page).get_attribute("id")
+    field.press("ArrowDown")
+    expect(chosen(page)).not_to_have_text(re.compile("^cnt"))
+    field.press("ArrowUp")
+    field.press("Tab")
+    expect(field).to_have_value("cnt")
+    expect(field).to_be_focused()
+    field.press_sequentially(" > 1 AND upp")
+    expect(chosen(page)).to_have_text(re.compile(r"upper.*upper\(text\)"))
+    field.press("Enter")
+    field.press_sequentially("wo")
+    options(page).filter(has_text="string").click()
+    field.press_sequentially(") = 'HELLO")
+    # Within a text nothing is completed.
+    expect(options(page)).to_have_count(0)
+    field.press_sequentially("'")
+    expect(field).to_have_value("cnt > 1 AND upper(word) = 'HELLO'")
+    wait_until_settled(page)
+    expect(page.locator("mark")).to_have_count(0)
+    expect(run_button(page)).to_be_enabled(timeout=SPARK_STARTS_MS)
+
+    field.fill("cnt > nobody + 1")
+    expect(page.locator("mark")).to_have_text("nobody", timeout=SPARK_STARTS_MS)
+    under = page.locator("mark").bounding_box()
+    above = field.bounding_box()
+    assert under is not None
+    assert above is not None
+    assert above["y"] < under["y"] < above["y"] + 90
+    expect(page.get_by_text("cannot be resolved").first).to_be_visible()
+    expect(run_button(page)).to_be_disabled()
+    field.fill("cnt > uper(word)")
+    expect(page.locator("mark")).to_have_text("uper")
+    field.fill("cnt >")
+    expect(page.get_by_label("something is missing here")).to_be_visible()
+    field.fill("cnt")
+    expect(page.locator("mark")).to_have_text("cnt")
+    expect(page.get_by_text("a condition is true or false").first).to_be_visible()
+    field.fill("cnt > 1")
+    expect(page.locator("mark")).to_have_count(0)
+
+
+def test_what_was_completed_reaches_the_document_and_undo_takes_it_back(open_page: OpenPage) -> None:
+    page = open_page()
+    open_example(page, "Word frequency")
+    node(page, "count_words").click()
+    expect(box(page, "Name of the node")).to_have_value("count_words")
+    add(page, "Filter")
+    field = box(page, "Condition")
+    field.fill("cn")
+    field.press("End")
+    field.press("Control+Space")
+    field.press("Enter")
+    expect(field).to_have_value("cnt")
+    field.press_sequentially(" > 2")
+    field.press("Tab")
+    wait_until_settled(page)
+    page.reload()
+    expect(box(page, "Condition")).to_have_value("cnt > 2")
+    picture(page).focus()
+    press(page, "Undo")
+    expect(box(page, "Condition")).to_have_value("true")

@@ -1,0 +1,55 @@
+"""Which word of an expression the analyzer's sentence is about, and the expression with that word marked."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import Final
+
+_IDENTIFIER: Final = re.compile(r"`(?:[^`]|``)*`(?:\.`(?:[^`]|``)*`)*")
+_NAMED: Final = re.compile(r"'([^']+)'|\"([^\"]+)\"")
+_CALLED: Final = re.compile(r"^(\w+)\(\)")
+_AT_END: Final = "end of input"
+
+
+def wrong_word(expression: str, reason: str) -> tuple[int, int]:
+    """Where the word stands, as [start, end); all of it where none is named, its end where more is missing."""
+    if _AT_END in reason:
+        end = len(expression.rstrip())
+        return end, end
+    for word in _named(reason):
+        found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", expression, re.IGNORECASE)
+        if found is not None and word.strip():
+            return found.span()
+    start = len(expression) - len(expression.lstrip())
+    return start, max(start, len(expression.rstrip()))
+
+
+def _named(reason: str) -> list[str]:
+    """The words that a sentence quotes, in their order; Spark's suggestions come after what is wrong."""
+    words = [match.group(1) for match in [_CALLED.match(reason)] if match]
+    said = reason.split("Did you mean", 1)[0]
+    quoted = sorted([*_IDENTIFIER.finditer(said), *_NAMED.finditer(said)], key=lambda match: match.start())
+    for match in quoted:
+        text = match.group(0)
+        if text.startswith("`"):
+            words += [text, ".".join(part.replace("``", "`") for part in re.findall(r"`((?:[^`]|``)*)`", text))]
+        else:
+            inner = match.group(1) or match.group(2)
+            words += [inner, inner.removeprefix("(").removesuffix(")")]
+    return words
+
+
+def marked_html(expression: str, reason: str) -> str:
+    """The expression in monospace, the wrong word underlined; to a reader of the screen it is named."""
+    start, end = wrong_word(expression, reason)
+    word = expression[start:end]
+    shown = escape(word) if word else "&nbsp;"
+    label = f"wrong: {word}" if word else "something is missing here"
+    return (
+        '<div style="font:.85rem/1.6 var(--st-code-font,monospace);white-space:pre-wrap;overflow-wrap:anywhere">'
+        f'{escape(expression[:start])}<mark aria-label="{escape(label)}" style="'
+        "background:var(--st-red-background-color);"
+        "color:inherit;text-decoration:underline wavy var(--st-red-text-color);text-underline-offset:.2em;"
+        f'border-radius:.2em">{shown}</mark>{escape(expression[end:])}</div>'
+    )
