@@ -146,14 +146,18 @@ class JoinSide:
 
 
 def join_side(given: Derived, keys: Sequence[str]) -> JoinSide:
-    """How the rows of an input can be kept per join key: by the shortest of its keys that hold the join key."""
+    """How the rows of an input can be kept per join key: by a key within the join key, else by its shortest.
+
+    An updated row that changes its join key comes with -U, so it leaves the one before it enters the other. Of
+    rows that only come Flink knows fewer keys than we do; those count that hold the join key.
+    """
     width = len(given.schema)
-    found = _keys_with(given, keys)
+    found = given.upsert_keys if given.has_updates else _keys_with(given, keys)
     if not found:
         return JoinSide("NoUniqueKey", width, None, "has no unique key that holds the join key")
-    shortest = min(found, key=lambda key: (len(key), sorted(key)))
+    shortest = min(found, key=lambda key: (not key <= frozenset(keys), len(key), sorted(key)))
     named = ", ".join(name for name in given.schema.names if name in shortest) or "nothing: it is a single row"
-    if shortest == frozenset(keys):
+    if shortest <= frozenset(keys):
         return JoinSide("JoinKeyContainsUniqueKey", width, (), f"is unique by the join key ({named})")
     places = tuple(at for at, name in enumerate(given.schema.names) if name in shortest)
     return JoinSide("HasUniqueKey", width, places, f"is unique by {named}")

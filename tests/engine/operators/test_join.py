@@ -362,14 +362,13 @@ def join(kind: JoinKind = JoinKind.INNER, column: str = "id", condition: str | N
     ("given_", "keys", "spec"),
     [
         (KEYED, ("id",), "JoinKeyContainsUniqueKey"),
-        (KEYED, ("k",), "NoUniqueKey"),
+        (KEYED, ("k",), "HasUniqueKey"),
+        (KEYED, ("id", "k"), "JoinKeyContainsUniqueKey"),
         (Derived(SCHEMA, INSERT_UPDATE, frozenset({frozenset({"id", "k"})})), ("k",), "HasUniqueKey"),
         (PLAIN, ("id",), "NoUniqueKey"),
     ],
 )
-def test_a_side_is_kept_by_its_unique_key_where_that_holds_the_join_key(
-    given_: Derived, keys: tuple[str, ...], spec: str
-) -> None:
+def test_a_side_is_kept_by_its_unique_key_where_it_has_one(given_: Derived, keys: tuple[str, ...], spec: str) -> None:
     assert join_side(given_, keys).spec == spec
 
 
