@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DIFFERENCES = Path(__file__).parent / "differences"
-EPOCHS = (1, 2)
+ONE_AND_SEVERAL = (1, 2)
+SEVERAL = (2,)
 MISSING_BEFORE = ("FLINK-39966", "FLINK-40368")
 
 
@@ -30,12 +31,12 @@ class Verdict:
     known: str = ""
 
 
-def judge(case: Case, spark: SparkSession) -> Verdict:
-    """Run a case in one epoch and in several and compare changelogs and plan."""
+def judge(case: Case, spark: SparkSession, numbers_of_epochs: Sequence[int]) -> Verdict:
+    """Run a case in so many epochs and compare changelogs and plan."""
     expected, known = right_answer(case)
     try:
         job = planned(case, spark)
-        for epochs in EPOCHS:
+        for epochs in numbers_of_epochs:
             got = changelog(job, spark, epochs=epochs)
             found = first_difference(case, expected, got, job.key)
             if found and _only_lacks_update_before(case, got):
