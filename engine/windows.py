@@ -49,6 +49,13 @@ class Windowing:
         if self.size_ms <= 0:
             message = f"a window needs a length above 0 ms, but got {self.size_ms}."
             raise ValueError(message)
+        if self.kind is WindowKind.TUMBLE and abs(self.offset_ms) >= self.size_ms:
+            # Flink refuses it, of tumbling windows only; the same windows have an offset below the size.
+            message = (
+                f"tumble needs an offset shorter than its size, but got {self.offset_ms} ms and {self.size_ms} ms. "
+                f"Use {self.offset_ms % self.size_ms} ms, which gives the same windows."
+            )
+            raise ValueError(message)
         if self.kind in (WindowKind.HOP, WindowKind.CUMULATE):
             name = "slide" if self.kind is WindowKind.HOP else "step"
             if self.slide_ms <= 0:

@@ -131,7 +131,8 @@ def _mode(name: str) -> ChangelogMode:
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         since = value.replace(tzinfo=UTC) - _EPOCH
-        return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+        # Times have milliseconds; on the way into Python they lose a microsecond now and then.
+        return (since.days * 86_400_000 + since.seconds * 1000 + round(since.microseconds / 1000)) * 1000
     return value
 
 

@@ -77,3 +77,9 @@ def test_windows_are_written_as_flink_writes_them() -> None:
     assert interval(100_000) == "INTERVAL '0 00:01:40.000' DAY TO SECOND(3)"
     assert interval(150 * 86_400_000) == "INTERVAL '150 00:00:00.000' DAY(3) TO SECOND(3)"
     assert duration(1_500) == "1500 ms"
+
+
+@pytest.mark.parametrize("offset_ms", [1000, -1000, 2500])
+def test_an_offset_of_tumbling_windows_is_shorter_than_they_are(offset_ms: int) -> None:
+    with pytest.raises(ValueError, match=f"but got {offset_ms} ms and 1000 ms. Use {offset_ms % 1000} ms, which gives"):
+        Windowing(WindowKind.TUMBLE, 1000, offset_ms=offset_ms)
