@@ -63,12 +63,25 @@ function listen(list) {
     state.field = field;
     field.setAttribute("aria-autocomplete", "list");
     field.setAttribute("aria-controls", list.id);
-    if (!list.matches(":popover-open")) list.showPopover();
+    if (!list.matches(":popover-open")) {
+      list.showPopover();
+      follow();
+    }
+    mark(0);
+  };
+
+  // The page may move under the list: what is said of an expression comes and goes below its field.
+  const follow = () => {
+    if (!state.field) return;
+    place(state.field);
+    requestAnimationFrame(follow);
+  };
+
+  const place = (field) => {
     const box = field.getBoundingClientRect();
     const below = innerHeight - box.bottom;
     list.style.left = `${Math.max(4, Math.min(box.left, innerWidth - list.offsetWidth - 8))}px`;
     list.style.top = `${below > list.offsetHeight + 8 ? box.bottom + 4 : Math.max(4, box.top - list.offsetHeight - 4)}px`;
-    mark(0);
   };
 
   // All of it where it was asked for, else what begins with the word; a column also where the word is in it.
