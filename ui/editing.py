@@ -93,9 +93,7 @@ def add_node(
     return grown, node.id
 
 
-def insert_on_edge(
-    pipeline: Pipeline, edge: Edge, operator: str, wanted: str | None = None
-) -> tuple[Pipeline, str]:
+def insert_on_edge(pipeline: Pipeline, edge: Edge, operator: str, wanted: str | None = None) -> tuple[Pipeline, str]:
     """Put a node between the two ends of an edge: what flowed through the edge flows through the node."""
     grown, node_id = add_node(pipeline, operator, edge.source, wanted=wanted)
     if not grown.inputs(node_id):

@@ -1,12 +1,12 @@
 """What one click can do about a problem. A fix is tried before it is offered: the planner has to be content with it.
 
-    reorder       a node that needs insertions goes before the one that updates
-    choose        another choice of one of the node's own parameters
-    replace       rowtime deduplication becomes Top 1
-    declare time  the source gets the event time that its columns suggest
-    fill in       needed parameters get the values that are usual
-    connect       an open input takes the one output that nobody uses
-    unite         several edges into one input go through a union
+reorder       a node that needs insertions goes before the one that updates
+choose        another choice of one of the node's own parameters
+replace       rowtime deduplication becomes Top 1
+declare time  the source gets the event time that its columns suggest
+fill in       needed parameters get the values that are usual
+connect       an open input takes the one output that nobody uses
+unite         several edges into one input go through a union
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where the nodes of a drawn graph stand: in layers from left to right, each behind its inputs.
 
-    layer   the longest way from a source
-    order   within a layer: by the middle of what a node is connected to, swept forth and back a few times
+layer   the longest way from a source
+order   within a layer: by the middle of what a node is connected to, swept forth and back a few times
 """
 
 from __future__ import annotations

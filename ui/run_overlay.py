@@ -51,9 +51,7 @@ def overlay(pipeline: Pipeline, run_id: int | None) -> Overlay | None:
     counters = store.runs.counters(run_id)
     job = runs().job(run_id)
     lines = {line.node: line for line in operator_lines(run, counters, job)}
-    counts = {
-        counter.node: {SYMBOLS[kind]: number for kind, number in counter.counts.items()} for counter in counters
-    }
+    counts = {counter.node: {SYMBOLS[kind]: number for kind, number in counter.counts.items()} for counter in counters}
     return Overlay(run, job, lines, counts)
 
 

@@ -94,6 +94,10 @@ class Datagen(Source):
             )
         )
 
+    def head(self, rows: int, node: str, folder: Path, into: Path) -> Datagen:
+        """The first records, which do not depend on how many follow."""
+        return self.model_copy(update={"rows": min(self.rows, rows)})
+
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The connector of the same name; its random values are others."""
         options = {

@@ -36,6 +36,8 @@ STANDS_STILL = f"""() => {{
     window.stoodAt = now
     return before === now
 }}"""
+
+
 def drafts() -> dict[str, Pipeline]:
     """What the tests open, by the draft's key."""
     words = Node(id="words", operator="rows", parameters=WORDS)

@@ -48,7 +48,10 @@ def create(folder: Path) -> None:
         wheel = download_pip(Path(scratch))
         run = subprocess.run(
             [folder / "bin" / "python", wheel / "pip", "install", "--no-index", "--no-deps", wheel],
-            env=_environment(), capture_output=True, text=True, check=False,
+            env=_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
         )
     if run.returncode != 0:
         msg = f"pip cannot be installed into {folder}: {_last_line(run.stderr)}"
@@ -61,15 +64,31 @@ def install(folder: Path, requirements: Path, total: int) -> None:
     Raises: SetupError with pip's last words.
     """
     command = [
-        str(folder / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
-        "--progress-bar", "off", "-r", str(requirements),
+        str(folder / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--progress-bar",
+        "off",
+        "-r",
+        str(requirements),
     ]
     last = deque[str](maxlen=200)
     progress = _Progress(total)
-    with (folder / LOG).open("w", encoding="utf-8") as log, subprocess.Popen(
-        command, cwd=requirements.parent, env=_environment(), text=True, errors="replace",
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    ) as pip:
+    with (
+        (folder / LOG).open("w", encoding="utf-8") as log,
+        subprocess.Popen(
+            command,
+            cwd=requirements.parent,
+            env=_environment(),
+            text=True,
+            errors="replace",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as pip,
+    ):
         assert pip.stdout is not None
         for line in pip.stdout:
             log.write(line)
@@ -118,7 +137,10 @@ def _venv(folder: Path, *options: str) -> str | None:
     """Run venv; return its last words if it failed."""
     run = subprocess.run(
         [sys.executable, "-m", "venv", *options, folder],
-        env=_environment(), capture_output=True, text=True, check=False,
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return None if run.returncode == 0 else _last_line(run.stderr or run.stdout)
 
