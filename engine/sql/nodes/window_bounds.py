@@ -25,6 +25,7 @@ from engine.sql.algebra import (
     substituted,
 )
 from engine.sql.nodes.join_sides import taken_apart
+from engine.sql.pushdown import filtered
 from engine.windows import Windowing, WindowKind
 
 START: Final = 0
@@ -97,6 +98,10 @@ def over_windows(relation: Aggregate) -> tuple[Windowed, Sequence[Named], Sequen
         groups = tuple((name, substituted(item, values)) for name, item in groups)
         calls = tuple((name, substituted(item, values)) for name, item in calls)
         below = below.input
+    match below:
+        case Filter(Windowed() as windowed, test) if not mentioned(test) & set(windowed.bounds):
+            # Only sessions have a condition above them: Flink makes those of the rows that meet it.
+            below = replace(windowed, input=filtered(windowed.input, test))
     if not isinstance(below, Windowed) or not {plain(item) for _, item in groups} >= set(below.bounds[:2]):
         return None
     bounds = set(below.bounds)
