@@ -61,6 +61,24 @@ def test_the_flow_of_a_run_is_drawn_with_who_amplifies_it(
 
 
 @pytest.mark.slow
+def test_why_retraction_shows_what_is_wrong_without_it_and_what_writes_out_of_order_lose(open_page: OpenPage) -> None:
+    page = open_page("run?run=2")
+    page.get_by_role("button", name="Run again").click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
+    page.get_by_role("link", name="Why retraction", exact=True).click()
+    expect(rows(page, "With retraction")).to_have_text([re.compile(r"1\s*1"), re.compile(r"2\s*1")])
+    page.get_by_role("button", name="Run it with retraction switched off").click()
+    expect(page.get_by_text("1 row wrong")).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    wrong = page.get_by_role("region", name="Without retraction", exact=True).locator("td.bad")
+    expect(wrong).to_have_text(re.compile(r"1\s*→\s*2"))
+    expect(page.get_by_text("Equal to Spark's batch answer")).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    expect(rows(page, "Batch answer")).to_have_count(2)
+    page.get_by_role("slider", name="Writers").press("Home")
+    expect(page.get_by_text("Nothing is lost")).to_have_count(2)
+
+
+@pytest.mark.slow
 def test_mini_batch_is_run_in_the_background_and_compared(open_page: OpenPage) -> None:
     page = open_page("run?run=2")
     page.get_by_role("button", name="Run again").click()

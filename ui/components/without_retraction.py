@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 import streamlit as st
@@ -74,7 +75,7 @@ def _table(run: Run, edge: Edge) -> TableAsOf:
 
 
 def _drawn(edge: Edge, table: TableAsOf, expected: Mapping[tuple[str, ...], Values], *, marks: bool = False) -> Table:
-    """The rows; with marks, cells that are not as expected are changed ones, and rows nobody expects are bad."""
+    """The rows; with marks, cells that are not as expected and rows that nobody expects are bad."""
     rows = []
     for row in table.rows:
         right = expected.get(key_of(edge, row.values))
@@ -82,7 +83,8 @@ def _drawn(edge: Edge, table: TableAsOf, expected: Mapping[tuple[str, ...], Valu
         for at, value in enumerate(row.values):
             is_wrong = marks and right is not None and repr(right[at]) != repr(value)
             was = words.value(right[at]) if is_wrong and right is not None else None
-            cells.append(cell_of(edge, at, value, was=was, changed=is_wrong))
+            cell = cell_of(edge, at, value, was=was, changed=is_wrong)
+            cells.append(replace(cell, tone="bad") if is_wrong else cell)
         rows.append(Row(cells, tone="bad" if marks and right is None else ""))
     if table.total > len(table.rows):
         rows.append(Row(note=f"… and {words.count(table.total - len(table.rows), 'more row')}."))
