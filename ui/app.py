@@ -17,7 +17,8 @@ from ui.navigation import pages  # noqa: E402
 from ui.page_record import start_record  # noqa: E402
 from ui.state import state  # noqa: E402
 
-st.set_page_config(page_title="Changelog Studio", page_icon=":material/stacked_line_chart:", layout="wide")
+# A picture of our own: Streamlit would fetch one of its icons from a host on the Internet.
+st.set_page_config(page_title="Changelog Studio", page_icon=f"{ROOT}/ui/assets/icon.svg", layout="wide")
 state.sync()
 take_fields()
 page = st.navigation(pages(), position="hidden" if state.present else "top")

@@ -41,7 +41,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 @pytest.fixture
 def open_page(browser: Browser, app: App) -> Iterator[OpenPage]:
-    """Open a page of the app in a session of its own; fail the test on a JavaScript error or a Python one."""
+    """Open a page in a session of its own; fail on an error of JavaScript or Python, or a request to another host."""
     pages: list[Page] = []
     errors: list[str] = []
 
@@ -49,6 +49,7 @@ def open_page(browser: Browser, app: App) -> Iterator[OpenPage]:
         context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=color_scheme)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: None if _is_local(request.url, app.url) else errors.append(request.url))
         pages.append(page)
         page.goto(f"{app.url}/{path.lstrip('/')}")
         wait_until_settled(page)
@@ -60,6 +61,11 @@ def open_page(browser: Browser, app: App) -> Iterator[OpenPage]:
             errors += page.locator('[data-testid="stException"]').all_inner_texts()
             page.context.close()
     assert not errors, "the page showed errors:\n" + "\n".join(errors)
+
+
+def _is_local(url: str, app: str) -> bool:
+    """Whether the request stays on this machine."""
+    return url.startswith((app, app.replace("http", "ws", 1), "data:", "blob:"))
 
 
 @pytest.fixture
