@@ -36,6 +36,8 @@ from engine.session import DEFAULT_MASTER, get_spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from storage.store import Store
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says. Gives the exit status."""
@@ -89,14 +91,25 @@ def _sql(given: argparse.Namespace) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
+    # The store first: that another process has it is known at once, and Spark takes seconds to start.
+    with _opened(given.store) as store:
+        job = _job(given)
+        planned = plan(job.pipeline, job.analyzer, job.folder)
+        edge = _edge(planned, given.edge, job.sink)
+        kept = None
+        if store is not None:
+            created = store.runs.create(given.pipeline.stem, job.pipeline.to_json(), engine=given.engine)
+            kept = store.record(created.run_id)
+        return _print(given, planned, job.folder, edge, kept)
+
+
+def _print(given: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[str, str], kept: Recorder | None) -> int:
+    """Run the pipeline and print the changelog of an edge, then on standard error what was late or rejected."""
     from engine.runtime import run
     from engine.runtime.lines import lines
 
-    job = _job(given)
-    planned, folder = plan(job.pipeline, job.analyzer, job.folder), job.folder
-    edge = _edge(planned, given.edge, job.sink)
     spark = get_spark(given.engine)
-    with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work, _keeping(given, job.pipeline) as kept:
+    with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work:
         output = Collected(kept)
         run(planned, spark=spark, recorder=output, folder=folder, work=Path(work) / "run", epochs=given.epochs)
         for text in lines(spark, _schema(planned, edge), output.folders(*edge), given.format, Path(work) / "text"):
@@ -123,18 +136,17 @@ def _check(planned: Plan, spark: SparkSession, output: Collected) -> int:
 
 
 @contextmanager
-def _keeping(given: argparse.Namespace, pipeline: Pipeline) -> Iterator[Recorder | None]:
-    """The recorder of a new run in the store that was asked for. The command line is the one place that joins both."""
-    if given.store is None:
+def _opened(path: Path | None) -> Iterator[Store | None]:
+    """The store that was asked for. The command line is the one place where the engine meets it."""
+    if path is None:
         yield None
         return
     from storage.errors import StoreError
     from storage.store import Store
 
     try:
-        with Store.open(given.store) as store:
-            created = store.runs.create(given.pipeline.stem, pipeline.to_json(), engine=given.engine)
-            yield store.record(created.run_id)
+        with Store.open(path) as store:
+            yield store
     except StoreError as error:
         raise StudioError(str(error)) from error
 

@@ -62,6 +62,21 @@ def test_run_keeps_the_records_in_a_store(spark: SparkSession, tmp_path: Path) -
         assert {edge.node: edge.total for edge in store.runs.edges(run.run_id)}["frequencies"] == 6
 
 
+def test_a_store_that_another_process_has_is_refused_before_the_pipeline_is_even_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "kept.duckdb"
+    hold = f"import duckdb; kept = duckdb.connect({str(file)!r}); print('ready', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "ready\n"
+        assert main(["run", str(tmp_path / "missing.json"), "--store", str(file), "--engine", "no such engine"]) == 2
+        holder.communicate("\n")
+    assert f"process {holder.pid}" in capsys.readouterr().err
+
+
 def test_explain_shows_modes_keys_strategies_and_why(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(WORDS), *ENGINE]) == 0
     text = capsys.readouterr().out
