@@ -122,8 +122,8 @@ def edge_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[st
             "mode": _symbols(known[edge.source] if is_first else APPEND), "because": because,
             "keys": keys_in_words(derived), "columns": _columns(derived),
         }  # fmt: skip
-        if run is not None and is_first and edge.source in run.counts:
-            facts[edge_key(edge)]["counts"] = dict(run.counts[edge.source])
+        if run is not None and (edge.source, edge.source_port) in run.counts:
+            facts[edge_key(edge)]["counts"] = dict(run.counts[edge.source, edge.source_port])
     return facts
 
 

@@ -17,12 +17,12 @@ from ui.runs import Job, runs
 
 @dataclass(frozen=True)
 class Overlay:
-    """A run and what is known of its operators. counts: by node, records of each kind, by the kind's sign."""
+    """A run and what is known of its operators. counts: by node and port, records of each kind, by the kind's sign."""
 
     run: Run
     job: Job | None
     lines: Mapping[str, OperatorLine]
-    counts: Mapping[str, Mapping[str, int]]
+    counts: Mapping[tuple[str, str], Mapping[str, int]]
 
     @property
     def is_live(self) -> bool:
@@ -51,7 +51,10 @@ def overlay(pipeline: Pipeline, run_id: int | None) -> Overlay | None:
     counters = store.runs.counters(run_id)
     job = runs().job(run_id)
     lines = {line.node: line for line in operator_lines(run, counters, job)}
-    counts = {counter.node: {SYMBOLS[kind]: number for kind, number in counter.counts.items()} for counter in counters}
+    counts = {
+        (edge.node, edge.port): {SYMBOLS[kind]: number for kind, number in edge.counts.items()}
+        for edge in store.runs.edges(run_id)
+    }
     return Overlay(run, job, lines, counts)
 
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from engine.analyzer import SparkAnalyzer
 from engine.examples import examples
 from engine.pipeline import Pipeline
+from engine.planner import check
 from storage import Store
 from storage.model import RunStatus
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
+from ui.picture import edge_facts
+from ui.run_overlay import overlay
 from ui.runs import RunManager
 
 if TYPE_CHECKING:
@@ -48,6 +53,20 @@ def test_an_example_runs_and_its_changelog_is_on_the_pages(
         "words", "count_words", "count_counts", "frequencies", "count_counts", "frequencies",
         "count_words", "count_counts", "frequencies",
     ]  # fmt: skip
+
+
+def test_each_output_of_an_operator_has_its_own_counts_on_the_canvas(spark: SparkSession, store: Store) -> None:
+    raw = json.loads(changed("02-window-late-record", "windows", late_records="port").to_json())
+    raw["nodes"].append({"id": "lost", "operator": "sink", "parameters": {"mode": "append"}})
+    raw["edges"].append({"source": "windows", "source_port": "late", "target": "lost"})
+    pipeline = Pipeline.from_dict(raw)
+    manager = RunManager(store)
+    run_id = manager.start(pipeline, master="local[2]")
+    assert manager.wait(run_id, 120)
+    laid_over = overlay(pipeline, run_id)
+    facts = edge_facts(pipeline, check(pipeline, SparkAnalyzer(lambda: spark), Path()), laid_over)
+    counts = {key: fact["counts"]["+I"] for key, fact in facts.items()}
+    assert counts == {"events>windows:in": 6, "windows>results:in": 4, "windows.late>lost:in": 1}
 
 
 def test_a_pipeline_that_cannot_be_planned_fails_at_its_node(spark: SparkSession, store: Store) -> None:
