@@ -9,7 +9,8 @@
     ├── SourceError                 a file that cannot be read at all
     ├── RunFailed                   an operator failed while running
     ├── RunCancelled                somebody cancelled the run
-    └── EngineUnavailable           no Java, no Spark, no server at that address
+    ├── EngineUnavailable           no Java, no Spark, no server at that address
+    └── NotReplayable               an operator whose state for one key cannot be told from that key's records
 
 A class keeps its facts as attributes and writes its own sentence. Bad rows are not errors: they are
 rejected rows with a reason.
@@ -84,3 +85,7 @@ class RunCancelled(StudioError):
 
 class EngineUnavailable(StudioError):
     """Spark cannot be started or reached."""
+
+
+class NotReplayable(StudioError):
+    """An operator's state for one key cannot be told from the records of that key alone."""

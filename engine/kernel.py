@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
+from engine.described import Description, Names
 from engine.position import ORDINALS, ordinal, timer
-from engine.timeline import MIN_WATERMARK, Timeline
+from engine.timeline import MIN_WATERMARK, Clock, Timeline
 
 Row = tuple[Any, ...]
 Key = tuple[Any, ...]
@@ -43,6 +44,10 @@ class Kernel(ABC):
     @abstractmethod
     def finish(self) -> Any | None:
         """End with the key: its state (plain picklable Python), or None where there is nothing to keep."""
+
+    @abstractmethod
+    def describe(self, names: Names) -> Description:
+        """What is kept of the key now, for a person; nothing changes by it, and records may follow."""
 
 
 class Emitted(NamedTuple):
@@ -97,7 +102,7 @@ class Output:
     a cheap kernel's time.
     """
 
-    def __init__(self, timeline: Timeline, rank: int = 0, *, ports: int = 1) -> None:
+    def __init__(self, timeline: Clock, rank: int = 0, *, ports: int = 1) -> None:
         self.timeline = timeline
         self.seq = 0
         self.step = b""

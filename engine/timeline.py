@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,16 @@ MIN_WATERMARK: Final = -(1 << 63)
 MAX_WATERMARK: Final = (1 << 63) - 1
 
 Longs = NDArray[np.int64]
+
+
+class Clock(Protocol):
+    """What a timer asks of a timeline."""
+
+    def due(self, time_ms: int, after_seq: int) -> int | None:
+        """The first event at or after `after_seq` whose watermark step reaches `time_ms`; None where there is none."""
+
+    def at(self, seq: int) -> int:
+        """The watermark after the event `seq`."""
 
 
 @dataclass(frozen=True)

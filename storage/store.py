@@ -16,6 +16,7 @@ store.what_if     what another delay or allowed lateness would have kept
 store.waits       how much later results would come
 store.late        late and rejected records
 store.flows       retractions over a whole run: along the wires, by key, by second, and those for nothing
+store.replays     a key's records and the watermarks, to tell an operator's state again
 store.lineage     what an output record was made of
 store.disorder    changelogs delivered through writers that do not wait for each other
 store.checks      a run's output handed back for its batch check, and what that found
@@ -48,6 +49,7 @@ from storage.migrations import migrate
 from storage.pipelines import Pipelines
 from storage.queries import Queries
 from storage.recording import Recording
+from storage.replays import Replays
 from storage.run_differences import RunDifferences
 from storage.runs import Runs
 from storage.timeline import Timelines
@@ -100,6 +102,7 @@ class Store:
         self.futures = FutureRecords(self._database, self.runs, self.arrivals)
         self.late = LateRecords(self._database, self.runs)
         self.flows = Flows(self._database, self.runs)
+        self.replays = Replays(self._database, self.runs)
         self.lineage = Lineages(self._database, self.runs)
         self.disorder = Disorders(self._database, self.runs)
         self.checks = Checks(self._database, self.runs)

@@ -26,6 +26,7 @@ from engine.aggregate_functions import FLOATS, Function
 from engine.kernel import Row
 from engine.kernels import accumulator_parts as parts
 from engine.kernels.accumulator_parts import Acc, Part, Step
+from engine.kernels.accumulator_state import Kept, kept_of
 from engine.kernels.aggregate_results import Read, average, deviation, joined, pairs, total
 
 RowStep = Callable[[Acc, Row], None]
@@ -61,7 +62,7 @@ class Accumulators:
     find out whether a result changed, and present makes the results of it: Flink computes variances in
     a projection above the aggregate, so that an equal variance of other rows is still an update.
     rows: the slot that counts rows, set where the input retracts. clock: holds the position of the
-    current record where uses_clock; FIRST_VALUE and LAST_VALUE order by it.
+    current record where uses_clock; FIRST_VALUE and LAST_VALUE order by it. kept: what the slots hold, in words.
     """
 
     create: Callable[[], Acc]
@@ -73,6 +74,7 @@ class Accumulators:
     rows: int | None
     clock: list[Any]
     uses_clock: bool
+    kept: tuple[Kept, ...] = ()
 
 
 def compile_calls(calls: Sequence[AggregateCall], *, retracting: bool) -> Accumulators:
@@ -93,6 +95,7 @@ def compile_calls(calls: Sequence[AggregateCall], *, retracting: bool) -> Accumu
         rows=rows,
         clock=builder.clock,
         uses_clock=any(call.function in (Function.FIRST_VALUE, Function.LAST_VALUE) for call in calls),
+        kept=tuple(kept for scope in builder.scopes.values() for kept in scope.kept),
     )
 
 
@@ -187,6 +190,13 @@ class _Scope:
         self.functions = functions
         self.is_float = call.type in FLOATS
         self.parts: dict[str, tuple[int, Part]] = {}
+        self.seen: int | None = None
+
+    @property
+    def kept(self) -> tuple[Kept, ...]:
+        """What its slots hold, in words."""
+        slots = {name: slot for name, (slot, _) in self.parts.items()}
+        return kept_of(slots, self.call.argument, self.call.filter, self.seen)
 
     def _part(self, name: str, initial: Sequence[Any], make: Callable[[int], Part]) -> int:
         if name not in self.parts:
@@ -241,7 +251,7 @@ class _Scope:
         retract = _all([part.retract for part in inner])
         merge = _all([part.merge for part in inner])
         if self.call.distinct:
-            slot = self.layout.add(dict)
+            self.seen = slot = self.layout.add(dict)
             make = parts.distinct_counted if self.retracting else parts.distinct_once
             part = make(slot, accumulate, retract, self.is_float)
             accumulate, retract, merge = part.accumulate, part.retract, part.merge

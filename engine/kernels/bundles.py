@@ -5,9 +5,11 @@ Source: Flink's MapBundleFunctions of deduplication and normalisation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from engine.changelog import SYMBOLS
+from engine.described import Description, Names, state_table
 from engine.kernel import Kernel, Key, Output, Row
 
 Records = Sequence[tuple[int, Row]]
@@ -39,6 +41,21 @@ class BundledKernel(Kernel):
     def finish(self) -> Any | None:
         """What the kernel keeps."""
         return self.kernel.finish()
+
+    def describe(self, names: Names) -> Description:
+        """What the kernel keeps, and what is held back."""
+        return (*self.kernel.describe(names), *held_back(((0, kind, row) for kind, row in self.held), names))
+
+
+def held_back(records: Iterable[tuple[int, int, Row]], names: Names) -> Description:
+    """The records of a bundle that has not ended: (port, kind, row)."""
+    rows = [(SYMBOLS[kind], words_of(names, port, row)) for port, kind, row in records]
+    return (state_table("Held back until the bundle ends", ("kind", "record"), rows),) if rows else ()
+
+
+def words_of(names: Names, port: int, row: Row) -> str:
+    """A record in a line."""
+    return ", ".join(f"{name}={value}" for name, value in zip(names.columns(port), names.show(row, port), strict=False))
 
 
 def every(records: Records) -> Records:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.described import Description, Names, instant, kept_row, state_table
 from engine.kernel import Kernel, Key, Output, Row
 
 
@@ -46,6 +47,14 @@ class RowTimeKernel(Kernel):
     def finish(self) -> tuple[int, Row | None] | None:
         """The kept row."""
         return self.kept
+
+    def describe(self, names: Names) -> Description:
+        """The kept row with its time; where no -U goes out only the time is kept."""
+        if self.kept is None:
+            return ()
+        time_ms, row = self.kept
+        time = state_table("Time of the kept row", ("event time",), [(instant(time_ms),)])
+        return (*kept_row("Kept row", names, row), time)
 
 
 class RowTimeKeepFirstKernel(Kernel):
@@ -88,6 +97,13 @@ class RowTimeKeepFirstKernel(Kernel):
         """The candidate, or True."""
         return self.state
 
+    def describe(self, names: Names) -> Description:
+        """The candidate, or that the key is done."""
+        if isinstance(self.state, tuple):
+            note = "The earliest row so far: it goes out when the watermark reaches its time."
+            return kept_row("Candidate", names, self.state[: self.width], note)
+        return _seen("The first row has gone out; all others are ignored.") if self.state else ()
+
 
 class KeepFirstKernel(Kernel):
     """The first row to arrive; all others are ignored. State: True."""
@@ -105,6 +121,10 @@ class KeepFirstKernel(Kernel):
     def finish(self) -> bool | None:
         """Whether the key was seen."""
         return self.seen
+
+    def describe(self, names: Names) -> Description:
+        """That the key was seen; its row is not kept."""
+        return _seen("Only that the key was seen: all further rows are ignored.") if self.seen else ()
 
 
 class KeepLastKernel(Kernel):
@@ -142,6 +162,10 @@ class KeepLastKernel(Kernel):
         """The kept row."""
         return self.kept
 
+    def describe(self, names: Names) -> Description:
+        """The kept row."""
+        return kept_row("Kept row", names, self.kept)
+
 
 class KeepLastOnChangelogKernel(KeepLastKernel):
     """The last row of a changelog: what takes a row back, even if only its key is known, deletes the kept row.
@@ -157,3 +181,7 @@ class KeepLastOnChangelogKernel(KeepLastKernel):
         elif self.kept is not None:
             out.emit(DELETE, self.kept)
             self.kept = None
+
+
+def _seen(note: str) -> Description:
+    return (state_table("Seen", ("key is done",), [(True,)], note),)

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine.changelog import INSERT, UPDATE_AFTER
+from engine.described import Description, Names
 from engine.joins import JoinKind, JoinSide
 from engine.kernel import Kernel, Key, Output, Row
+from engine.kernels.bundles import held_back
 from engine.kernels.ordered_rows import identity
 
 Change = tuple[int, Row]
@@ -107,3 +109,13 @@ class BundledJoin(Kernel):
     def finish(self) -> Any | None:
         """What the join keeps."""
         return self.kernel.finish()
+
+    def describe(self, names: Names) -> Description:
+        """What the join keeps, and what is held back."""
+        held = (
+            (port, kind, row)
+            for port, side in enumerate(self.sides)
+            for changes in side.changes.values()
+            for kind, row in changes
+        )
+        return (*self.kernel.describe(names), *held_back(held, names))

@@ -17,7 +17,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.changelog import INSERT
+from engine.described import Description, Names, instant, state_table
 from engine.kernel import Kernel, Key, Output, Row
+from engine.kernels.accumulator_state import accumulator
 from engine.kernels.accumulators import AggregateCall, compile_calls
 from engine.timeline import MIN_WATERMARK
 
@@ -40,6 +42,7 @@ class OverKernel(Kernel):
         self.value = compiled.value
         self.present = compiled.present
         self.clock = compiled.clock
+        self.described = compiled.kept
         self.width = width
 
     def start(self, key: Key, state: Any | None) -> None:
@@ -61,6 +64,19 @@ class OverKernel(Kernel):
         """The accumulator, the rows of the frame and the rows that wait."""
         more = self.kept()
         return (self.acc, list(self.frame), self.count, more) if self.count or more else None
+
+    def describe(self, names: Names) -> Description:
+        """The accumulator of the frame, the rows that will leave it, and what the kernel itself keeps."""
+        found = accumulator(self.acc, self.described, names) if self.count else ()
+        if self.frame:
+            columns = names.columns()[: self.width]
+            rows = (names.show(row[: self.width]) for row in self.frame)
+            found = (*found, state_table("Rows in the frame", columns, rows))
+        return (*found, *self.describe_more(names))
+
+    def describe_more(self, names: Names) -> Description:
+        """What the kernel itself keeps."""
+        return ()
 
     def enter(self, row: Row) -> None:
         """A row comes into the frame. Functions that go by the order of arrival see the order of the frame."""
@@ -117,6 +133,18 @@ class OverTimeKernel(OverKernel):
     def kept(self) -> Any | None:
         """The rows that wait."""
         return list(self.waiting.items()) or None
+
+    def describe_more(self, names: Names) -> Description:
+        """The rows that wait, by their times."""
+        if not self.waiting:
+            return ()
+        rows = (
+            (instant(time_ms), *names.show(row[: self.width]))
+            for time_ms, waiting in sorted(self.waiting.items())
+            for row in waiting
+        )
+        note = "They go out in the order of their times, when the watermark has reached them."
+        return (state_table("Rows that wait", ("waits for", *names.columns()[: self.width]), rows, note),)
 
     @abstractmethod
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
@@ -184,6 +212,14 @@ class OverBoundedKernel(OverTimeKernel):
         waiting, passed_ms = more or (None, MIN_WATERMARK)
         self.passed_ms: int = passed_ms
         super().resume(waiting)
+
+    def describe_more(self, names: Names) -> Description:
+        """The rows that wait, and the time."""
+        waiting = super().describe_more(names)
+        if self.passed_ms == MIN_WATERMARK:
+            return waiting
+        passed = state_table("Gone out up to", ("event time",), [(instant(self.passed_ms),)])
+        return (*waiting, passed)
 
     def kept(self) -> Any | None:
         """The rows that wait, and the time."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.described import Description, Names, instant, state_table
 from engine.kernel import Output, Row
 from engine.kernels.windows import SESSION_ACC, SessionWindowKernel
 from engine.windows import Windowing
@@ -18,6 +19,15 @@ class SessionRowsKernel(SessionWindowKernel):
 
     def __init__(self, windowing: Windowing) -> None:
         super().__init__(windowing, (), retracting=False)
+
+    def describe(self, names: Names) -> Description:
+        rows = (
+            (instant(session[0]), instant(session[1]), *names.show(row, skip=1))
+            for session in self._sessions
+            for _, _, _, row in session[SESSION_ACC]
+        )
+        columns = ("session start", "session end", *names.columns(skip=1))
+        return (state_table("Rows of open sessions", columns, rows),) if self._sessions else ()
 
     def _create(self) -> list[Any]:
         return []

@@ -61,6 +61,15 @@ class TiedRows:
             for group in block.groups:
                 yield from group.values()
 
+    def ranked(self) -> Iterator[tuple[int, Row]]:
+        """All rows in order, each with its rank."""
+        rank = 1
+        for block in self._blocks:
+            for group in block.groups:
+                for row in group.values():
+                    yield rank, row
+                rank += 1 if self._dense else len(group)
+
     def add(self, key: SortKey, row: Row) -> Change:
         """Put a row behind those of the same key."""
         arrival = self._next

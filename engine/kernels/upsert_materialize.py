@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER
+from engine.described import Description, Names, state_table
 from engine.kernel import Kernel, Key, Output, Row
 
 
@@ -40,6 +41,13 @@ class UpsertMaterializeKernel(Kernel):
     def finish(self) -> list[Row] | None:
         """The rows that are there."""
         return self.rows or None
+
+    def describe(self, names: Names) -> Description:
+        """The rows that are there, in order of arrival."""
+        note = "The last of them stands in the sink."
+        return (
+            (state_table("Rows of this key", names.columns(), map(names.show, self.rows), note),) if self.rows else ()
+        )
 
     def _add(self, row: Row, out: Output) -> None:
         first = not self.rows

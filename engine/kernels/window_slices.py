@@ -20,7 +20,12 @@ Slices = dict[int, list[Any]]
 
 
 class Slicing(Protocol):
-    """How windows are made of slices."""
+    """How windows are made of slices. what: what a slice is called."""
+
+    what: str
+
+    def slice_bounds(self, slice_end: int) -> tuple[int, int]:
+        """Where a slice starts and ends."""
 
     def slice_of(self, time_ms: int) -> int:
         """The slice of a timestamp; its end is also the end of the first window that it belongs to."""
@@ -58,9 +63,14 @@ def slicing(windowing: Windowing, accumulators: Accumulators, *, fires_once: boo
 
 
 class _Tumble:
+    what = "window"
+
     def __init__(self, windowing: Windowing) -> None:
         self.size = windowing.size_ms
         self.offset = windowing.offset_ms
+
+    def slice_bounds(self, slice_end: int) -> tuple[int, int]:
+        return slice_end - self.size, slice_end
 
     def slice_of(self, time_ms: int) -> int:
         return time_ms - (time_ms - self.offset) % self.size + self.size
@@ -82,11 +92,16 @@ class _Tumble:
 
 
 class _Hop:
+    what = "slice"
+
     def __init__(self, windowing: Windowing, accumulators: Accumulators) -> None:
         self.size = windowing.size_ms
         self.slide = windowing.slide_ms
         self.offset = windowing.offset_ms
         self.accumulators = accumulators
+
+    def slice_bounds(self, slice_end: int) -> tuple[int, int]:
+        return slice_end - self.slide, slice_end
 
     def slice_of(self, time_ms: int) -> int:
         return time_ms - (time_ms - self.offset) % self.slide + self.slide
@@ -109,12 +124,17 @@ class _Hop:
 
 
 class _Cumulate:
+    what = "slice"
+
     def __init__(self, windowing: Windowing, accumulators: Accumulators, fires_once: bool) -> None:
         self.size = windowing.size_ms
         self.step = windowing.slide_ms
         self.offset = windowing.offset_ms
         self.accumulators = accumulators
         self.fires_once = fires_once
+
+    def slice_bounds(self, slice_end: int) -> tuple[int, int]:
+        return slice_end - self.step, slice_end
 
     def slice_of(self, time_ms: int) -> int:
         return time_ms - (time_ms - self.offset) % self.size % self.step + self.step

@@ -19,9 +19,11 @@ from operator import itemgetter
 from typing import Any, Final
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.described import Description, Names
 from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.accumulators import AggregateCall, compile_calls
 from engine.kernels.window_slices import Slices, slicing
+from engine.kernels.window_state import results, windows
 from engine.windows import Window, Windowing, WindowKind
 
 LATE: Final = "the window had closed before the record arrived"
@@ -143,6 +145,11 @@ class SlicedWindowKernel(WindowKernel):
     def finish(self) -> Any | None:
         return (self._slices, self._results) if self._slices or self._results else None
 
+    def describe(self, names: Names) -> Description:
+        """The slices that hold rows, and the results that went out of windows that stay open."""
+        open_ = [(*self._slicing.slice_bounds(end), acc) for end, acc in sorted(self._slices.items())]
+        return (*windows(open_, self._accumulators.kept, names, self._slicing.what), *results(self._results, names))
+
     def _is_open(self, slice_end: int, time_ms: int, out: Output) -> bool:
         """Note every window for which the record is late. True where there is one for which it is not."""
         closed_ms = out.watermark_ms - self._lateness
@@ -236,6 +243,12 @@ class AttachedWindowKernel(WindowKernel):
     def finish(self) -> Any | None:
         return self._windows or None
 
+    def describe(self, names: Names) -> Description:
+        """The windows, and the results that went out of those that stay open."""
+        open_ = [(*window, acc) for window, (acc, _) in sorted(self._windows.items())]
+        sent = {window: result for window, (_, result) in self._windows.items() if result is not None}
+        return (*windows(open_, self._accumulators.kept, names, "window"), *results(sent, names))
+
     def _fire(self, window: Window, out: Output, *, on_time: bool) -> None:
         held = self._windows[window]
         after = self._result(held[0], window)
@@ -293,6 +306,12 @@ class SessionWindowKernel(WindowKernel):
 
     def finish(self) -> Any | None:
         return self._sessions or None
+
+    def describe(self, names: Names) -> Description:
+        """The sessions, and the results that went out of those that stay open."""
+        open_ = [(session[_START], session[_END], session[SESSION_ACC]) for session in self._sessions]
+        sent = {session[_START]: session[_RESULT] for session in self._sessions if session[_RESULT] is not None}
+        return (*windows(open_, self._accumulators.kept, names, "session"), *results(sent, names))
 
     def _touched(self, start: int, end: int) -> list[list[Any]]:
         """The sessions that [start, end) meets: at most two, since no session is shorter than the gap."""

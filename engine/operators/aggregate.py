@@ -29,7 +29,9 @@ from engine.changelog import (
     ChangelogMode,
     UpdateKind,
 )
+from engine.described import Description, Names, state_table
 from engine.kernel import Kernel, Key, Output, Row
+from engine.kernels.accumulator_state import accumulator
 from engine.kernels.accumulators import AggregateCall, compile_calls
 from engine.kernels.aggregation import (
     Aggregate,
@@ -90,6 +92,7 @@ class AggregateKernel(Kernel):
         self._retracting = retracting
         self._rows = compiled.rows or 0
         self._clock = compiled.clock if compiled.uses_clock else None
+        self._kept = compiled.kept
         self._update_before = generate_update_before
         self._emit_unchanged = emit_unchanged
         self._key: Key = ()
@@ -131,6 +134,14 @@ class AggregateKernel(Kernel):
 
     def finish(self) -> Any | None:
         return self._acc
+
+    def describe(self, names: Names) -> Description:
+        if self._acc is None:
+            return ()
+        row = self._row(self._value(self._acc))
+        shown = [label.show(value) for label, value in zip(names.output, row, strict=False)]
+        result = state_table("Result", [label.name for label in names.output[: len(shown)]], [shown])
+        return (*accumulator(self._acc, self._kept, names), result)
 
     def _row(self, result: Row) -> Row:
         return self._key + (result if self._present is None else self._present(result))

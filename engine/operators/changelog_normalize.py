@@ -21,6 +21,7 @@ from pydantic import Field
 from engine.batch.given import BatchInput
 from engine.batch.rows import PUTS, by_key
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
+from engine.described import Description, Names, kept_row
 from engine.errors import ExpressionError
 from engine.kernel import Kernel, Key, Output, Row
 from engine.mini_batch import bundling
@@ -77,6 +78,10 @@ class ChangelogNormalizeKernel(Kernel):
     def finish(self) -> Row | None:
         """The last row."""
         return self.kept
+
+    def describe(self, names: Names) -> Description:
+        """The last row."""
+        return kept_row("Row of this key", names, self.kept)
 
 
 class BundledChangelogNormalize(ChangelogNormalizeKernel):

@@ -23,7 +23,8 @@ from pydantic import Field, model_validator
 from engine.batch.given import BatchInput
 from engine.batch.joins import paired
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
-from engine.joins import JoinKind, joined
+from engine.described import Description, Names, instant, state_table
+from engine.joins import PORTS, JoinKind, joined
 from engine.kernel import Kernel, Key, Output, Row
 from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
 from engine.late_port import RoutesLate
@@ -138,6 +139,20 @@ class IntervalJoinKernel(Kernel):
         if any(side.rows or side.timer_ms is not None for side in self.sides):
             return tuple((side.rows, side.timer_ms) for side in self.sides)
         return None
+
+    def describe(self, names: Names) -> Description:
+        """The rows of both sides that may still meet somebody."""
+        found = []
+        for port, side in enumerate(self.sides):
+            rows = [
+                (instant(time_ms), *names.show(row, port, skip=1), met)
+                for time_ms, kept in sorted(side.rows.items())
+                for row, met in kept
+            ]
+            if rows:
+                columns = ("event time", *names.columns(port, skip=1), "has met")
+                found.append(state_table(f"{PORTS[port].capitalize()} rows that may still meet", columns, rows))
+        return tuple(found)
 
     def _meet(self, columns: Row, kept: list[tuple[Row, bool]], port: int, out: Output) -> bool:
         """Emit the pairs with the rows of one time. True where there is one."""

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from engine.batch.given import BatchInput
 from engine.batch.joins import paired
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
-from engine.joins import JoinKind, JoinSide, join_keys, join_moves, join_side, joined
+from engine.described import Description, Names, state_table
+from engine.joins import PORTS, JoinKind, JoinSide, join_keys, join_moves, join_side, joined
 from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.join_bundles import BundledJoin, Change, ReplacingKernel
 from engine.kernels.ordered_rows import identity
@@ -108,6 +109,18 @@ class JoinKernel(Kernel):
         return tuple(
             [(place, (held.row, held.count, held.partners)) for place, held in side.held.items()] for side in self.sides
         )
+
+    def describe(self, names: Names) -> Description:
+        """Both sides: each row with its count and the number of its partners."""
+        found = []
+        for port, (side, spec) in enumerate(zip(self.sides, self.specs, strict=True)):
+            if not side.held:
+                continue
+            rows = ((*names.show(held.row, port), held.count, held.partners) for held in side.held.values())
+            columns = (*names.columns(port), "count", "partners")
+            note = f"Kept: {spec.state}."
+            found.append(state_table(f"{PORTS[port].capitalize()} rows", columns, rows, note))
+        return tuple(found)
 
     def partners(self, row: Row, port: int) -> Iterator[Held]:
         """The rows of the other side that meet this one, in the order in which they came."""

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from engine.batch.given import BatchInput
 from engine.changelog import ChangelogMode, UpdateKind
+from engine.described import Description, Names
 from engine.errors import PipelineError
 from engine.kernel import Kernel, Key, Output, Row
 from engine.operator import (
@@ -52,6 +53,10 @@ class RepeatKernel(Kernel):
 
     def finish(self) -> Any | None:
         """Nothing is kept."""
+
+    def describe(self, names: Names) -> Description:
+        """Nothing is kept."""
+        return ()
 
 
 class Repeat(Operator):

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.batch.given import BatchInput
 from engine.batch.versions import at_their_time
-from engine.changelog import INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.changelog import INSERT, SYMBOLS, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.described import Description, Names, instant, state_table
 from engine.errors import PlanRejected
 from engine.joins import JoinKind, join_keys, joined
 from engine.kernel import Kernel, Key, Output, Row
@@ -98,6 +99,25 @@ class TemporalJoinKernel(Kernel):
         if self.waiting or self.versions:
             return self.waiting, self.versions, self.timer_ms
         return None
+
+    def describe(self, names: Names) -> Description:
+        """The rows that wait, and the versions by the time from which they are valid."""
+        waiting = [(instant(ms), SYMBOLS[kind], *names.show(row, skip=1)) for ms, kind, row in self.waiting]
+        gone = (None,) * len(self.nulls)
+        versions = [
+            (instant(ms), self.versions[ms] is not None, *names.show(self.versions[ms] or gone, 1, skip=1))
+            for ms in self.times
+        ]
+        found = []
+        if waiting:
+            columns = ("waits for", "kind", *names.columns(skip=1))
+            found.append(
+                state_table("Rows that wait", columns, waiting, "They go out when the watermark reaches them.")
+            )
+        if versions:
+            columns = ("valid from", "is a row", *names.columns(1, skip=1))
+            found.append(state_table("Versions", columns, versions, "Each is valid until the next one begins."))
+        return tuple(found)
 
     def _wake(self, time_ms: int, out: Output) -> None:
         self.timer_ms = time_ms

@@ -22,7 +22,8 @@ from engine.batch.given import BatchInput
 from engine.batch.joins import paired
 from engine.batch.windows import bounds, in_their_windows, in_windows
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
-from engine.joins import JoinKind, joined, pair_origins
+from engine.described import Description, Names, instant, state_table
+from engine.joins import PORTS, JoinKind, joined, pair_origins
 from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.window_parameters import (
     BOUNDS,
@@ -112,6 +113,21 @@ class WindowJoinKernel(Kernel):
     def finish(self) -> dict[Window, Sides] | None:
         """The windows that are still open."""
         return self.windows or None
+
+    def describe(self, names: Names) -> Description:
+        """The rows of both sides, window by window."""
+        skip = 2 if self.assign is None else 1
+        found = []
+        for port, side in enumerate(PORTS):
+            rows = [
+                (instant(start), instant(end), *names.show(row, port, skip=skip))
+                for (start, end), sides in sorted(self.windows.items())
+                for row in sides[port]
+            ]
+            if rows:
+                columns = ("window start", "window end", *names.columns(port, skip=skip))
+                found.append(state_table(f"{side.capitalize()} rows of open windows", columns, rows))
+        return tuple(found)
 
     def _add(self, window: Window, row: Row, out: Output) -> None:
         sides = self.windows.get(window)

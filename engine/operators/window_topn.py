@@ -22,6 +22,7 @@ from engine.batch.given import BatchInput
 from engine.batch.ranks import Ranked, best
 from engine.batch.windows import WINDOW, bounds, in_their_windows, in_windows
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.described import Description, Names, instant, state_table
 from engine.errors import PipelineError
 from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
@@ -105,6 +106,17 @@ class WindowTopNKernel(Kernel):
     def finish(self) -> dict[Window, list[Row]] | None:
         """The rows of the open windows."""
         return {window: rows for window, (_, rows) in self.windows.items()} or None
+
+    def describe(self, names: Names) -> Description:
+        """The best rows of the open windows."""
+        skip = 2 if self.assign is None else 1
+        rows = (
+            (instant(start), instant(end), rank, *names.show(row, skip=skip))
+            for (start, end), (_, rows) in sorted(self.windows.items())
+            for rank, row in enumerate(rows, start=1)
+        )
+        columns = ("window start", "window end", "rank", *names.columns(skip=skip))
+        return (state_table("Best rows of open windows", columns, rows),) if self.windows else ()
 
     def _add(self, window: Window, row: Row, out: Output) -> None:
         found = self.windows.get(window)

@@ -48,6 +48,7 @@ from typing import Any
 import pytest
 
 from engine.changelog import SYMBOLS, ChangelogMode, RowKind
+from engine.described import Label, Names
 from engine.kernel import Emitted, End, Input, Kernel, Key, Late, Row, Saved, run
 from engine.position import TIMER, ordinal
 from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
@@ -153,6 +154,7 @@ def run_epochs(case: Case, given: Given, cuts: Sequence[int]) -> Result:
         before: dict[Key, Saved] = pickle.loads(pickle.dumps(result.saved))
         for key, items in records.items():
             out, saved = run(kernel, items, timeline, key=key, saved=before.get(key), ports=case.ports)
+            check_description(kernel, saved, given)
             result.emitted.extend(out.emitted)
             result.lates.extend(out.lates)
             result.fires.update(out.fired)
@@ -162,6 +164,25 @@ def run_epochs(case: Case, given: Given, cuts: Sequence[int]) -> Result:
     result.emitted.sort(key=lambda e: (e.seq, e.step))
     result.lates.sort(key=lambda e: (e.seq, e.step))
     return result
+
+
+def check_description(kernel: Kernel, saved: Saved | None, given: Given) -> None:
+    """What a kernel keeps it can describe, and describing changes nothing."""
+    widths: dict[int, int] = {}
+    for _, item in given.records:
+        widths[item.port] = max(len(item.row), widths.get(item.port, 0))
+    ports = range(max(widths, default=0) + 1)
+    names = Names(
+        tuple(tuple(Label(f"v{at}") for at in range(widths.get(port, 0))) for port in ports),
+        tuple(Label(f"out{at}") for at in range(40)),
+    )
+    before = pickle.dumps(saved)
+    described = kernel.describe(names)
+    assert pickle.dumps(saved) == before, "describing the state has changed it"
+    assert described or saved is None or saved.state is None, f"it keeps {saved} and says nothing of it"
+    for table in described:
+        assert table.rows, table
+        assert all(len(row) == len(table.columns) for row in table.rows), table
 
 
 def parse_given(case: Case) -> Given:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from engine.changelog import INSERT
+from engine.described import Description, Names, state_table
 from engine.kernel import Kernel, Key, Output, Row
 from engine.timeline import MAX_WATERMARK
 from tests.engine.cases import Case, check, check_cases, parse
@@ -29,9 +30,15 @@ class Echo(Kernel):
     def finish(self) -> Any | None:
         return self.rows or None
 
+    def describe(self, names: Names) -> Description:
+        return (state_table("Rows", ("row",), [(row,) for row in self.rows]),) if self.rows else ()
+
 
 class Forgetful(Echo):
     """Counts its records, and loses the count between epochs."""
+
+    def describe(self, names: Names) -> Description:
+        return ()
 
     def start(self, key: Key, state: Any | None) -> None:
         self.count = 0

@@ -9,19 +9,20 @@ Source: Flink AppendOnlyTopNFunction.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.changelog import DELETE, INSERT
 from engine.kernel import Key, Output, Row
 from engine.operators.topn.ranks import Ranks, TopNKernel
-from engine.sort_keys import SortKey, SortKeyOf
+from engine.sort_keys import SortColumn, SortKey
 
 
 class AppendOnlyTopN(TopNKernel):
     """The best N rows in order, with their sort keys beside them."""
 
-    def __init__(self, ranks: Ranks, sort_key: SortKeyOf) -> None:
-        super().__init__(ranks, sort_key)
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn]) -> None:
+        super().__init__(ranks, order)
         self.rows: list[Row] = []
         self.keys: list[SortKey] = []
 
@@ -50,6 +51,10 @@ class AppendOnlyTopN(TopNKernel):
                 self.put(DELETE, last, self.end, out)
         if not self.is_numbered:
             self.put(INSERT, row, self.ranks.start, out)
+
+    def ranked(self) -> Iterable[tuple[int, Row]]:
+        """The best rows."""
+        return enumerate(self.rows, start=1)
 
     def finish(self) -> Any | None:
         """The best rows in order."""

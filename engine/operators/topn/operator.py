@@ -40,7 +40,7 @@ from engine.operators.topn.top_1 import FastTop1
 from engine.operators.topn.updatable import UpdatableTopN
 from engine.origin import Origin
 from engine.schema import Column, Schema, quote
-from engine.sort_keys import Nulls, SortColumn, sort_key_of
+from engine.sort_keys import Nulls, SortColumn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -383,14 +383,13 @@ def topn_kernel(
     ranks: Ranks, order: Sequence[SortColumn], insert_only: bool, row_key: Sequence[int] | None
 ) -> TopNKernel:
     """The kernel of a strategy. row_key: the places of the columns by which UpdateFast knows a row again."""
-    sort_key = sort_key_of(order)
     if insert_only:
-        return FastTop1(ranks, sort_key) if ranks.is_top_1 else AppendOnlyTopN(ranks, sort_key)
+        return FastTop1(ranks, order) if ranks.is_top_1 else AppendOnlyTopN(ranks, order)
     if row_key is not None:
-        return FastTop1(ranks, sort_key, row_key) if ranks.is_top_1 else UpdatableTopN(ranks, sort_key, row_key)
-    return RetractableTopN(ranks, sort_key)
+        return FastTop1(ranks, order, row_key) if ranks.is_top_1 else UpdatableTopN(ranks, order, row_key)
+    return RetractableTopN(ranks, order)
 
 
 def tied_kernel(ranks: Ranks, order: Sequence[SortColumn], *, dense: bool, insert_only: bool) -> TopNKernel:
     """The kernel of RANK and DENSE_RANK."""
-    return TiedTopN(ranks, sort_key_of(order), dense=dense, insert_only=insert_only)
+    return TiedTopN(ranks, order, dense=dense, insert_only=insert_only)

@@ -9,13 +9,15 @@ inserted at rank 2        removed from rank 2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.described import Description, Names, state_table
 from engine.kernel import Kernel, Output, Row
-from engine.sort_keys import SortKeyOf
+from engine.sort_keys import SortColumn, sort_key_of
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,10 @@ class Ranks:
 class TopNKernel(Kernel):
     """What the strategies share: the range, the order, and the emission of ranks."""
 
-    def __init__(self, ranks: Ranks, sort_key: SortKeyOf) -> None:
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn]) -> None:
         self.ranks = ranks
-        self.sort_key = sort_key
+        self.order = tuple(order)
+        self.sort_key = sort_key_of(order)
         self.is_numbered = ranks.is_numbered
         self.end = 0
 
@@ -68,6 +71,27 @@ class TopNKernel(Kernel):
         """The state: the rows in order, and the rank end where it comes from a column."""
         end = self.end if self.ranks.end is None and self.end >= 0 else None
         return (rows, end) if rows or end is not None else None
+
+    @abstractmethod
+    def ranked(self) -> Iterable[tuple[int, Row]]:
+        """The rows that are kept, in order, each with its rank."""
+
+    def describe(self, names: Names) -> Description:
+        """The rows in order, each with its rank, whether that goes out, and its sort key."""
+        columns = names.columns()
+        order = ", ".join(f"{columns[item.place]}{' descending' if item.descending else ''}" for item in self.order)
+        rows = [
+            (
+                rank,
+                self.ranks.start <= rank <= self.end,
+                ", ".join(str(names.inputs[0][item.place].show(row[item.place])) for item in self.order),
+                *names.show(row),
+            )
+            for rank, row in self.ranked()
+        ]
+        note = f"Ranks {self.ranks.start} to {self.end} are the output; the others are kept to move up."
+        titles = ("rank", "in the output", f"sort key: {order}" if order else "sort key", *columns)
+        return (state_table("Rows by rank", titles, rows, note),) if rows else ()
 
     def put(self, kind: int, row: Row, rank: int, out: Output) -> None:
         """Emit a row at a rank, where that is within the range."""

@@ -9,20 +9,21 @@ change are visited. A retraction of an unknown row is ignored.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.kernel import Key, Output, Row
 from engine.kernels.ordered_rows import OrderedRows
 from engine.operators.topn.ranks import Ranks, TopNKernel
-from engine.sort_keys import SortKeyOf
+from engine.sort_keys import SortColumn
 
 
 class RetractableTopN(TopNKernel):
     """All rows of the partition in order."""
 
-    def __init__(self, ranks: Ranks, sort_key: SortKeyOf) -> None:
-        super().__init__(ranks, sort_key)
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn]) -> None:
+        super().__init__(ranks, order)
         self.rows = OrderedRows()
 
     def start(self, key: Key, state: Any | None) -> None:
@@ -38,6 +39,10 @@ class RetractableTopN(TopNKernel):
             self._accumulate(row, out)
         else:
             self._retract(row, out)
+
+    def ranked(self) -> Iterable[tuple[int, Row]]:
+        """All rows."""
+        return enumerate(self.rows, start=1)
 
     def finish(self) -> Any | None:
         """All rows in order."""

@@ -8,21 +8,21 @@ of an unknown row is ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.kernel import Key, Output, Row
 from engine.kernels.tied_rows import TiedRows
 from engine.operators.topn.ranks import Ranks, TopNKernel
-from engine.sort_keys import SortKey, SortKeyOf
+from engine.sort_keys import SortColumn, SortKey
 
 
 class TiedTopN(TopNKernel):
     """The rows of the partition in groups of equally good ones."""
 
-    def __init__(self, ranks: Ranks, sort_key: SortKeyOf, *, dense: bool, insert_only: bool) -> None:
-        super().__init__(ranks, sort_key)
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], *, dense: bool, insert_only: bool) -> None:
+        super().__init__(ranks, order)
         self.dense = dense
         self.insert_only = insert_only
         self.rows = TiedRows(dense=dense)
@@ -51,6 +51,10 @@ class TiedTopN(TopNKernel):
         self.put(DELETE, gone.row, gone.rank, out)
         if gone.rank <= self.end and gone.shift:
             self._shift(key, -1, out)
+
+    def ranked(self) -> Iterable[tuple[int, Row]]:
+        """The rows, those that are equally good with one rank."""
+        return self.rows.ranked()
 
     def finish(self) -> Any | None:
         """The rows in order."""

@@ -9,20 +9,20 @@ improve its sort key; here the update goes out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.changelog import DELETE, INSERT, UPDATE_BEFORE
 from engine.kernel import Key, Output, Row
 from engine.operators.topn.ranks import Ranks, TopNKernel
-from engine.sort_keys import SortKey, SortKeyOf
+from engine.sort_keys import SortColumn, SortKey
 
 
 class FastTop1(TopNKernel):
     """The best row. row_key: the places of the columns by which rows are replaced; () where none are."""
 
-    def __init__(self, ranks: Ranks, sort_key: SortKeyOf, row_key: Sequence[int] = ()) -> None:
-        super().__init__(ranks, sort_key)
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], row_key: Sequence[int] = ()) -> None:
+        super().__init__(ranks, order)
         self.row_key = tuple(row_key)
         self.best: Row | None = None
         self.key: SortKey = ()
@@ -46,6 +46,10 @@ class FastTop1(TopNKernel):
         else:
             return
         self.best, self.key = row, key
+
+    def ranked(self) -> Iterable[tuple[int, Row]]:
+        """The best row."""
+        return [] if self.best is None else [(1, self.best)]
 
     def finish(self) -> Any | None:
         """The best row."""

@@ -12,20 +12,20 @@ Source: Flink UpdatableTopNFunction.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.kernel import Key, Output, Row
 from engine.operators.topn.ranks import Ranks, TopNKernel
-from engine.sort_keys import SortKey, SortKeyOf
+from engine.sort_keys import SortColumn, SortKey
 
 
 class UpdatableTopN(TopNKernel):
     """The best rows in order, with their sort keys and row keys beside them."""
 
-    def __init__(self, ranks: Ranks, sort_key: SortKeyOf, row_key: Sequence[int]) -> None:
-        super().__init__(ranks, sort_key)
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], row_key: Sequence[int]) -> None:
+        super().__init__(ranks, order)
         self.row_key = tuple(row_key)
         self.rows: list[Row] = []
         self.keys: list[SortKey] = []
@@ -48,6 +48,10 @@ class UpdatableTopN(TopNKernel):
             self._move(row_key, row, out)
         elif kind != DELETE:
             self._insert(row_key, row, out)
+
+    def ranked(self) -> Iterable[tuple[int, Row]]:
+        """The best rows."""
+        return enumerate(self.rows, start=1)
 
     def finish(self) -> Any | None:
         """The rows that are kept, in order."""

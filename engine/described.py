@@ -1,0 +1,92 @@
+"""What a kernel keeps of a key, as tables for a person: each kernel describes its own state in these terms.
+
+Kernels know the places of values, not what they are called; `Names` says so, and which of them are instants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any, Final
+
+SHOWN: Final = 200
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a value of a kernel's row is called; is_instant: it is a number of microseconds."""
+
+    name: str
+    is_instant: bool = False
+
+    def show(self, value: Any) -> Any:
+        """The value as a person knows it."""
+        return moment(value) if self.is_instant and value is not None else value
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a kernel's values are called. inputs: by port, the values of a row. output: the columns that come out."""
+
+    inputs: tuple[tuple[Label, ...], ...]
+    output: tuple[Label, ...] = ()
+
+    def columns(self, port: int = 0, *, skip: int = 0) -> tuple[str, ...]:
+        """The names of a row's values, without the first `skip`, which the kernel does not keep."""
+        return tuple(label.name for label in self.inputs[port][skip:])
+
+    def show(self, row: Sequence[Any], port: int = 0, *, skip: int = 0) -> Row:
+        """A row's values; `skip` as for the columns. A kernel may keep fewer than it is given."""
+        return tuple(label.show(value) for label, value in zip(self.inputs[port][skip:], row, strict=False))
+
+    def argument(self, place: int | None) -> Label:
+        """What stands at a place of the first input's row; None: the row itself."""
+        return Label("rows") if place is None else self.inputs[0][place]
+
+
+@dataclass(frozen=True)
+class StateTable:
+    """One thing that is kept: a title, and rows under their columns. total: how many there are; the first are here."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    total: int
+    note: str = ""
+
+
+Description = tuple[StateTable, ...]
+
+
+def state_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> StateTable:
+    """A table of the first rows; all are counted."""
+    waiting = iter(rows)
+    shown = tuple(map(tuple, islice(waiting, SHOWN)))
+    return StateTable(title, tuple(columns), shown, len(shown) + sum(1 for _ in waiting), note)
+
+
+def kept_row(title: str, names: Names, row: Sequence[Any] | None, note: str = "") -> Description:
+    """The one row that is kept, or nothing."""
+    if row is None:
+        return ()
+    shown = names.show(row)
+    return (state_table(title, names.columns()[: len(shown)], [shown], note),)
+
+
+def instant(ms: int) -> Any:
+    """A moment in UTC; a number that no calendar holds stays what it is."""
+    found = moment(ms * 1000)
+    return found if isinstance(found, datetime) else ms
+
+
+def moment(micros: int) -> Any:
+    """The same of microseconds."""
+    try:
+        return (_EPOCH + timedelta(microseconds=micros)).replace(tzinfo=None)
+    except OverflowError:
+        return micros

@@ -1,0 +1,31 @@
+"""What window kernels keep, for a person: an accumulator per window, slice or session, and what went out already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engine.described import Description, Names, Row, instant, state_table
+from engine.kernels.accumulator_state import Kept
+
+
+def windows(
+    open_: Sequence[tuple[int, int, Sequence[Any]]], kept: Sequence[Kept], names: Names, what: str
+) -> Description:
+    """A line per (start ms, end ms, accumulator). what: window, slice or session."""
+    if not open_:
+        return ()
+    columns = (f"{what} start", f"{what} end", *(each.title(names) for each in kept))
+    rows = [(instant(start), instant(end), *(each.value(acc, names) for each in kept)) for start, end, acc in open_]
+    return (state_table(f"Open {what}s", columns, rows),)
+
+
+def results(sent: Mapping[Any, Row], names: Names) -> Description:
+    """The rows that went out and may still be replaced, by window."""
+    if not sent:
+        return ()
+    rows = [
+        [label.show(value) for label, value in zip(names.output, row, strict=False)] for _, row in sorted(sent.items())
+    ]
+    columns = [label.name for label in names.output[: len(rows[0])]]
+    return (state_table("Results that went out", columns, rows, "The next change takes them back."),)

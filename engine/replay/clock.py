@@ -1,0 +1,56 @@
+"""The watermark that an operator saw, looked up in what a run kept: a key asks for few of its many steps.
+
+A source's watermark only rises, so that the first event at which it reaches a time is all there is to ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
+
+
+class Marks(Protocol):
+    """The watermarks of a run's sources."""
+
+    def reached(self, source: str, time_ms: int) -> int | None:
+        """The first event after which the source's watermark is at least so much; None where it never is."""
+
+    def at(self, source: str, seq: int) -> int:
+        """The source's watermark after an event; the least there is before its first."""
+
+
+@dataclass(frozen=True)
+class RunClock:
+    """`engine.timeline.Clock` over a run, up to an event: what is due later is not due.
+
+    holdbacks: the sources above the operator, each with the ms by which its watermark is held back on the way.
+    """
+
+    marks: Marks
+    holdbacks: Mapping[str, int]
+    last_seq: int
+
+    def at(self, seq: int) -> int:
+        """The lowest of the sources' watermarks."""
+        return min((self._held(source, self.marks.at(source, seq)) for source in self.holdbacks), default=MIN_WATERMARK)
+
+    def due(self, time_ms: int, after_seq: int) -> int | None:
+        """The event that lifts the last source to that time; for a time that has passed, the next one to lift it."""
+        before = self.at(after_seq - 1)
+        if before == MAX_WATERMARK or not self.holdbacks:
+            return None
+        wanted = max(time_ms, before + 1)
+        events = [self._reached(source, wanted) for source in self.holdbacks]
+        found = [event for event in events if event is not None]
+        if len(found) < len(events) or max(found) > self.last_seq:
+            return None
+        return max(found)
+
+    def _reached(self, source: str, time_ms: int) -> int | None:
+        return self.marks.reached(source, min(time_ms + self.holdbacks[source], MAX_WATERMARK))
+
+    def _held(self, source: str, mark_ms: int) -> int:
+        return mark_ms if mark_ms in (MIN_WATERMARK, MAX_WATERMARK) else mark_ms - self.holdbacks[source]

@@ -1,0 +1,147 @@
+"""What the engine needs to tell an operator's state for one key again: that key's records, and the watermarks.
+
+Records are found by their key and bounded in number. Watermarks only rise, so the blocks of events that every commit
+sums up say where to look, and a stretch of events at a time is read; a run of any length is never read as a whole.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from engine.changelog import RowKind
+from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
+from storage.database import Database
+from storage.filters import conditions
+from storage.model import Edge, Filter
+from storage.runs import Runs
+from storage.sql import identifier
+from storage.tables import BLOCK, EVENTS, OVERVIEW
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STRETCH: Final = 256 * BLOCK
+_STRETCHES_KEPT: Final = 8
+_KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
+
+
+@dataclass(frozen=True)
+class KeyRecords:
+    """Records of an edge in order of position, as Arrow: `__seq`, `__step`, `__kind` and the pipeline's columns.
+
+    total: how many there are; is_cut: not all are here, but those up to the event `last_seq`, which may be cut too.
+    """
+
+    table: pa.Table
+    total: int
+    last_seq: int
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are more."""
+        return self.total > len(self.table)
+
+
+class Replays:
+    """Answers for all runs. Raises UnknownRun, UnknownEdge, and UnknownColumn where a filter names one."""
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+
+    def records(self, run_id: int, node: str, port: str, wanted: Filter, limit: int) -> KeyRecords:
+        """The first records that pass the filter."""
+        edge = self._runs.edge(run_id, node, port)
+        where, values = conditions(edge, wanted)
+        # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
+        found = self._database.arrow(f"{_select(edge)} WHERE {where} LIMIT {int(limit) + 1}", values)
+        if len(found) <= limit:
+            return KeyRecords(found, len(found), wanted.to_seq or 0)
+        row = self._database.row(f"SELECT count(*) FROM {_table(edge)} c WHERE {where}", values)
+        assert row is not None
+        kept = found.slice(0, limit)
+        return KeyRecords(kept, int(row[0]), int(kept["__seq"][-1].as_py()))
+
+    def last_records(self, run_id: int, node: str, port: str, to_seq: int, limit: int) -> pa.Table:
+        """The last records of an edge up to an event."""
+        edge = self._runs.edge(run_id, node, port)
+        row = self._database.row(f"SELECT max(c.rowid) FROM {_table(edge)} c WHERE c.seq <= ?", [to_seq])
+        last = int(row[0]) if row and row[0] is not None else -1
+        return self._database.arrow(f"{_select(edge)} WHERE c.rowid > {last - int(limit)} AND c.rowid <= {last}")
+
+    def marks(self, run_id: int) -> RunMarks:
+        """The watermarks of a run's sources, to be looked up."""
+        return RunMarks(self._database, run_id, [edge for edge in self._runs.edges(run_id) if edge.role == "source"])
+
+
+class RunMarks:
+    """`engine.replay.Marks` over a run: the watermark of a source after any event, and when it reached a time."""
+
+    def __init__(self, database: Database, run_id: int, sources: Sequence[Edge]) -> None:
+        self._database = database
+        self._events = identifier(f"run_{run_id}", EVENTS)
+        self._blocks: dict[str, tuple[list[int], list[int]]] = {edge.node: ([], []) for edge in sources}
+        overview = identifier(f"run_{run_id}", OVERVIEW)
+        rows = database.rows(
+            f"SELECT source, block, max(watermark_ms) AS top FROM {overview} WHERE watermark_ms IS NOT NULL "
+            "GROUP BY ALL ORDER BY block"
+        )
+        for source, block, top in rows:
+            blocks, tops = self._blocks.setdefault(str(source), ([], []))
+            blocks.append(int(block))
+            tops.append(max(int(top), tops[-1]) if tops else int(top))
+        ends = f"SELECT source, min(seq) FROM {self._events} WHERE watermark_ms = {MAX_WATERMARK} GROUP BY source"
+        self._ends = {str(source): int(seq) for source, seq in database.rows(ends)}
+        self._stretches: OrderedDict[tuple[str, int], tuple[list[int], list[int]]] = OrderedDict()
+
+    def at(self, source: str, seq: int) -> int:
+        """The source's watermark after an event; the least there is before its first."""
+        if seq >= self._ends.get(source, MAX_WATERMARK):
+            return MAX_WATERMARK
+        seqs, marks = self._stretch(source, seq // STRETCH)
+        place = bisect_right(seqs, seq)
+        if place:
+            return marks[place - 1]
+        blocks, tops = self._blocks.get(source, ([], []))
+        before = bisect_left(blocks, seq // STRETCH * STRETCH // BLOCK)
+        return tops[before - 1] if before else MIN_WATERMARK
+
+    def reached(self, source: str, time_ms: int) -> int | None:
+        """The first event after which the source's watermark is at least so much; None where it never is."""
+        blocks, tops = self._blocks.get(source, ([], []))
+        place = bisect_left(tops, time_ms)
+        if place == len(blocks):
+            return self._ends.get(source)
+        seqs, marks = self._stretch(source, blocks[place] * BLOCK // STRETCH)
+        return seqs[bisect_left(marks, time_ms)]
+
+    def _stretch(self, source: str, number: int) -> tuple[list[int], list[int]]:
+        """The events of a stretch that carry a watermark, and the highest so far within it."""
+        key = (source, number)
+        if key not in self._stretches:
+            first = number * STRETCH
+            rows = self._database.rows(
+                f"SELECT seq, watermark_ms FROM {self._events} WHERE seq >= $first AND seq < $last "
+                f"AND source = $source AND watermark_ms < {MAX_WATERMARK} ORDER BY seq",
+                {"first": first, "last": first + STRETCH, "source": source},
+            )
+            self._stretches[key] = ([row[0] for row in rows], list(accumulate((row[1] for row in rows), max)))
+        self._stretches.move_to_end(key)
+        while len(self._stretches) > _STRETCHES_KEPT:
+            self._stretches.popitem(last=False)
+        return self._stretches[key]
+
+
+def _table(edge: Edge) -> str:
+    return identifier(f"run_{edge.run_id}", edge.table)
+
+
+def _select(edge: Edge) -> str:
+    names = "".join(f", c.{identifier(column.stored_as)} AS {identifier(column.name)}" for column in edge.columns)
+    position = f'c.seq AS "__seq", c.step AS "__step", (CASE c.kind {_KIND} END)::TINYINT AS "__kind"'
+    return f"SELECT {position}{names} FROM {_table(edge)} c"

@@ -1,0 +1,268 @@
+"""A key's state, replayed from the store: its kernel says what the run said, and holds what the run held."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from engine.analyzer import SparkAnalyzer
+from engine.described import Description
+from engine.errors import NotReplayable
+from engine.examples import examples
+from engine.kernel import Emitted, Key
+from engine.operator import Operator
+from engine.pipeline import Pipeline
+from engine.planner import Plan, plan
+from engine.registry import operators
+from engine.replay import KeyedNode, keyed_node, keyed_nodes
+from engine.runtime import run
+from storage import Store
+from tests.conformance.case import Case
+from ui.replaying import keys_before, state_of, touched_keys
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CASES = Path(__file__).parents[1] / "conformance" / "cases"
+# What keeps state, each operator at least once, and each strategy of those that have several.
+QUERIES = (
+    "agg_filter_every_function", "agg_retract_all_functions", "agg_distinct_filter_retract", "agg_null_group_key",
+    "agg_retract_global", "dedup_proctime_first", "dedup_proctime_last_upsert_sink_insensitive",
+    "dedup_rowtime_last", "dedup_rowtime_first_then_tumble", "interval_join_full_asymmetric", "join_anti",
+    "join_full_retract_nonequi", "join_left_upsert_sources", "nexmark_q5", "nexmark_q11", "normalize_upsert_agg",
+    "over_equal_times_range", "over_rows_2", "set_except_all", "sink_materialize_join", "temporal_join_late_rows",
+    "topn_append_rank", "topn_retract_offset_2_4", "topn_updatefast_group_between", "topn_min_asc_updatefast",
+    "wa_of_cumulate_aggregate", "wa_of_hop_aggregate", "wa_of_session_aggregate",
+)  # fmt: skip
+EXAMPLES = ("01-word-frequency", "04-window-nothing-lost", "05-window-join", "08-top-3", "09-temporal-join")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run in a store, in two epochs, while its files are there."""
+
+    store: Store
+    run_id: int
+    plan: Plan
+    work: Path
+    spark: SparkSession
+
+    def emitted(self, node: str) -> list[tuple[Any, ...]]:
+        """What the run says the node emitted."""
+        records = self.store.changelog.page(self.run_id, node, limit=10_000).records
+        return [(record.seq, record.step, int(record.kind), *map(plain, record.values)) for record in records]
+
+    def keys(self, node: KeyedNode) -> list[Key]:
+        """Every key that the node saw."""
+        last = self.store.runs.get(self.run_id).last_seq
+        found = {
+            key: None
+            for event in range(1, last + 1)
+            for key in touched_keys(self.store, self.run_id, node, event, lambda: self.spark)
+        }
+        return list(found)
+
+    def replayed(self, node: KeyedNode, key: Key, event: int) -> Any:
+        """A key's state as of an event."""
+        found = state_of(self.store, self.run_id, node, key, event, lambda: self.spark)
+        return None if found is None else found.replayed
+
+    def kept(self, node: str) -> dict[Key, Any]:
+        """What the run itself kept of every key after its first epoch."""
+        found: dict[Key, Any] = {}
+        for file in (self.work / "steps" / node / "epoch=0" / "__tag=1").glob("*.parquet"):
+            for row in pq.read_table(file).to_pylist():
+                key = tuple(micros(row[name]) for name in row if name.startswith("__k") and name != "__kind")
+                found[key] = pickle.loads(row["__state"])
+        return found
+
+    @property
+    def first_epoch(self) -> int:
+        """The last event of the first epoch."""
+        return self.store.runs.get(self.run_id).last_seq // 2
+
+
+@contextmanager
+def ran(pipeline: Pipeline, spark: SparkSession, folder: Path) -> Iterator[Ran]:
+    planned = plan(pipeline, SparkAnalyzer(lambda: spark), Path())
+    with Store.open(folder / "studio.duckdb") as store:
+        created = store.runs.create(pipeline.name, pipeline.to_json())
+        work = folder / "work"
+        recorder = store.record(created.run_id)
+        run(planned, spark=spark, recorder=recorder, folder=Path(), work=work, epochs=2, partitions=1)
+        yield Ran(store, created.run_id, planned, work, spark)
+
+
+def plain(value: Any) -> Any:
+    """A value so that a stored one and a kernel's are equal: instants in microseconds, NaN as a word."""
+    return "NaN" if isinstance(value, float) and value != value else micros(value)
+
+
+def micros(value: Any) -> Any:
+    from datetime import UTC, datetime, timedelta
+
+    if not isinstance(value, datetime):
+        return dict(value) if isinstance(value, list) and value and isinstance(value[0], tuple) else value
+    aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+    return (aware - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def as_stored(record: Emitted) -> tuple[Any, ...]:
+    return (record.seq, record.step, record.kind, *map(plain, record.row))
+
+
+def check(found: Ran) -> set[str]:
+    """Hold every keyed operator of a run to what the run says; the operators."""
+    seen = set()
+    for name in keyed_nodes(found.plan):
+        node = keyed_node(found.plan, name)
+        keys = found.keys(node)
+        last = found.store.runs.get(found.run_id).last_seq
+        whole = {key: found.replayed(node, key, last) for key in keys}
+        said = [as_stored(record) for each in whole.values() if each is not None for record in each.emitted]
+        assert sorted(said, key=lambda record: record[:2]) == found.emitted(name), name
+        kept = found.kept(name)
+        for key in keys:
+            assert_is_in_words(whole[key].state)
+            for event in range(1, last + 1):
+                part = found.replayed(node, key, event)
+                before = [record for record in whole[key].emitted if record.seq <= event]
+                assert list(part.emitted if part else ()) == before, (name, key, event)
+            half = found.replayed(node, key, found.first_epoch)
+            state, timers = kept.get(half.key, None) or (None, []) if half else (None, [])
+            mine = half.saved if half else None
+            assert pickle.dumps(mine.state if mine else None) == pickle.dumps(state) or mine.state == state, (name, key)
+            assert sorted(map(repr, mine.timers if mine else [])) == sorted(map(repr, timers)), (name, key)
+        assert isinstance(node.plan.operator, Operator)
+        seen.add(node.plan.operator.operator)
+    return seen
+
+
+def assert_is_in_words(state: Description) -> None:
+    for table in state:
+        assert table.title
+        assert table.rows
+        assert table.total >= len(table.rows)
+        assert all(len(row) == len(table.columns) for row in table.rows), table
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_is_replayed_key_by_key(name: str, spark: SparkSession, tmp_path: Path) -> None:
+    with ran(examples()[name], spark, tmp_path) as found:
+        assert check(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_is_replayed_key_by_key(name: str, spark: SparkSession, tmp_path: Path) -> None:
+    pipeline = Case.read(CASES / f"{name}.json").pipeline(SparkAnalyzer(lambda: spark))
+    with ran(pipeline, spark, tmp_path) as found:
+        assert check(found)
+
+
+def in_windows(operator: str, **parameters: Any) -> Pipeline:
+    """Clicks of two pages through an operator of windows."""
+    columns = [
+        {"name": "page", "type": "string"},
+        {"name": "at", "type": "timestamp"},
+        {"name": "ms", "type": "bigint"},
+    ]
+    times = [0, 4, 3, 12, 11, 30, 2, 33, 31, 50]
+    rows = [[page, f"2024-01-01 00:00:{time:02}", time * 7 % 5] for time in times for page in "ab"]
+    clicks = {"columns": columns, "rows": rows, "event_time": "at", "watermark_delay_ms": 3000}
+    return Pipeline.model_validate(
+        {
+            "name": operator,
+            "nodes": [
+                {"id": "clicks", "operator": "rows", "parameters": clicks},
+                {"id": "windows", "operator": operator, "parameters": parameters},
+            ],
+            "edges": [{"source": "clicks", "target": "windows"}],
+        }
+    )
+
+
+BUILT = (
+    in_windows("window_topn", size_ms=10_000, partition_by=["page"], order_by=[{"column": "ms"}], rank_end=2),
+    in_windows("window_assign", kind="session", gap_ms=5000, partition_by=["page"]),
+    in_windows(
+        "window_aggregate", size_ms=20_000, kind="hop", slide_ms=10_000, allowed_lateness_ms=15_000,
+        group_by=[{"name": "first", "expression": "upper(substr(page, 1, 1))"}],
+        aggregates=[{"function": "MAX", "argument": "ms"}, {"function": "AVG", "argument": "ms + 1"}],
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("pipeline", BUILT, ids=lambda pipeline: pipeline.name)
+def test_windows_are_replayed_key_by_key(pipeline: Pipeline, spark: SparkSession, tmp_path: Path) -> None:
+    with ran(pipeline, spark, tmp_path) as found:
+        assert check(found)
+
+
+def test_every_stateful_operator_is_among_them(spark: SparkSession) -> None:
+    stateless = {"filter", "project", "union"}
+    analyzer = SparkAnalyzer(lambda: spark)
+    pipelines = [Case.read(CASES / f"{name}.json").pipeline(analyzer) for name in QUERIES]
+    pipelines += [*BUILT, *(examples()[name] for name in EXAMPLES)]
+    plans = [plan(pipeline, analyzer, Path()) for pipeline in pipelines]
+    keyed = {planned.node(name).operator.operator for planned in plans for name in keyed_nodes(planned)}
+    # A repetition takes its records by key and keeps nothing of them.
+    assert keyed | {"repeat"} == set(operators()) - stateless
+
+
+def test_a_node_without_state_says_so(spark: SparkSession) -> None:
+    planned = plan(examples()["01-word-frequency"], SparkAnalyzer(lambda: spark), Path())
+    with pytest.raises(NotReplayable, match="keeps no state by key"):
+        keyed_node(planned, "words")
+
+
+def test_mini_batch_cannot_be_replayed_by_key_and_says_why(spark: SparkSession) -> None:
+    analyzer = SparkAnalyzer(lambda: spark)
+    planned = plan(Case.read(CASES / "agg_minibatch_size3.json").pipeline(analyzer), analyzer, Path())
+    with pytest.raises(NotReplayable, match="where a bundle ends depends on the records of all keys"):
+        keyed_node(planned, keyed_nodes(planned)[0])
+
+
+def test_a_key_with_too_many_records_is_told_as_of_an_earlier_event(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.replaying.MOST", 5)
+    with ran(examples()["08-top-3"], spark, tmp_path) as found:
+        node = keyed_node(found.plan, "top_3")
+        state = state_of(found.store, found.run_id, node, ("books",), 8, lambda: spark)
+        assert state is not None
+        assert state.is_cut
+        assert (state.total, state.replayed.records, state.replayed.event) == (8, 4, 4)
+        (rows,) = state.replayed.state
+        assert [row[:2] for row in rows.rows] == [(1, True), (2, True), (3, True), (4, False)]
+        assert [row[4] for row in rows.rows] == ["b2", "b3", "b4", "b1"]
+
+
+def test_keys_are_found_by_event_and_before_it(spark: SparkSession, tmp_path: Path) -> None:
+    with ran(examples()["01-word-frequency"], spark, tmp_path) as found:
+        node = keyed_node(found.plan, "count_words")
+        assert node.key_names == ("word",)
+        assert touched_keys(found.store, found.run_id, node, 2, lambda: spark) == (("World",),)
+        assert keys_before(found.store, found.run_id, node, 3, lambda: spark) == (("Hello",), ("World",))
+        assert state_of(found.store, found.run_id, node, ("nobody",), 3, lambda: spark) is None
+        counts = keyed_node(found.plan, "count_counts")
+        state = state_of(found.store, found.run_id, counts, ("1",), 3, lambda: spark)
+        assert state is not None
+        assert [(table.title, table.rows) for table in state.replayed.state] == [
+            ("Accumulators", (("number of rows", 1), ("number of cnt", 1))),
+            ("Result", ((1, 1),)),
+        ]
+
+
+def test_a_window_that_fires_by_the_watermark_alone_tells_its_key(spark: SparkSession, tmp_path: Path) -> None:
+    with ran(examples()["04-window-nothing-lost"], spark, tmp_path) as found:
+        node = keyed_node(found.plan, next(iter(keyed_nodes(found.plan))))
+        last = found.store.runs.get(found.run_id).last_seq
+        assert touched_keys(found.store, found.run_id, node, last, lambda: spark)
