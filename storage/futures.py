@@ -54,6 +54,8 @@ without AS (
 SELECT count(DISTINCT l.seq) FROM limits l ASOF LEFT JOIN without w ON l.seq > w.seq
 WHERE coalesce(w.top, $before) - $held < l.bound
 """
+# After its end a source holds nothing back, whatever its records said.
+_END: Final = "SELECT min(seq) FROM {events} WHERE source = $source AND is_end"
 # The next record of the source says how far ahead the very first was.
 _AFTER_FIRST: Final = """
 SELECT event_time_ms FROM {events} WHERE source = $source AND seq > $seq AND event_time_ms IS NOT NULL
@@ -119,11 +121,13 @@ class FutureRecords:
             held = run.holdbacks(node)
             if edge.node in held:
                 groups.setdefault(held[edge.node], []).append(node)
+        ended = self._database.row(_END.format(**names), {"source": edge.node})
+        last = int(ended[0]) if ended and ended[0] is not None else run.last_seq + 1
         best: dict[int, FutureRecord] = {}
         for held_ms, nodes in groups.items():
             bounds: dict[str, object] = {
                 "source": edge.node, "held": held_ms + (edge.watermark_delay_ms or 0), "nodes": nodes,
-                "low": 0, "high": run.last_seq + 1,
+                "low": 0, "high": last,
             }  # fmt: skip
             rows = self._database.rows(_CANDIDATES.format(**names), {**bounds, "most": _MOST})
             for seq, time, before, _ in rows:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.database import Database
+from storage.judging import Judged
 from storage.lifetimes import FOREVER
 from storage.model import Run
 from storage.runs import Runs
 from storage.sql import identifier
 from storage.tables import FIRES
 from storage.timeline import Timelines
-from storage.what_if import Judged
 
 _ENDS: Final = """
 SELECT DISTINCT window_end_ms FROM {fires} WHERE node = $node AND window_end_ms IS NOT NULL

@@ -13,7 +13,7 @@ from ui.components.engine_status import engine_failure, engine_note  # noqa: E40
 from ui.components.page_tools import page_tools  # noqa: E402
 from ui.components.story_bar import story_bar  # noqa: E402
 from ui.guard import guard, take_fields  # noqa: E402
-from ui.navigation import pages  # noqa: E402
+from ui.navigation import follow, pages  # noqa: E402
 from ui.page_record import start_record  # noqa: E402
 from ui.state import state  # noqa: E402
 
@@ -22,6 +22,7 @@ st.set_page_config(page_title="Changelog Studio", page_icon=f"{ROOT}/ui/assets/i
 state.sync()
 take_fields()
 page = st.navigation(pages(), position="hidden" if state.present else "top")
+follow(page)
 start_record()
 engine_failure()
 with guard():

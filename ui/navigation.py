@@ -11,6 +11,7 @@ import streamlit as st
 from ui.state import state
 
 _VIEWS: Final = Path(__file__).parent / "views"
+_LEADS_TO: Final = "leads-to"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,23 @@ def pages() -> list[st.Page]:
     ]
 
 
+def lead_to(file: str) -> None:
+    """Let the next script run open another page: for callbacks, which cannot `go` themselves."""
+    st.session_state[_LEADS_TO] = file
+
+
+def follow(shown: st.Page) -> None:
+    """Go where a callback leads to. It is forgotten only there, as Streamlit may end a run before it has gone."""
+    if (file := st.session_state.get(_LEADS_TO)) is not None:
+        if _view(file).title != shown.title:
+            go(file)
+        del st.session_state[_LEADS_TO]
+
+
+def _view(file: str) -> View:
+    return next(view for view in VIEWS if view.file == file)
+
+
 def go(file: str) -> NoReturn:
     """Open another page, by its file's name, with what is open now."""
-    view = next(view for view in VIEWS if view.file == file)
-    st.switch_page(view.path, query_params=state.as_query())
+    st.switch_page(_view(file).path, query_params=state.as_query())

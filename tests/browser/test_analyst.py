@@ -168,7 +168,7 @@ def test_a_story_is_told_from_the_gallery_to_its_end(open_page: OpenPage) -> Non
     page = open_page()
     page.get_by_role("button", name="Story", exact=True).first.click()
     expect(page.get_by_text("step 1 of 6")).to_be_visible()
-    following = page.get_by_role("button", name="Next", exact=True).first
+    following = page.get_by_role("button", name="Next step")
     expect(following).to_be_enabled(timeout=RUN_TIMEOUT_MS)
     following.click()
     expect(page.get_by_text("step 2 of 6")).to_be_visible()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.recorder import RunPlan
 from storage import Store
-from storage.what_if import Judged
+from storage.judging import Judged
 from tests.storage.written_runs import Epoch, columns, edge, recorded
 
 MAX = (1 << 63) - 1
@@ -105,7 +105,7 @@ def test_any_delay_and_lateness_of_one_source(
     assert losses.lost(losses.lossless_ms) == 0
     assert losses.lossless_ms == 0 or losses.lost(losses.lossless_ms - 1) > 0
     assert losses.lost(losses.knee_ms()) <= losses.lost(0)
-    page, _ = shared_store.what_if.records(run, judged, *other)
+    page = shared_store.what_if.records(run, judged, *other)
     assert [record.seq for record in page if record.was_late] == late(arrivals, ["a"], delay, lateness, kind)
     assert [record.seq for record in page if record.is_late] == late(arrivals, ["a"], *other, kind)
 
@@ -162,5 +162,149 @@ def test_what_no_delay_moves_is_not_asked_about(store: Store, tmp_path: Path) ->
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_the_records_say_which_window_they_miss(store: Store, tmp_path: Path, kind: str) -> None:
     run = run_of(store, tmp_path, [("a", 100), ("a", 7)], 0, 0, kind)
-    [record], names = store.what_if.records(run, asked(store, run), 0, 0)
-    assert (record.seq, record.window_end_ms, record.values, names) == (2, bound(kind, 7) + 1, (7,), ("ts",))
+    [record] = store.what_if.records(run, asked(store, run), 0, 0)
+    assert (record.seq, record.window_end_ms, record.values, record.columns) == (2, bound(kind, 7) + 1, (7,), ("ts",))
+
+
+def joined(arrivals: list[tuple[str, str, int]], delay: int, within: tuple[int, int]) -> list[int]:
+    """The late events of an inner interval join of a and b by key, by the rule."""
+    wait = {"a": -within[0], "b": within[1]}
+    top: dict[str, int] = {}
+    kept: list[tuple[str, str, int]] = []
+    found = []
+    for seq, (source, key, time) in enumerate(arrivals, 1):
+        mark = min(top.values()) - delay if len(top) == 2 else -MAX
+        kept = [each for each in kept if mark <= each[2] + wait[each[0]]]
+        other = "b" if source == "a" else "a"
+        met = any(
+            (each[0], each[1]) == (other, key) and time - wait[other] <= each[2] <= time + wait[source] for each in kept
+        )
+        if mark < time + wait[source]:
+            kept.append((source, key, time))
+        elif not met:
+            found.append(seq)
+        top[source] = max(top.get(source, time), time)
+    return found
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    arrivals=st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from("xy"), st.integers(0, 60)), min_size=2, max_size=20
+    ),
+    within=st.tuples(st.integers(-20, 5), st.integers(5, 20)),
+    other=st.integers(0, 60),
+)
+def test_a_late_row_of_an_interval_join_is_not_lost_while_it_meets_one_that_is_kept(
+    shared_store: Store, tmp_path: Path, arrivals: list[tuple[str, str, int]], within: tuple[int, int], other: int
+) -> None:
+    sides = [edge(name, columns(k="string", ts="bigint*"), watermark_delay_ms=0) for name in "ab"]
+    target = edge("pairs", columns(k="string"), operator="interval_join")
+    given_ = {"left_keys": ["k"], "right_keys": ["k"], "lower_ms": within[0], "upper_ms": within[1]}
+    wires = [{"source": name, "target": "pairs", "target_port": port} for name, port in (("a", "left"), ("b", "right"))]
+    nodes = [{"id": "pairs", "operator": "interval_join", "parameters": given_}]
+    document = json.dumps({"nodes": nodes, "edges": wires})
+    top: dict[str, int] = {}
+    marks: list[tuple[Any, ...]] = []
+    for seq, (source, _, time) in enumerate(arrivals, 1):
+        top[source] = max(top.get(source, time), time)
+        marks.append((seq, source, time, top[source], False))
+    records = {
+        name: [(seq, b"", "+I", (key, time)) for seq, (source, key, time) in enumerate(arrivals, 1) if source == name]
+        for name in "ab"
+    }
+    ledger = [
+        (
+            "pairs",
+            "left" if arrivals[seq - 1][0] == "a" else "right",
+            seq,
+            b"",
+            arrivals[seq - 1][2],
+            None,
+            None,
+            0,
+            0,
+            "",
+        )
+        for seq in joined(arrivals, 0, within)
+    ]
+    run = recorded(
+        shared_store,
+        tmp_path,
+        RunPlan(document, (*sides, target), {}, 1),
+        Epoch(records=records, watermarks=marks, late=ledger),
+    )
+    judged = asked(shared_store, run)
+    assert not judged.delays_results
+    page = shared_store.what_if.records(run, judged, other, 0)
+    assert [record.seq for record in page if record.was_late] == joined(arrivals, 0, within)
+    assert [record.seq for record in page if record.is_late] == joined(arrivals, other, within)
+    assert [record.values for record in page] == [arrivals[record.seq - 1][1:] for record in page]
+
+
+def over_late(arrivals: list[tuple[str, int]], delay: int) -> list[int]:
+    """The late events of an over aggregate whose frame ends, by the rule: a row of their key went out already."""
+    passed: dict[str, int] = {}
+    waiting: list[tuple[str, int]] = []
+    found, top = [], -MAX
+    for seq, (key, time) in enumerate(arrivals, 1):
+        if time <= passed.get(key, -MAX):
+            found.append(seq)
+        else:
+            waiting.append((key, time))
+        top = max(top, time)
+        for each, due in [entry for entry in waiting if entry[1] <= top - delay]:
+            passed[each] = max(passed.get(each, due), due)
+        waiting = [entry for entry in waiting if entry[1] > top - delay]
+    return found
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    arrivals=st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 60)), min_size=1, max_size=20),
+    other=st.integers(0, 60),
+)
+def test_an_over_aggregate_of_some_rows_loses_what_comes_after_its_key_has_gone_on(
+    shared_store: Store, tmp_path: Path, arrivals: list[tuple[str, int]], other: int
+) -> None:
+    source = edge("a", columns(k="string", ts="bigint*"), watermark_delay_ms=0)
+    target = edge("sums", columns(k="string"), operator="over_aggregate")
+    given_ = {"partition_by": ["k"], "frame": "rows", "preceding_rows": 2}
+    nodes = [{"id": "sums", "operator": "over_aggregate", "parameters": given_}]
+    document = json.dumps({"nodes": nodes, "edges": [{"source": "a", "target": "sums"}]})
+    times = [time for _, time in arrivals]
+    run = recorded(
+        shared_store,
+        tmp_path,
+        RunPlan(document, (source, target), {}, 1),
+        Epoch(
+            records={"a": [(seq, b"", "+I", each) for seq, each in enumerate(arrivals, 1)]},
+            watermarks=[(seq, "a", time, max(times[:seq]), False) for seq, time in enumerate(times, 1)],
+            late=[("sums", "in", seq, b"", times[seq - 1], None, None, 0, 0, "") for seq in over_late(arrivals, 0)],
+        ),
+    )
+    judged = asked(shared_store, run)
+    assert judged.is_exact
+    page = shared_store.what_if.records(run, judged, other, 0)
+    assert [record.seq for record in page if record.was_late] == over_late(arrivals, 0)
+    assert [record.seq for record in page if record.is_late] == over_late(arrivals, other)
+
+
+def test_the_first_row_by_event_time_loses_what_is_older_than_the_watermark(store: Store, tmp_path: Path) -> None:
+    source = edge("a", columns(k="string", ts="bigint*"), watermark_delay_ms=0)
+    target = edge("first", columns(k="string", ts="bigint*"), operator="deduplicate")
+    parameters = {"keys": ["k"], "keep": "first"}
+    nodes = [{"id": "first", "operator": "deduplicate", "parameters": parameters}]
+    document = json.dumps({"nodes": nodes, "edges": [{"source": "a", "target": "first"}]})
+    times = [50, 50, 49, 40]
+    run = recorded(
+        store,
+        tmp_path,
+        RunPlan(document, (source, target), {}, 1),
+        Epoch(
+            records={"a": [(seq, b"", "+I", ("x", time)) for seq, time in enumerate(times, 1)]},
+            watermarks=[(seq, "a", time, 50, False) for seq, time in enumerate(times, 1)],
+        ),
+    )
+    losses = store.what_if.losses(run, asked(store, run))
+    assert (losses.lost(0), losses.lost(1), losses.lost(9), losses.lost(10)) == (2, 1, 1, 0)

@@ -6,10 +6,13 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from storage.what_if import Judged, Losses
+from storage.judging import Judged
+from storage.what_if import Losses
 from ui import theme, words
 
 _POINTS: Final = 400
+# So few that the axis would have ticks between whole records.
+_FEW: Final = 5
 
 
 def loss_chart(losses: Losses, judged: Judged, delay_ms: int, lateness_ms: int, top_ms: int) -> go.Figure:
@@ -38,8 +41,11 @@ def loss_chart(losses: Losses, judged: Judged, delay_ms: int, lateness_ms: int, 
             text=[f"{name}: {words.duration(at)}, {words.count(lost, 'record')} lost"],
             hovertemplate="%{text}<extra></extra>",
         )  # fmt: skip
-    chart.update_xaxes(title=f"watermark delay ({unit}): how long results wait", rangemode="tozero")
+    price = "how long results wait" if judged.delays_results else "how much longer rows are kept"
+    chart.update_xaxes(title=f"watermark delay ({unit}): {price}", rangemode="tozero")
     chart.update_yaxes(title="records lost", rangemode="tozero", tickformat=",d")
+    if max(ys) < _FEW:
+        chart.update_yaxes(dtick=1)
     return chart
 
 

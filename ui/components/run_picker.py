@@ -72,6 +72,14 @@ def _watch(shown: Run) -> None:
     st.caption(":material/progress_activity: The run goes on; the page follows it.")
 
 
+def nothing_yet(run: Run) -> None:
+    """Say why a run has no records."""
+    if run.status is RunStatus.RUNNING:
+        st.info("Its first records come when the first epoch is done.", icon=":material/hourglass_top:")
+    else:
+        st.info("This run has no records: it ended before its first epoch.", icon=":material/info:")
+
+
 def pick_edge(run: Run) -> Edge | None:
     """The edge that is shown, in the order of the graph; by default the last, which is the result."""
     edges = {name_of(edge): edge for edge in workspace.store().runs.edges(run.run_id)}

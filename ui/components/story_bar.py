@@ -12,12 +12,12 @@ from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui import workspace
 from ui.guard import guarded
-from ui.navigation import go
+from ui.navigation import lead_to
 from ui.runs import runs
 from ui.state import state
-from ui.stories import Step, Story, stories
+from ui.stories import Story, stories
 
-_GO: Final = "story-goes-to"
+_REFRESH_S: Final = 0.7
 
 
 def _told() -> tuple[str, Story, int] | None:
@@ -57,25 +57,25 @@ def story_of(example: Pipeline) -> str | None:
 def tell(name: str) -> None:
     """Begin a story: on the newest run of its example, or on one that is started now."""
     run = _run_of(name)
-    run_id = run.run_id if run is not None else runs().start(examples()[name])
-    state.update(run=run_id)
-    _to(name, 0)
+    _open(name, 0, run.run_id if run is not None else runs().start(examples()[name]))
 
 
 @guarded
 def _to(name: str, at: int) -> None:
-    story = stories()[name]
-    step = story.steps[at]
-    _open(step)
-    state.update(story=f"{name}.{at + 1}")
-    st.session_state[_GO] = step.view
+    _open(name, at, state.run)
 
 
-def _open(step: Step) -> None:
-    """What the step shows: its edge, its event, and the choices on its page."""
-    state.update(edge=step.edge, event=step.event)
+def _open(name: str, at: int, run_id: int | None) -> None:
+    """Open a step: its page, edge and event, and the choices on its page.
+
+    The URL comes last and once: where it is written Streamlit may end this run for the next, and half a step would
+    be left.
+    """
+    step = stories()[name].steps[at]
     for key, value in step.choices.items():
-        st.session_state[key.format(run=state.run)] = value
+        st.session_state[key.format(run=run_id)] = value
+    lead_to(step.view)
+    state.update(run=run_id, edge=step.edge, event=step.event, story=f"{name}.{at + 1}")
 
 
 @guarded
@@ -91,10 +91,16 @@ def _is_running(run_id: int | None) -> bool:
         return False
 
 
+@st.fragment(run_every=_REFRESH_S)
+def _wait(run_id: int) -> None:
+    """While the example runs. What stands beside it may have seen the end before: the page is drawn anew."""
+    if not _is_running(run_id):
+        st.rerun()
+    st.caption(":material/progress_activity: The example runs; the story goes on when it has ended.")
+
+
 def story_bar() -> None:
-    """Draw the step that is told, where there is one; go to its page first when a button was pressed."""
-    if (view := st.session_state.pop(_GO, None)) is not None:
-        go(view)
+    """Draw the step that is told, where there is one."""
     told = _told()
     if told is None:
         return
@@ -111,7 +117,7 @@ def story_bar() -> None:
             )  # fmt: skip
             if at < last:
                 st.button(
-                    "Next", icon=":material/arrow_forward:", key="story-next", type="primary", disabled=waits,
+                    "Next step", icon=":material/arrow_forward:", key="story-next", type="primary", disabled=waits,
                     on_click=_to, args=(name, at + 1),
                 )  # fmt: skip
             st.button(
@@ -122,5 +128,5 @@ def story_bar() -> None:
                 "Finish" if at == last else "End the story", icon=":material/close:", key="story-end",
                 type="primary" if at == last else "tertiary", on_click=_end,
             )  # fmt: skip
-            if waits:
-                st.caption("The example runs; Next opens when it has ended.")
+            if waits and state.run is not None:
+                _wait(state.run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from storage.holding import holders
 from storage.model import Edge, Filter, LateRecord, Run, Timeline
@@ -15,7 +16,7 @@ from ui.components.grid import grid
 from ui.components.lag_chart import lag_chart
 from ui.components.late_table import late_table, operator_sentences, rejected_table, summary_sentence
 from ui.components.pager import pager
-from ui.components.run_picker import pick_run
+from ui.components.run_picker import nothing_yet, pick_run
 from ui.components.seq_range import seq_range
 from ui.components.time_findings import future_sentence, holder_sentences, silence_sentence
 from ui.components.time_tables import arrival_table, operator_table, source_table
@@ -69,9 +70,8 @@ def _seen_by(run: Run, sources: list[Edge]) -> tuple[str | None, list[str]]:
     return node, chosen
 
 
-def _chart(run: Run, sources: list[Edge]) -> Timeline:
+def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) -> Timeline:
     first, last = workspace.store().timeline.extent(run.run_id)
-    node, names = _seen_by(run, sources)
     from_seq, to_seq = seq_range(run.run_id, first, last)
     # A source without an event time has no watermark of its own: with it nothing would ever be combined.
     timeline = workspace.store().timeline.timeline(
@@ -117,12 +117,12 @@ def _findings(run: Run, timeline: Timeline) -> None:
     for record in workspace.store().futures.find(run.run_id):
         if not record.late:
             continue
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.warning(future_sentence(record), icon=":material/fast_forward:")
-            st.button(
-                "Go there", key=f"future-{record.seq}", icon=":material/my_location:", on_click=_around,
-                args=(run.run_id, record.seq),
-            )  # fmt: skip
+        said, way = st.columns([6, 1], vertical_alignment="center")
+        said.warning(future_sentence(record), icon=":material/fast_forward:")
+        way.button(
+            "Go there", key=f"future-{record.seq}", icon=":material/my_location:", on_click=_around,
+            args=(run.run_id, record.seq), width="stretch",
+        )  # fmt: skip
     sentences = holder_sentences(holders(timeline), timeline)
     sentences += [silence_sentence(silence) for silence in workspace.store().silences.find(run.run_id, timeline)]
     if sentences:
@@ -235,12 +235,12 @@ def _rejected(run: Run) -> None:
     pager(key, offset, _PAGE, page.total, what="rejected rows")
 
 
-def _show(run: Run) -> None:
+def _show(run: Run, beside: DeltaGenerator) -> None:
     edges = workspace.store().runs.edges(run.run_id)
     sources = [edge for edge in edges if edge.role == "source"]
     timed = [edge for edge in sources if any(column.time for column in edge.columns)]
     if not sources:
-        st.info("This run has no records: it ended before its first epoch.", icon=":material/info:")
+        nothing_yet(run)
     elif not timed:
         st.info(
             "No source of this pipeline declares an event time, so there is no watermark and nothing can be late. "
@@ -254,12 +254,16 @@ def _show(run: Run) -> None:
     elif run.last_seq == 0:
         st.info("The sources had no records.", icon=":material/info:")
     else:
-        timeline = _chart(run, timed)
+        with beside:
+            node, names = _seen_by(run, timed)
+        timeline = _chart(run, timed, node, names)
         _findings(run, timeline)
         _parts(run, timeline, sum(edge.total for edge in timed))
     _rejected(run)
 
 
-chosen = pick_run()
+run_column, seen_by = st.columns([2, 3])
+with run_column:
+    chosen = pick_run()
 if chosen is not None:
-    _show(chosen)
+    _show(chosen, seen_by)

@@ -7,8 +7,9 @@ from typing import Final
 import streamlit as st
 
 from engine.pipeline import Pipeline
+from storage.judging import Judged
 from storage.model import Run
-from storage.what_if import Judged, JudgedRecord, Losses
+from storage.what_if import JudgedRecord, Losses
 from ui import words, workspace
 from ui.components.event_player import move_to
 from ui.components.grid import Cell, Row, Table, grid
@@ -17,7 +18,7 @@ from ui.components.pager import pager
 from ui.components.run_picker import pick_run
 from ui.drafting import open_draft
 from ui.guard import guarded
-from ui.navigation import go
+from ui.navigation import go, lead_to
 from ui.runs import runs
 from ui.state import state
 from ui.theme import draw_figure
@@ -45,7 +46,8 @@ def _sliders(judged: Judged, losses: Losses, key: str) -> tuple[int, int]:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         delay_ms = st.slider(
             f"Watermark delay of {' and '.join(judged.sources)} (ms)", 0, top, key=f"{key}-delay",
-            help="How far out of order records may come. Results wait that long.",
+            help="How far out of order records may come. "
+            + ("Results wait that long." if judged.delays_results else "Rows are kept that much longer."),
         )  # fmt: skip
         lateness_ms = 0
         if lateness is not None:
@@ -78,7 +80,7 @@ def _figures(run: Run, judged: Judged, losses: Losses, delay_ms: int, lateness_m
         st.metric("Records kept", f"{kept:,} of {losses.total:,}", f"{now - then:+,}" if now != then else None)
         st.metric("Records lost", f"{then:,}", f"{then - now:+,}" if now != then else None, delta_color="inverse")
         st.metric(
-            "Results wait", words.duration(delay_ms),
+            "Results wait" if judged.delays_results else "Rows are kept longer by", words.duration(delay_ms),
             _signed(delay_ms - judged.delay_ms) if delay_ms != judged.delay_ms else None, delta_color="inverse",
         )  # fmt: skip
         if wait.windows:
@@ -93,8 +95,8 @@ def _figures(run: Run, judged: Judged, losses: Losses, delay_ms: int, lateness_m
         )
     if not judged.is_exact:
         st.caption(
-            "About: windows grow together, sources have different delays, or what comes in depends on a watermark "
-            "itself. A run says it exactly."
+            "About: what is kept also depends on other records (sessions grow together, joined rows are kept for each "
+            "other), on sources with different delays, or on a watermark before. A run says it exactly."
         )
 
 
@@ -109,12 +111,11 @@ def _records(run: Run, judged: Judged, delay_ms: int, lateness_ms: int, losses: 
         return
     key = f"what-if-{run.run_id}-{judged.node}-{delay_ms}-{lateness_ms}"
     offset = int(st.session_state.get(key, 0))
-    found, names = workspace.store().what_if.records(
-        run.run_id, judged, delay_ms, lateness_ms, offset=offset, limit=_PAGE
-    )
+    found = workspace.store().what_if.records(run.run_id, judged, delay_ms, lateness_ms, offset=offset, limit=_PAGE)
     st.markdown("**Which records**")
-    columns = ("event", "with this", "event time (UTC)", "end of its window", "kept by a wait of", "record")
-    rows = [_record(each, names) for each in found]
+    windows = ("end of its window",) if judged.window_ms else ()
+    columns = ("event", "with this", "event time (UTC)", *windows, "kept by a wait of", "record")
+    rows = [_record(each, bool(windows)) for each in found]
     grid(
         Table(columns, rows, frozenset({"event", "kept by a wait of"})), key=f"what-if-grid-{run.run_id}", height=340,
         on_pick=lambda seq: move_to(int(seq)), label="Records that would be lost or kept",
@@ -122,7 +123,7 @@ def _records(run: Run, judged: Judged, delay_ms: int, lateness_ms: int, losses: 
     pager(key, offset, _PAGE, total, what="records")
 
 
-def _record(each: JudgedRecord, names: tuple[str, ...]) -> Row:
+def _record(each: JudgedRecord, has_window: bool) -> Row:
     words_of = {(True, True): ("still lost", "bad"), (True, False): ("kept", "good")}
     said, tone = words_of.get((each.was_late, each.is_late), ("lost now", "bad"))
     return Row(
@@ -130,9 +131,9 @@ def _record(each: JudgedRecord, names: tuple[str, ...]) -> Row:
             Cell(f"{each.seq:,}", is_number=True),
             Cell(said, tone=tone, is_strong=True),
             Cell(words.instant(each.event_time_ms)),
-            Cell("" if each.window_end_ms is None else words.instant(each.window_end_ms)),
+            *((Cell("" if each.window_end_ms is None else words.instant(each.window_end_ms)),) if has_window else ()),
             Cell(words.duration(each.needed_ms), is_number=True),
-            Cell(words.record(names, each.values) if each.values else ""),
+            Cell(words.record(each.columns, each.values) if each.values else ""),
         ),
         pick=str(each.seq),
         is_current=each.seq == state.event,
@@ -164,8 +165,8 @@ def _run_it(run: Run, judged: Judged, delay_ms: int, lateness_ms: int) -> None:
         )
         version = saved.version
     started = runs().start(pipeline, pipeline_id=run.pipeline_id, pipeline_version=version)
+    lead_to("run")
     state.update(run=started, versus=run.run_id, edge=None, event=None)
-    st.session_state["what-if-started"] = started
 
 
 def _apply(run: Run, judged: Judged, delay_ms: int, lateness_ms: int) -> None:
@@ -185,8 +186,8 @@ def _show(run: Run) -> None:
     operators = {each.node: each for each in workspace.store().what_if.operators(run.run_id)}
     if not operators:
         st.info(
-            "No operator of this run loses records to a watermark that a delay moves. Windows and over aggregates by "
-            "event time do, below sources with a **watermark delay**.",
+            "No operator of this run loses records to a watermark that a delay moves. Windows, interval joins, over "
+            "aggregates and first rows by event time do, below sources with a **watermark delay**.",
             icon=":material/info:",
         )
         return
@@ -203,8 +204,6 @@ def _show(run: Run) -> None:
     _records(run, judged, delay_ms, lateness_ms, losses)
 
 
-if st.session_state.pop("what-if-started", None) is not None:
-    go("run")
 chosen = pick_run()
 if chosen is not None:
     _show(chosen)

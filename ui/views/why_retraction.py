@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from storage.model import Edge, Run
-from ui.components.run_picker import pick_edge, pick_run
+from ui.components.run_picker import nothing_yet, pick_edge, pick_run
 from ui.components.unordered_writers import unordered_writers
 from ui.components.without_retraction import tables_beside
 
@@ -29,6 +29,6 @@ if chosen_run is not None:
     with edge_column:
         chosen_edge = pick_edge(chosen_run)
     if chosen_edge is None:
-        st.info("This run has no changelog: it ended before its first epoch.", icon=":material/info:")
+        nothing_yet(chosen_run)
     else:
         _show(chosen_run, chosen_edge)
