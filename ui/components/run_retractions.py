@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import streamlit as st
 
@@ -16,12 +17,19 @@ from ui.components.retraction_tables import amplification_table, cancelled_table
 from ui.components.run_picker import name_of
 from ui.theme import draw_figure, kind_badge
 
+# The names stand on the bands, where the quiet grey of axes cannot be read.
+_LABELS: Final = """
+<style>.js-plotly-plot .sankey .node-label
+  { fill: currentColor !important; text-shadow: none !important; font-weight: 600 !important; }</style>
+"""
+
 
 def run_retractions(run: Run, edge: Edge) -> None:
     """Draw the flow chart, the amplification, and what the edge takes back: by key, by second, and for nothing."""
     flows = workspace.store().flows
     edges = workspace.store().runs.edges(run.run_id)
     st.html(f"<b>What flowed where</b>, by kind; hover over a band for its count: &nbsp; {_legend(edges)}")
+    st.html(_LABELS)
     draw_figure(flow_chart(edges, flows.wires(run.run_id)), key=f"flow-{run.run_id}")
     st.markdown("**Amplification**: what each operator makes of a record")
     grid(amplification_table(flows.amplification(run.run_id)), key="amplification", label="Amplification")

@@ -85,7 +85,8 @@ def _figures(run: Run, judged: Judged, losses: Losses, delay_ms: int, lateness_m
         )  # fmt: skip
         if wait.windows:
             st.metric(
-                "Windows fire", f"{abs(wait.events):,.1f} events {'earlier' if wait.events < 0 else 'later'}",
+                "Windows fire", f"{abs(wait.events):,.1f} events {'earlier' if wait.events < 0 else 'later'}"
+                if wait.events else "as in the run",
                 help="On average, compared with the run.",
             )  # fmt: skip
     if wait.at_end and delay_ms > judged.delay_ms:
