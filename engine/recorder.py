@@ -59,6 +59,8 @@ class EpochOutput:
     fires: `node` STRING, `seq` BIGINT (the event whose watermark fired it), `window_start_ms`,
     `window_end_ms` BIGINT: one row per window of an operator that fired (whatever the number of keys).
     rejected: `node`, `file` STRING, `line` BIGINT, `raw` STRING, `reason` STRING. Only in epoch 0.
+    key_times: by node, the keys that took it longest: `key` STRING (its values as a JSON array), `ns` BIGINT,
+    `records` BIGINT. The folder need not be there.
     """
 
     epoch: int
@@ -67,6 +69,7 @@ class EpochOutput:
     late: tuple[Path, ...] = ()
     fires: tuple[Path, ...] = ()
     rejected: tuple[Path, ...] = ()
+    key_times: Mapping[str, Path] = field(default_factory=dict)
     last_seq: int = 0
     is_last: bool = False
 

@@ -6,6 +6,7 @@ seconds are summed up with every commit, since they take the event times too.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from storage.graph import inputs_of
 from storage.model import Edge, Record, Values
 from storage.runs import Runs
 from storage.sql import identifier
-from storage.tables import EVENTS, SECONDS, create_seconds, record_columns, to_record
+from storage.tables import EVENTS, KEY_TIMES, SECONDS, create_seconds, record_columns, to_record
 
 _TAKEN_BACK: Final = "kind IN ('-U', '-D')"
 _SECOND_MS: Final = 1000
@@ -55,6 +56,17 @@ class RetractedKey:
     key: Values
     records: int
     taken_back: int
+
+
+@dataclass(frozen=True)
+class SlowKey:
+    """A key, how long the operator was at work for it, and with how many records. The sums are those of the epochs
+    in which it was among the slowest.
+    """
+
+    key: Values
+    ms: float
+    records: int
 
 
 @dataclass(frozen=True)
@@ -126,24 +138,31 @@ class Flows:
     def keys(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> tuple[RetractedKey, ...]:
         """The keys for which the edge took back most. Without an upsert key a whole row is its own key."""
         edge = self._runs.edge(run_id, node, port)
-        return self._keys_of(edge, "taken_back", limit) if _taken_back(edge.counts) else ()
+        return self._keys_of(edge, limit) if _taken_back(edge.counts) else ()
 
-    def busiest(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> tuple[RetractedKey, ...]:
-        """The keys with most records, which are those that take most time: a key's records go one by one."""
-        return self._keys_of(self._runs.edge(run_id, node, port), "records", limit)
+    def slowest(self, run_id: int, node: str, *, limit: int = 10) -> tuple[SlowKey, ...]:
+        """The keys that the operator was at work for longest. () for one without keys, and for an old run."""
+        self._runs.get(run_id)
+        if not self._has_table(run_id, KEY_TIMES):
+            return ()
+        rows = self._database.rows(
+            f"SELECT key, sum(ns)::BIGINT, sum(records)::BIGINT FROM {identifier(f'run_{run_id}', KEY_TIMES)} "
+            f"WHERE node = $node GROUP BY key ORDER BY sum(ns) DESC, key LIMIT {int(limit)}",
+            {"node": node},
+        )
+        return tuple(SlowKey(tuple(json.loads(key)), ns / 1e6, records) for key, ns, records in rows)
 
-    def _keys_of(self, edge: Edge, first: str, limit: int) -> tuple[RetractedKey, ...]:
-        place = (edge.run_id, edge.node, edge.port, edge.total, first, limit)
+    def _keys_of(self, edge: Edge, limit: int) -> tuple[RetractedKey, ...]:
+        place = (edge.run_id, edge.node, edge.port, edge.total, limit)
         with self._lock:
             if place in self._keys:
                 return self._keys[place]
         names = edge.upsert_key or edge.names
         keys = ", ".join(identifier(column.stored_as) for column in edge.columns if column.name in names)
-        second = "records" if first == "taken_back" else "taken_back"
         rows = self._database.rows(
             f"SELECT {keys + ', ' if keys else ''}count(*) AS records, count(*) FILTER ({_TAKEN_BACK}) AS taken_back "
-            f"FROM {_table(edge)} GROUP BY ALL HAVING {first} > 0 "
-            f"ORDER BY {first} DESC, {second} DESC{', ' + keys if keys else ''} LIMIT {int(limit)}"
+            f"FROM {_table(edge)} GROUP BY ALL HAVING taken_back > 0 "
+            f"ORDER BY taken_back DESC, records DESC{', ' + keys if keys else ''} LIMIT {int(limit)}"
         )
         found = tuple(RetractedKey(row[:-2], int(row[-2]), int(row[-1])) for row in rows)
         with self._lock:
@@ -165,14 +184,17 @@ class Flows:
     def _sum_up_old_run(self, run_id: int) -> None:
         """A run that was stored before seconds were summed up gets them once."""
         schema = f"run_{run_id}"
-        known = "SELECT 1 FROM duckdb_tables() WHERE schema_name = $schema AND table_name = $table"
-        if self._database.row(known, {"schema": schema, "table": SECONDS}) is not None:
+        if self._has_table(run_id, SECONDS):
             return
         with self._database.catalog_transaction() as cursor:
             cursor.execute(create_seconds(identifier(schema)))
             for edge in self._runs.edges(run_id):
                 if not edge.is_insert_only:
                     note_seconds(cursor, schema, edge, 0)
+
+    def _has_table(self, run_id: int, table: str) -> bool:
+        known = "SELECT 1 FROM duckdb_tables() WHERE schema_name = $schema AND table_name = $table"
+        return self._database.row(known, {"schema": f"run_{run_id}", "table": table}) is not None
 
     def cancelled(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> Cancelled:
         """The neighbours in the edge's changelog that undo each other."""

@@ -23,6 +23,7 @@ from storage.tables import (
     BLOCK,
     EVENTS,
     FIRES,
+    KEY_TIMES,
     KIND,
     LATE,
     OVERVIEW,
@@ -62,12 +63,13 @@ class Recording:
         explanation = json.dumps(plan.explanation, default=str, ensure_ascii=False)
         with self._database.catalog_transaction() as cursor:
             runs.start(cursor, self.run_id, plan.pipeline_json, explanation, plan.epochs)
-            if resumed:
-                return
-            cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(self._schema)} CASCADE")
-            cursor.execute("DELETE FROM run_edges WHERE run_id = ?", [self.run_id])
+            if not resumed:
+                cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(self._schema)} CASCADE")
+                cursor.execute("DELETE FROM run_edges WHERE run_id = ?", [self.run_id])
             for statement in create_run(self._schema, str(self.run_id)):
                 cursor.execute(statement)
+            if resumed:
+                return
             for place, edge in enumerate(edges):
                 for statement in create_edge(self._schema, edge):
                     cursor.execute(statement)
@@ -92,6 +94,8 @@ class Recording:
             self._append_late(cursor, parquet_files(output.late))
             self._append_fires(cursor, parquet_files(output.fires))
             self._append_rejected(cursor, parquet_files(output.rejected))
+            for node, folder in output.key_times.items():
+                self._append_key_times(cursor, node, parquet_files([folder]))
             cursor.execute(
                 "INSERT INTO run_epochs (run_id, epoch, last_seq) VALUES (?, ?, ?)",
                 [self.run_id, output.epoch, output.last_seq],
@@ -225,6 +229,13 @@ class Recording:
                 {"files": files},
             )
             self._count_problems(cursor, "rejected", files)
+
+    def _append_key_times(self, cursor: Cursor, node: str, files: Sequence[str]) -> None:
+        if files:
+            cursor.execute(
+                f"INSERT INTO {identifier(self._schema, KEY_TIMES)} SELECT $node, key, ns, records FROM {_FILES}",
+                {"node": node, "files": files},
+            )
 
     def _count_problems(self, cursor: Cursor, what: str, files: Sequence[str]) -> None:
         cursor.execute(

@@ -26,6 +26,7 @@ BLOCK: Final = 256
 FIRES: Final = "_fires"
 SECONDS: Final = "_seconds"
 REJECTED: Final = "_rejected"
+KEY_TIMES: Final = "_key_times"
 
 # `rowid` is DuckDB's own: the place of a row in its table, which is what pages count in.
 _TAKEN: Final = ("seq", "step", "kind", "rowid")
@@ -108,6 +109,7 @@ def create_run(schema: str, run_name: str) -> list[str]:
         "window_end_ms BIGINT)",
         f"CREATE TABLE IF NOT EXISTS {name}.{REJECTED} (node VARCHAR, file VARCHAR, line BIGINT, "
         "raw VARCHAR, reason VARCHAR)",
+        f"CREATE TABLE IF NOT EXISTS {name}.{KEY_TIMES} (node VARCHAR, key VARCHAR, ns BIGINT, records BIGINT)",
         create_seconds(name),
         *_comments(
             name,
@@ -121,6 +123,8 @@ def create_run(schema: str, run_name: str) -> list[str]:
                 FIRES: "Windows that fired; seq is the event whose watermark fired them.",
                 SECONDS: "Per output and second of event time: the records that its events made the output take back.",
                 REJECTED: "Rows of the sources that could not be read, with file, line and reason.",
+                KEY_TIMES: "The keys of each operator that took longest, per epoch and task: the key's values as a "
+                "JSON array, nanoseconds, records. The only table of a run that is not the same every time.",
             },
         ),
     ]

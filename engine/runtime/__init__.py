@@ -5,6 +5,7 @@ watermarks   every source's watermark after each event
 epoch        one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
 native       stateless steps in Spark SQL
 keyed        stateful steps: one frame, sorted by key and position, through a kernel
+key_times    which keys took longest
 worker       the loop inside Spark's Python workers
 """
 
@@ -126,6 +127,7 @@ def _run(
                 late=tuple(output.late for output in outputs.values() if output.late is not None),
                 fires=tuple(output.fires for output in outputs.values() if output.fires is not None),
                 rejected=ingested.rejected if epoch == 0 else (),
+                key_times={name: output.key_times for name, output in outputs.items() if output.key_times is not None},
                 last_seq=ingested.bounds(epoch)[1],
                 is_last=epoch == ingested.epochs - 1,
             )

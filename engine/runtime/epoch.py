@@ -2,6 +2,7 @@
 
 edges/<node>/__epoch=<k>/           a source's or a native node's output
 steps/<node>/epoch=<k>/__tag=<t>/   a keyed node's: 0 records, 1 states, 2 late records, 3 fired windows
+key_times/<node>/epoch=<k>/         a keyed node's slowest keys
 bundles/<node>/epoch=<k>/           in mini-batch its input: the records of bundles that end, and of those still open
 """
 
@@ -35,12 +36,16 @@ _LATE_TIMES: Final = ("event_time_ms", "window_start_ms", "window_end_ms", "wate
 
 @dataclass
 class NodeOutput:
-    """What a node wrote in an epoch, as folders; None where there is nothing. second: its second outputs by port."""
+    """What a node wrote in an epoch, as folders; None where there is nothing. second: its second outputs by port.
+
+    key_times: that of its slowest keys, which need not be there.
+    """
 
     records: Path
     late: Path | None = None
     fires: Path | None = None
     second: dict[str, Path] = field(default_factory=dict)
+    key_times: Path | None = None
 
     def count(self) -> int:
         """The number of records, from the files' footers."""
@@ -111,6 +116,7 @@ class EpochRunner:
             # Its own timers follow the watermark that reaches it; what it holds back is for those below.
             holdbacks = merge_holdbacks(tuple(given.derived for given in node.inputs))
             timeline = TimelineFiles(str(self.watermarks.of(epoch)), starts, holdbacks)
+        key_times = self.work / "key_times" / node.id / f"epoch={epoch}"
         frame = run_keyed(
             node,
             step,
@@ -121,21 +127,22 @@ class EpochRunner:
             keep_state=not is_last,
             compact=compact,
             drops_retractions=self._drops_retractions,
+            key_times=key_times,
         )
         root = self.work / "steps" / node.id / f"epoch={epoch}"
         if is_last and timeline is None:
             folder = root / f"__tag={RECORD}"
             frame.drop("__tag").write.parquet(str(folder))
-            return NodeOutput(folder)
+            return NodeOutput(folder, key_times=key_times)
         frame.write.partitionBy("__tag").parquet(str(root))
         for tag in (RECORD, STATE, LATE, FIRED):
             (root / f"__tag={tag}").mkdir(exist_ok=True)
         if not is_last:
             self._states[node.id] = [*([] if compact else self._states.get(node.id, [])), root / f"__tag={STATE}"]
         records = root / f"__tag={RECORD}"
+        output = NodeOutput(records, key_times=key_times)
         if timeline is None:
-            return NodeOutput(records)
-        output = NodeOutput(records)
+            return output
         for port in node.second:
             output.second[port] = self.work / "second" / node.id / port / f"epoch={epoch}"
             self._lost(node, port, inputs, root).write.parquet(str(output.second[port]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -36,11 +37,13 @@ def run_keyed(
     keep_state: bool,
     compact: bool = False,
     drops_retractions: bool = False,
+    key_times: Path | None = None,
 ) -> DataFrame:
     """Apply a keyed step to an epoch's gathered input, in mini-batch with the ends of its bundles.
 
-    states: the rows kept so far, of several epochs, or None. Gives the step's output frame: `__tag` (see
-    `engine.runtime.worker`), positions and columns; `__k*` and `__state` with keep_state; `__note` with time.
+    states: the rows kept so far, of several epochs, or None. key_times: where to note the slowest keys. Gives the
+    step's output frame: `__tag` (see `engine.runtime.worker`), positions and columns; `__k*` and `__state` with
+    keep_state; `__note` with time.
     """
     from pyspark.sql import functions as f
 
@@ -73,6 +76,7 @@ def run_keyed(
         compact=compact,
         bundled=step.bundling is not None,
         drops_retractions=drops_retractions,
+        key_times=str(key_times) if key_times is not None else None,
     )
     ddl = ", ".join(f"{quote(name)} {spark}" for name, _, spark in output)
     return whole.mapInArrow(lambda batches: task(batches), ddl)

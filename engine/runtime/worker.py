@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,7 @@ import pyarrow.dataset as ds
 
 from engine.kernel import End, Kernel, Key, KeyLoop, Output, Saved
 from engine.position import ordinal
+from engine.runtime.key_times import KeyTimes
 from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
 
 RECORD: Final = 0
@@ -80,7 +82,8 @@ class Task:
     keys: the number of key columns. values: by port, the number of value columns. types: of the output
     columns. allowed: the kinds of the node's changelog mode. keep_state: False in a run's last epoch.
     compact: write the states of all keys, not only of those that changed. bundled: whether records come with
-    the end of their bundle. drops_retractions: where retraction is switched off, and only then.
+    the end of their bundle. drops_retractions: where retraction is switched off, and only then. key_times:
+    the folder of the slowest keys.
     """
 
     kernel: Callable[[], Kernel]
@@ -95,6 +98,7 @@ class Task:
     compact: bool = False
     bundled: bool = False
     drops_retractions: bool = False
+    key_times: str | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the kernel over a partition."""
@@ -106,17 +110,24 @@ class Task:
         key: Key | None = None
         saved: Saved | None = None
         begun = had_state = False
+        times, first, seen = KeyTimes(), 0, 0
         record, rows, bundled = loop.record, out.rows, self.bundled
         for batch in batches:
-            for next_key, seq, step, port, kind, row, blob, watermark_ms in self._rows(batch, timeline):
+            entries = self._rows(batch, timeline)
+            times.start()
+            for at, (next_key, seq, step, port, kind, row, blob, watermark_ms) in enumerate(entries, seen):
                 if next_key != key:
                     if key is not None:
                         writer.close_key(loop, key, saved, begun=begun, had_state=had_state)
+                        times.close(key, at - first)
                         if writer.is_full:
+                            times.stop()
                             yield from writer.flush()
-                    key, saved, begun, had_state = next_key, None, False, False
+                            times.start()
+                    key, saved, begun, had_state, first = next_key, None, False, False, at
                 if port == STATE_PORT:
                     saved, had_state = _unpack(blob), True
+                    first += 1
                     continue
                 if not begun:
                     loop.key(next_key, saved)
@@ -127,15 +138,23 @@ class Task:
                 else:
                     record(seq, step, port, kind, row, watermark_ms)
                 if len(rows) >= _FLUSH:
+                    times.stop()
                     yield from writer.flush()
+                    times.start()
+            times.stop()
+            seen += batch.num_rows
         if key is not None:
+            times.start()
             writer.close_key(loop, key, saved, begun=begun, had_state=had_state)
+            times.close(key, seen - first)
         yield from writer.flush(all_of_it=True)
+        if self.key_times is not None:
+            times.write(Path(self.key_times))
 
-    def _rows(self, batch: pa.RecordBatch, timeline: Timeline) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, batch: pa.RecordBatch, timeline: Timeline) -> Iterable[tuple[Any, ...]]:
         """A batch as tuples: key, seq, step, port, kind, row, state or end of the bundle, watermark."""
         if not batch.num_rows:
-            return
+            return ()
         names = batch.schema.names
         column = {name: _plain(batch.column(at)) for at, name in enumerate(names)}
         size = batch.num_rows
@@ -157,7 +176,7 @@ class Task:
             blobs = [end if blob is None else blob for blob, end in zip(blobs, ends, strict=True)]
         steps = column["__step"].to_pylist()
         kinds = column["__kind"].to_pylist()
-        yield from zip(keys, seqs.tolist(), steps, ports, kinds, rows, blobs, watermarks, strict=True)
+        return zip(keys, seqs.tolist(), steps, ports, kinds, rows, blobs, watermarks, strict=True)
 
 
 class _Writer:

@@ -1,17 +1,14 @@
-"""What the canvas says while one composes, where nodes stand, what a run shows on it, and how fast it is."""
+"""What the canvas says while one composes, where nodes stand, and what a run shows on it."""
 
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.canvas_page import (
-    STUDIO,
     add,
-    box,
     connect,
     drag,
     drop,
@@ -31,35 +28,6 @@ from tests.browser.canvas_page import (
     app as app,
 )
 from tests.browser.conftest import OpenPage, wait_until_settled
-
-# Sixty turns of the mouse wheel, one a frame: the median time from frame to frame, in ms.
-FRAME_MS = f"""async () => {{
-    const pane = {STUDIO}.querySelector('.react-flow__pane')
-    const area = pane.getBoundingClientRect()
-    const turn = {{ clientX: area.x + 300, clientY: area.y + 200, bubbles: true, cancelable: true, composed: true }}
-    const times = []
-    for (let at = 0, last = performance.now(); at < 60; at++) {{
-        pane.dispatchEvent(new WheelEvent('wheel', {{ ...turn, deltaY: at % 2 ? 40 : -40 }}))
-        await new Promise(requestAnimationFrame)
-        times.push(performance.now() - last)
-        last = performance.now()
-    }}
-    return times.sort((a, b) => a - b)[30]
-}}"""
-
-# From the press of the button to the frame in which the form has the node's name, in ms.
-FORM_MS = """name => {
-    window.formTook = null
-    window.addEventListener('pointerdown', () => {
-        const began = performance.now()
-        const look = () => {
-            const shown = document.querySelector('[aria-label="Name of the node"]')?.value === name
-            shown ? (window.formTook = performance.now() - began) : requestAnimationFrame(look)
-        }
-        look()
-    }, { capture: true, once: true })
-}"""
-
 
 # --- understand while composing
 
@@ -197,12 +165,13 @@ def test_a_run_is_read_on_the_canvas(open_page: OpenPage) -> None:
     late = page.get_by_role("button", name=re.compile(r"\d late, open the ledger"))
     expect(late).to_be_visible()
     name = str(late.get_attribute("aria-label")).partition(":")[0]
-    # A node: its counters, its state, its busiest keys.
+    # A node: its counters, its state, its slowest keys.
     pick(page, name)
     expect(page.get_by_role("tab", name=re.compile(r"In run \d+"))).to_have_attribute("aria-selected", "true")
     expect(page.get_by_text("Records out per record in")).to_be_visible()
     expect(page.get_by_test_id("stTabs").get_by_text("State:")).to_be_visible()
-    expect(page.get_by_text("Busiest keys", exact=True)).to_be_visible()
+    slowest = page.get_by_role("region", name=f"Slowest keys of {name}").locator("tbody tr")
+    expect(slowest.first).to_contain_text("ms")
     # An edge: its changelog.
     edge = next(key for key in edges(page) if key.startswith(f"{name}>"))
     page.locator(f'[data-edge="{edge}"]').click()
@@ -213,31 +182,14 @@ def test_a_run_is_read_on_the_canvas(open_page: OpenPage) -> None:
     page.wait_for_url("**/event-time?**")
 
 
-# --- speed
-
-
-def test_the_canvas_paints_within_two_seconds_and_a_form_within_a_third(open_page: OpenPage) -> None:
-    page = open_page()
-    page.get_by_test_id("stColumn").filter(has_text="Word frequency").get_by_role("button", name="Open").first.click()
-    began = time.monotonic()
-    expect(node(page, "count_counts")).to_be_visible()
-    assert time.monotonic() - began < 2
-    settled(page)
-    took = []
-    for name in ("words", "count_counts", "frequencies", "count_words", "words"):
-        page.evaluate(FORM_MS, name)
-        node(page, name).click()
-        expect(box(page, "Name of the node")).to_have_value(name)
-        took.append(page.evaluate("window.formTook"))
-        settled(page)
-    # Others may be busy on this machine: the second fastest tells what the app needs.
-    assert sorted(took)[1] < 300, took
-
-
-def test_two_hundred_nodes_stay_smooth(open_page: OpenPage) -> None:
+def test_two_hundred_nodes_are_drawn_and_moved_about(open_page: OpenPage) -> None:
     page = open_draft(open_page, "large")
     expect(page.locator(".react-flow__node")).to_have_count(200)
-    assert page.evaluate(FRAME_MS) < 34
+    shown = page.locator(".react-flow__viewport")
+    before = str(shown.get_attribute("style"))
+    page.mouse.move(640, 420)
+    page.mouse.wheel(0, -240)
+    expect(shown).not_to_have_attribute("style", before)
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])

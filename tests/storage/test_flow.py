@@ -8,9 +8,9 @@ import pytest
 
 from engine.changelog import RowKind
 from storage import Store
-from storage.flow import Amplification, RetractedKey, RetractedSecond, Wire
+from storage.flow import Amplification, RetractedKey, RetractedSecond, SlowKey, Wire
 from storage.sql import identifier
-from storage.tables import SECONDS
+from storage.tables import KEY_TIMES, SECONDS
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 WORDS = edge("words", columns(word="string", ts="bigint*"), watermark_delay_ms=0)
@@ -34,6 +34,7 @@ FIRST = Epoch(
             (3, b"\1", "+U", ("b", "x")),
         ],
     },
+    key_times={"totals": [('["Hello"]', 500_000, 2), ('["Zoë", null]', 2_000_000, 1)]},
     watermarks=[(1, "words", 1_500, 1_500, False), (2, "words", -1, 1_500, False), (3, "words", 1_900, 1_900, False)],
 )
 SECOND = Epoch(
@@ -48,6 +49,7 @@ SECOND = Epoch(
         ],
         "pairs": [(5, b"\0", "-U", ("b", "x")), (5, b"\1", "+U", ("b", "y"))],
     },
+    key_times={"totals": [('["Hello"]', 3_000_000, 1), ('["World"]', 1_000_000, 1)], "pairs": []},
     watermarks=[(4, "words", -200, 1_900, False), (5, "words", 1_200, 1_900, False)],
 )
 
@@ -75,13 +77,16 @@ def test_the_keys_with_the_most_retractions_come_first(store: Store, run_id: int
     assert store.flows.keys(run_id, "words") == ()
 
 
-def test_the_busiest_keys_are_those_with_most_records_also_where_nothing_is_taken_back(
-    store: Store, run_id: int
-) -> None:
-    assert store.flows.busiest(run_id, "totals", limit=1) == (RetractedKey(("Hello",), 5, 2),)
-    assert [found.records for found in store.flows.busiest(run_id, "words")] == sorted(
-        (found.records for found in store.flows.busiest(run_id, "words")), reverse=True
-    )
+def test_the_keys_that_an_operator_was_at_work_for_longest_come_first(store: Store, run_id: int) -> None:
+    found = store.flows.slowest(run_id, "totals", limit=2)
+    assert found == (SlowKey(("Hello",), 3.5, 3), SlowKey(("Zoë", None), 2.0, 1))
+    assert store.flows.slowest(run_id, "pairs") == store.flows.slowest(run_id, "words") == ()
+
+
+def test_a_run_of_before_key_times_were_kept_has_none(store: Store, run_id: int) -> None:
+    with store._database.catalog_transaction() as cursor:
+        cursor.execute(f"DROP TABLE {identifier(f'run_{run_id}', KEY_TIMES)}")
+    assert store.flows.slowest(run_id, "totals") == ()
 
 
 def test_without_an_upsert_key_a_whole_row_is_the_key(store: Store, run_id: int) -> None:

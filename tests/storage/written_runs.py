@@ -44,6 +44,7 @@ LATE = pa.schema(
 FIRES = pa.schema(
     [("node", pa.string()), ("seq", pa.int64()), ("window_start_ms", pa.int64()), ("window_end_ms", pa.int64())]
 )
+KEY_TIMES = pa.schema([("key", pa.string()), ("ns", pa.int64()), ("records", pa.int64())])
 REJECTED = pa.schema(
     [
         ("node", pa.string()),
@@ -88,6 +89,7 @@ class Epoch:
     late: Sequence[tuple[Any, ...]] = ()
     fires: Sequence[tuple[Any, ...]] = ()
     rejected: Sequence[tuple[Any, ...]] = ()
+    key_times: Mapping[str, Sequence[tuple[str, int, int]]] = field(default_factory=dict)
     files: int = 1
 
     def write(self, folder: Path, edges: Sequence[EdgeInfo]) -> EpochOutput:
@@ -102,6 +104,8 @@ class Epoch:
         for name, schema in (("watermarks", WATERMARKS), ("late", LATE), ("fires", FIRES), ("rejected", REJECTED)):
             problems[name] = folder / name
             write_rows(problems[name], schema, getattr(self, name))
+        for name, times in self.key_times.items():
+            write_rows(folder / "key_times" / name, KEY_TIMES, times)
         last = max((event[0] for events in self.records.values() for event in events), default=0)
         return EpochOutput(
             epoch=self.number,
@@ -110,6 +114,7 @@ class Epoch:
             late=(problems["late"],),
             fires=(problems["fires"],),
             rejected=(problems["rejected"],),
+            key_times={name: folder / "key_times" / name for name in self.key_times},
             last_seq=last,
         )
 

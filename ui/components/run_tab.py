@@ -1,7 +1,8 @@
-"""The selected node or edge in the run that is laid over the canvas: counters, state, busiest keys; its changelog."""
+"""The selected node or edge in the run that is laid over the canvas: counters, state, slowest keys; its changelog."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
@@ -10,12 +11,12 @@ from engine.changelog import SYMBOLS
 from engine.operator import OUT
 from engine.planner import Check
 from storage.errors import UnknownEdge
+from storage.flow import SlowKey
 from storage.model import Edge
 from ui import words, workspace
-from ui.components.grid import grid
+from ui.components.grid import Cell, Row, Table, grid
 from ui.components.operator_table import OperatorLine, operator_table
 from ui.components.record_list import folded_table, raw_table
-from ui.components.retraction_tables import keys_table
 from ui.guard import as_sentence
 from ui.navigation import go
 from ui.run_overlay import Overlay
@@ -55,20 +56,32 @@ def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
 
 
 def node_in_run(shown: Overlay, found: Check, node_id: str) -> None:
-    """What went in and out of a node, what it keeps, and which of its keys were most at work."""
+    """What went in and out of a node, what it keeps, and which of its keys took longest."""
     line = shown.lines.get(node_id)
     if line is None:
         st.caption("This node was not part of the run.")
         return
     operator_table((line,), key=f"canvas-node-{shown.run.run_id}-{node_id}")
-    edge = _edge(shown, node_id)
-    for sentence in _sentences(line, found, edge):
+    for sentence in _sentences(line, found, _edge(shown, node_id)):
         st.markdown(sentence)
-    if edge is None or not edge.total or edge.role == "source":
-        return
-    st.markdown("**Busiest keys**", help="A key's records are worked on one by one, so those with most take longest.")
-    keys = workspace.store().flows.busiest(edge.run_id, node_id, edge.port, limit=_KEYS)
-    grid(keys_table(edge, keys), key=f"canvas-keys-{edge.run_id}-{edge.table}", label=f"Busiest keys of {node_id}")
+    slowest = workspace.store().flows.slowest(shown.run.run_id, node_id, limit=_KEYS)
+    if slowest:
+        st.markdown("**Slowest keys**", help="A key's records are worked on one by one; this is how long that took.")
+        grid(_times(slowest), key=f"canvas-keys-{shown.run.run_id}-{node_id}", label=f"Slowest keys of {node_id}")
+
+
+def _times(found: Sequence[SlowKey]) -> Table:
+    rows = []
+    for each in found:
+        key = Cell(", ".join(map(words.value, each.key)) if each.key else "all records", is_strong=True)
+        taken = Cell(f"{each.ms:,.2f} ms", is_number=True)
+        rows.append(Row((key, taken, Cell(f"{each.records:,}", is_number=True), _each(each))))
+    columns = ("key", "took", "for records", "per record")
+    return Table(columns, rows, frozenset(columns[1:]))
+
+
+def _each(found: SlowKey) -> Cell:
+    return Cell(f"{found.ms / found.records * 1000:,.1f} µs" if found.records else "", is_number=True, tone="quiet")
 
 
 def _sentences(line: OperatorLine, found: Check, edge: Edge | None) -> list[str]:

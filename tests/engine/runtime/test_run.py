@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset as ds
 import pytest
 from pyspark.sql import SparkSession
 
@@ -93,3 +94,23 @@ def test_state_survives_more_epochs_than_it_takes_to_compact_it(spark: SparkSess
     once = run_pipeline(many, spark, FOLDER, tmp_path / "once").text()
     split = run_pipeline(many, spark, FOLDER, tmp_path / "split", epochs=20, partitions=2).text()
     assert split == once
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_the_time_that_each_key_took_is_noted_with_its_records(
+    spark: SparkSession, tmp_path: Path, epochs: int
+) -> None:
+    rows = [[1], [7], [1], [1], [7], [1]]
+    counting = pipeline("aggregate", rows, group_by=["n"], aggregates=[{"function": "COUNT", "name": "c"}])
+    records: dict[str, int] = {}
+
+    class Kept(TraceRecorder):
+        def commit(self, output: EpochOutput) -> None:
+            assert set(output.key_times) == {"op"}
+            for entry in ds.dataset(output.key_times["op"]).to_table().to_pylist():
+                assert entry["ns"] > 0
+                records[entry["key"]] = records.get(entry["key"], 0) + entry["records"]
+
+    plan = plan_of(counting, spark, FOLDER)
+    run(plan, spark=spark, recorder=Kept(), folder=FOLDER, work=tmp_path, epochs=epochs)
+    assert records == {"[1]": 4, "[7]": 2}
