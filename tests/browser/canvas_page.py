@@ -47,6 +47,8 @@ def drafts() -> dict[str, Pipeline]:
         name="chain", nodes=(words, count, sink),
         edges=(Edge(source="words", target="counts"), Edge(source="counts", target="sink")),
     )  # fmt: skip
+    two_values = {**WORDS, "rows": [["Hello"], ["World", "too many"], ["Hello"]]}
+    wrong = words.model_copy(update={"parameters": two_values})
     second = words.model_copy(update={"id": "more"})
     clicks = Node(id="clicks", operator="rows", parameters=CLICKS)
     totals = Node(
@@ -67,6 +69,7 @@ def drafts() -> dict[str, Pipeline]:
             name="time", nodes=(clicks, totals, latest, append), edges=(Edge(source="clicks", target="totals"),)
         ),
         "large": Pipeline(name="large", nodes=rows, edges=large),
+        "rejected": chain.model_copy(update={"nodes": (wrong, count, sink)}),
         "late": unplaced(examples()["03-window-lost-records"]),
         **{f"empty{at}": Pipeline(name="empty") for at in range(6)},
     }

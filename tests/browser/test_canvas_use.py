@@ -182,6 +182,14 @@ def test_a_run_is_read_on_the_canvas(open_page: OpenPage) -> None:
     page.wait_for_url("**/event-time?**")
 
 
+def test_rows_that_cannot_be_read_are_marked_and_the_mark_opens_the_ledger(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "rejected")
+    run(page)
+    page.get_by_role("button", name="words: 1 rejected, open the ledger").click()
+    page.wait_for_url("**/event-time?**")
+    expect(page.get_by_text("too many").first).to_be_visible()
+
+
 def test_two_hundred_nodes_are_drawn_and_moved_about(open_page: OpenPage) -> None:
     page = open_draft(open_page, "large")
     expect(page.locator(".react-flow__node")).to_have_count(200)
