@@ -32,6 +32,7 @@ from ui.forms.fields import draw_field, show_complaints
 from ui.forms.spec import fields_of
 from ui.guard import as_sentence, guarded
 from ui.pending import pending
+from ui.state import remembered
 from ui.theme import mode_badges, muted
 
 _FOLD_ABOVE: Final = 8
@@ -72,7 +73,10 @@ def node_inspector(drafting: Drafting, node: Node, found: Check) -> None:
         draw_field(field, form)
     if folded:
         is_touched = any(field.name in node.parameters or complaints.has(field.name) for field in folded)
-        with st.expander("More settings", expanded=is_touched):
+        # Once unfolded it stays so: an undo must not fold away the very field that it changed.
+        unfolded = remembered("unfolded-settings", {})
+        unfolded[key] = is_touched or unfolded.get(key, False)
+        with st.expander("More settings", expanded=unfolded[key]):
             for field in folded:
                 draw_field(field, form)
     if issubclass(cls, Source):

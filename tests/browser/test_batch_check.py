@@ -1,0 +1,113 @@
+"""The batch check in the browser: by itself for a small run, and what differs row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import expect
+
+from engine.examples import examples
+from engine.recorder import RunPlan
+from storage import Store
+from tests.browser.app_server import App, running_app
+from tests.browser.conftest import OpenPage
+from tests.storage.written_runs import Epoch, columns, edge
+
+RUN_TIMEOUT_MS = 180_000
+pytestmark = pytest.mark.slow
+
+
+def word_frequency(store: Store, folder: Path, last: tuple[int, int]) -> None:
+    """A run of the example as it is, but for the last record of its sink."""
+    document = examples()["01-word-frequency"]
+    counted = columns(cnt="bigint", freq="bigint")
+    edges = (
+        edge("words", columns(word="string"), operator="rows", role="source"),
+        edge("count_words", columns(word="string", cnt="bigint"), "[I,UB,UA]", ["word"], operator="aggregate"),
+        edge("count_counts", counted, "[I,UB,UA,D]", ["cnt"], operator="aggregate"),
+        edge("frequencies", counted, "[I,UB,UA,D]", ["cnt"], operator="sink", role="sink"),
+    )
+    outer = [
+        (1, b"\0\0", "+I", (1, 1)),
+        (2, b"\0\0", "-U", (1, 1)),
+        (2, b"\0\1", "+U", (1, 2)),
+        (3, b"\0\0", "-U", (1, 2)),
+        (3, b"\0\1", "+U", (1, 1)),
+        (3, b"\1\0", "+I", (2, 1)),
+    ]
+    epoch = Epoch(
+        records={
+            "words": [(1, b"", "+I", ("Hello",)), (2, b"", "+I", ("World",)), (3, b"", "+I", ("Hello",))],
+            "count_words": [
+                (1, b"\0", "+I", ("Hello", 1)),
+                (2, b"\0", "+I", ("World", 1)),
+                (3, b"\0", "-U", ("Hello", 1)),
+                (3, b"\1", "+U", ("Hello", 2)),
+            ],
+            "count_counts": outer,
+            "frequencies": [*outer[:-1], (3, b"\1\0", "+I", last)],
+        },
+        watermarks=[(n, "words", None, None, False) for n in (1, 2, 3)] + [(4, "words", None, (1 << 63) - 1, True)],
+    )
+    run = store.runs.create(document.name, document.to_json(), engine="local[2]")
+    recorder = store.record(run.run_id)
+    recorder.begin(RunPlan(document.to_json(), edges, {}, 1))
+    recorder.commit(epoch.write(folder / f"run-{run.run_id}", edges))
+    recorder.finish()
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The app with runs: 1 the word frequency, 2 the same with a wrong row in its sink, 3 a late record, cancelled."""
+    folder = tmp_path_factory.mktemp("app")
+    with Store.open(folder / "studio.duckdb") as store:
+        word_frequency(store, folder, (2, 1))
+        word_frequency(store, folder, (2, 7))
+        late = examples()["02-window-late-record"]
+        run = store.runs.create(late.name, late.to_json())
+        store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
+        with running_app(folder) as running:
+            yield running
+
+
+def test_a_small_run_is_checked_by_itself_and_the_answer_is_kept(open_page: OpenPage) -> None:
+    page = open_page("run?run=1")
+    said = page.get_by_text("Equal to Spark's batch answer: 2 rows of frequencies compared, and every operator before.")
+    # While Spark is still starting there is a button instead.
+    button = page.get_by_role("button", name="Check against the batch answer")
+    expect(said.or_(button).or_(page.get_by_text("Spark is computing the batch answer")).first).to_be_visible()
+    if button.is_visible():
+        button.click()
+    expect(said).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    page.reload()
+    expect(said).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_wrong_row_is_shown_beside_the_one_that_should_be_there(
+    open_page: OpenPage, scheme: Literal["light", "dark"]
+) -> None:
+    page = open_page("run?run=2", color_scheme=scheme)
+    differences = page.get_by_role("region", name="Differences of frequencies").locator("tbody tr")
+    button = page.get_by_role("button", name="Check", exact=False).first
+    expect(differences.first.or_(button).or_(page.get_by_text("Spark is computing")).first).to_be_visible()
+    if button.is_visible() and "batch answer" in button.inner_text():
+        button.click()
+    expect(differences).to_have_count(2, timeout=RUN_TIMEOUT_MS)
+    expect(differences.filter(has_text="only in the batch answer")).to_contain_text("1")
+    expect(differences.filter(has_text="only in the stream's table")).to_contain_text("7")
+    expect(page.get_by_role("button", name="Check again")).to_be_enabled()
+
+
+def test_rows_that_were_late_are_left_out_of_the_batch_answer(open_page: OpenPage) -> None:
+    page = open_page("run?run=3")
+    page.get_by_role("button", name="Run again").click()
+    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()
+    expect(
+        page.get_by_text("Equal to Spark's batch answer without the 1 late record: 4 rows of results")
+    ).to_be_visible(timeout=RUN_TIMEOUT_MS)

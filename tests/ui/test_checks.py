@@ -1,0 +1,79 @@
+"""Batch checks in the background: one at a time, kept in the store, and an error is said."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from storage import Store
+from ui.checks import Checker
+
+NODE = {
+    "node": "out", "columns": ["cnt", "words"], "is_sink": True, "same": 1, "missing": 1, "extra": 2,
+    "sentence": "out differs from Spark's batch answer.", "rows": [(["1", "2"], 0, 2), (["1", "1"], 1, 0)],
+}  # fmt: skip
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_what_was_found_comes_back_as_it_was_said(
+    store: Store, seeded: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checker = Checker(store, tmp_path)
+    monkeypatch.setattr(checker, "_check", lambda _: {"late": 3, "nodes": [NODE]})
+    run = store.runs.get(seeded["word_count"])
+    assert checker.found(run.run_id) is None
+    checker.start(run)
+    wait_for(lambda: not checker.going_on)
+    found = checker.found(run.run_id)
+    assert found is not None
+    assert (found.late, found.is_equal, found.error) == (3, False, "")
+    node = found.of("out")
+    assert node is not None
+    assert (node.is_equal, node.columns) == (False, ("cnt", "words"))
+    assert [(row.cells, row.in_batch, row.in_stream) for row in node.rows] == [(("1", "2"), 0, 2), (("1", "1"), 1, 0)]
+    assert found.of("nobody") is None
+
+
+def test_checks_wait_for_each_other_and_none_is_done_twice(
+    store: Store, seeded: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checker = Checker(store, tmp_path)
+    begun: list[int] = []
+    goes_on = threading.Event()
+
+    def check(run_id: int) -> dict[str, Any]:
+        begun.append(run_id)
+        assert goes_on.wait(20)
+        return {}
+
+    monkeypatch.setattr(checker, "_check", check)
+    first, second = (store.runs.get(seeded[name]) for name in ("word_count", "windows"))
+    for run in (first, second, first):
+        checker.start(run)
+    wait_for(lambda: bool(begun))
+    assert (begun, set(checker.going_on)) == ([first.run_id], {first.run_id, second.run_id})
+    goes_on.set()
+    wait_for(lambda: not checker.going_on)
+    assert begun == [first.run_id, second.run_id]
+
+
+def test_a_run_that_cannot_be_checked_says_why(store: Store, seeded: dict[str, int], tmp_path: Path) -> None:
+    run = store.runs.create("nonsense", "{", engine="local[2]")
+    checker = Checker(store, tmp_path)
+    checker.start(run)
+    wait_for(lambda: not checker.going_on)
+    found = checker.found(run.run_id)
+    assert found is not None
+    assert found.error
+    assert not found.is_equal
