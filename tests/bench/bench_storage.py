@@ -218,7 +218,14 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "pairs for nothing": lambda: flows.cancelled(run_id, "totals", limit=next(more)),
         "lineage by key": lambda: store.lineage.of(run_id, "totals", at(), origins),
         "lineage by position": lambda: store.lineage.of(run_id, "joined", at(), {}),
-        "two tables, by key": lambda: store.comparing.tables(run_id, run_id, "totals"),
+        "busiest keys": lambda: flows.busiest(run_id, "totals", limit=next(more)),
+        "unordered writers": lambda: store.disorder.deliver(
+            run_id, "totals", writers=4, seed=at(), materialised=False
+        ),
+        "the same, materialised": lambda: store.disorder.deliver(
+            run_id, "totals", writers=4, seed=at(), materialised=True
+        ),
+        "a check's findings": lambda: store.checks.load(run_id),
     }
     for name, question in questions.items():
         times = []

@@ -101,7 +101,7 @@ def test_a_wrong_row_is_shown_beside_the_one_that_should_be_there(
     expect(differences).to_have_count(2, timeout=RUN_TIMEOUT_MS)
     expect(differences.filter(has_text="only in the batch answer")).to_contain_text("1")
     expect(differences.filter(has_text="only in the stream's table")).to_contain_text("7")
-    expect(page.get_by_role("button", name="Check again")).to_be_enabled()
+    expect(page.get_by_role("button", name="Check again", exact=True)).to_be_enabled()
 
 
 def test_rows_that_were_late_are_left_out_of_the_batch_answer(open_page: OpenPage) -> None:

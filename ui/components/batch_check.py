@@ -67,7 +67,7 @@ def _draw(run: Run, found: Found) -> None:
     else:
         for node in found.nodes:
             if not node.is_equal:
-                st.error(as_sentence(node.sentence), icon=":material/error:")
+                st.error(node.sentence, icon=":material/error:")
                 grid(differences_table(node), key=f"check-{node.node}", height=260, label=f"Differences of {node.node}")
     if found.error or not found.is_equal:
         st.button("Check again", icon=":material/replay:", key="batch-check", on_click=_start, args=(run,))
