@@ -62,20 +62,28 @@ class Comparisons:
         pairs = self._pairs(left, right, keys, is_key=bool(key))
         columns = range(len(left.columns))
         same = " AND ".join(f"a{at} IS NOT DISTINCT FROM b{at}" for at in columns) or "true"
-        counted = self._database.row(
-            f"SELECT count(*) FILTER (in_a), count(*) FILTER (in_b), count(*) FILTER (in_a AND in_b AND {same}), "
-            f"count(*) FILTER (NOT (coalesce(in_a AND in_b, false) AND {same})) FROM ({pairs})"
-        )
         rows = self._database.rows(
-            f"SELECT in_a, in_b{''.join(f', a{at}' for at in columns)}{''.join(f', b{at}' for at in columns)} "
-            f"FROM ({pairs}) WHERE NOT (coalesce(in_a AND in_b, false) AND {same}) "
-            f"ORDER BY {', '.join(f'coalesce(a{at}, b{at})' for at in keys) or 'in_a'} LIMIT {int(limit)}"
+            f"""
+            WITH pairs AS MATERIALIZED (SELECT *, coalesce(in_a AND in_b, false) AND {same} AS is_same FROM ({pairs})),
+            counted AS (
+                SELECT count(*) FILTER (in_a), count(*) FILTER (in_b), count(*) FILTER (is_same),
+                    count(*) FILTER (NOT is_same)
+                FROM pairs),
+            differ AS (
+                SELECT true AS there, in_a, in_b{"".join(f", a{at}" for at in columns)}
+                    {"".join(f", b{at}" for at in columns)}
+                FROM pairs WHERE NOT is_same
+                ORDER BY {", ".join(f"coalesce(a{at}, b{at})" for at in keys) or "in_a"} LIMIT {int(limit)})
+            SELECT * FROM counted LEFT JOIN differ ON true
+            """
         )
         width = len(left.columns)
+        in_left, in_right, equal, differing = rows[0][:4]
         different = tuple(
-            DifferentRow(row[2 : 2 + width] if row[0] else None, row[2 + width :] if row[1] else None) for row in rows
+            DifferentRow(row[7 : 7 + width] if row[5] else None, row[7 + width :] if row[6] else None)
+            for row in rows
+            if row[4]
         )
-        in_left, in_right, equal, differing = (int(count) for count in counted or (0, 0, 0, 0))
         return TableComparison(left.names, key, in_left, in_right, equal, differing, different)
 
     def _pairs(self, left: Edge, right: Edge, keys: list[int], *, is_key: bool) -> str:

@@ -61,6 +61,11 @@ class Database:
             raise StoreUnreadable(self.path, first_sentence(text)) from error
         return connection
 
+    @property
+    def version(self) -> str:
+        """The version of DuckDB."""
+        return duckdb.__version__
+
     def cursor(self) -> Cursor:
         """A cursor of its own for this thread. Reopens the file where a fatal error had shut it."""
         with self._lock:
@@ -68,9 +73,13 @@ class Database:
                 self._connection = self._connect()
             return self._connection.cursor()
 
-    def rows(self, sql: str, parameters: Parameters = None) -> list[Row]:
-        """The result of a query as tuples."""
+    def rows(
+        self, sql: str, parameters: Parameters = None, *, given: Mapping[str, pa.Table] | None = None
+    ) -> list[Row]:
+        """The result of a query as tuples. given: tables that it reads besides those of the file, by name."""
         with self.cursor() as cursor:
+            for name, table in (given or {}).items():
+                cursor.register(name, table)
             return cursor.execute(sql, parameters).fetchall()
 
     def row(self, sql: str, parameters: Parameters = None) -> Row | None:

@@ -11,13 +11,17 @@ Keys do not touch each other: of a large changelog a sample of keys is delivered
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from storage.database import Database
 from storage.errors import UnknownColumn
 from storage.model import Edge, Values
+from storage.remembered import Remembered
 from storage.runs import Runs
 from storage.sql import identifier
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _SAMPLED: Final = 20_000
 _SHOWN: Final = 100
@@ -59,6 +63,7 @@ class Disorders:
     def __init__(self, database: Database, runs: Runs) -> None:
         self._database = database
         self._runs = runs
+        self._samples: Remembered[pa.Table] = Remembered(4)
 
     def deliver(
         self,
@@ -78,52 +83,64 @@ class Disorders:
             if name not in edge.names:
                 raise UnknownColumn(edge.node, name, edge.names)
         sampled = max(1, -(-edge.total // _SAMPLED))
-        delivered = self._delivered(edge, key, writers, seed, sampled)
+        given = {"sample": self._samples.get((run_id, edge.table, key, edge.total), lambda: self._sample(edge, key))}
+        delivered = _delivered(writers, seed)
         final = _materialised(edge) if materialised else _FINAL.format(position="delivered")
         expected = _materialised(edge, "place") if materialised else _FINAL.format(position="place")
         columns = range(len(edge.columns))
         same = " AND ".join(f"a.x{at} IS NOT DISTINCT FROM b.x{at}" for at in columns) or "true"
         both = f"""
-            WITH records AS ({delivered}),
-            compared AS (
+            WITH records AS MATERIALIZED ({delivered}),
+            compared AS MATERIALIZED (
                 SELECT a.k IS NOT NULL AS in_a, b.k IS NOT NULL AS in_b, {same} AS is_same
                     {"".join(f", a.x{at} AS a{at}, b.x{at} AS b{at}" for at in columns)}
                 FROM ({expected}) a FULL JOIN ({final}) b ON a.k = b.k)
         """
-        counted = self._database.row(
-            f"{both} SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM records WHERE overtaken), "
-            "count(*), count(*) FILTER (in_a AND NOT in_b), count(*) FILTER (in_a AND in_b AND NOT is_same), "
-            "count(*) FILTER (in_b AND NOT in_a) FROM compared"
-        )
         rows = self._database.rows(
-            f"{both} SELECT in_a, in_b{''.join(f', a{at}' for at in columns)}{''.join(f', b{at}' for at in columns)} "
-            f"FROM compared WHERE NOT (in_a AND in_b AND is_same) ORDER BY ALL LIMIT {_SHOWN}"
+            f"""{both},
+            counted AS (
+                SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM records WHERE overtaken), count(*),
+                    count(*) FILTER (in_a AND NOT in_b), count(*) FILTER (in_a AND in_b AND NOT is_same),
+                    count(*) FILTER (in_b AND NOT in_a)
+                FROM compared),
+            differ AS (
+                SELECT in_a, in_b{"".join(f", a{at}" for at in columns)}{"".join(f", b{at}" for at in columns)}
+                FROM compared WHERE NOT (in_a AND in_b AND is_same) ORDER BY ALL LIMIT {_SHOWN})
+            SELECT * FROM counted LEFT JOIN differ ON true""",
+            given=given,
         )
         width = len(edge.columns)
-        records, swapped, keys, lost, wrong, ghosts = (int(count) for count in counted or (0,) * 6)
+        records, swapped, keys, lost, wrong, ghosts = rows[0][:6]
         differ = tuple(
-            LostRow(row[2 : 2 + width] if row[0] else None, row[2 + width :] if row[1] else None) for row in rows
+            LostRow(row[8 : 8 + width] if row[6] else None, row[8 + width :] if row[7] else None)
+            for row in rows
+            if row[6] is not None
         )
         return Delivery(edge.names, key, records, sampled, swapped, keys, lost, wrong, ghosts, differ)
 
-    def _delivered(self, edge: Edge, key: tuple[str, ...], writers: int, seed: int, sampled: int) -> str:
-        """The records of the sample with their place, and when each is delivered.
-
-        A record waits for its writer's earlier ones, and for up to as many others as there are writers.
-        """
+    def _sample(self, edge: Edge, key: tuple[str, ...]) -> pa.Table:
+        """Every record of one key in so many, in their order."""
+        sampled = max(1, -(-edge.total // _SAMPLED))
         keys = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in key)
         columns = "".join(f", c.{identifier(column.stored_as)} AS x{at}" for at, column in enumerate(edge.columns))
         table = identifier(f"run_{edge.run_id}", edge.table)
-        wait = f"(hash(place, {int(seed)}) % {2 * max(int(writers) - 1, 0) + 1})::BIGINT"
-        return f"""
-            SELECT *, lag(delivered) OVER (ORDER BY place) > delivered AS overtaken FROM (
-                SELECT *, max((place + {wait}) * {_MASK} + place) OVER (PARTITION BY writer ORDER BY place) AS delivered
-                FROM (
-                    SELECT *, (hash(place, {int(seed)} + 1) % {max(int(writers), 1)})::BIGINT AS writer FROM (
-                        SELECT row_number() OVER (ORDER BY c.rowid) AS place, c.kind IN ('+I', '+U') AS puts,
-                            hash({keys or "1"}) AS k{columns}
-                        FROM {table} c WHERE hash({keys or "1"}) % {sampled} = 0)))
-        """
+        return self._database.arrow(
+            f"SELECT row_number() OVER (ORDER BY c.rowid) AS place, c.kind IN ('+I', '+U') AS puts, "
+            f"hash({keys or '1'}) AS k{columns} FROM {table} c WHERE hash({keys or '1'}) % {sampled} = 0 ORDER BY place"
+        )
+
+
+def _delivered(writers: int, seed: int) -> str:
+    """The records of the sample with their place, and when each is delivered.
+
+    A record waits for its writer's earlier ones, and for up to as many others as there are writers.
+    """
+    wait = f"(hash(place, {int(seed)}) % {2 * max(int(writers) - 1, 0) + 1})::BIGINT"
+    return f"""
+        SELECT *, lag(delivered) OVER (ORDER BY place) > delivered AS overtaken FROM (
+            SELECT *, max((place + {wait}) * {_MASK} + place) OVER (PARTITION BY writer ORDER BY place) AS delivered
+            FROM (SELECT *, (hash(place, {int(seed)} + 1) % {max(int(writers), 1)})::BIGINT AS writer FROM sample))
+    """
 
 
 _FINAL: Final = """

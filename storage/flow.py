@@ -1,18 +1,18 @@
 """How retractions flow through a whole run: by kind along the wires, by key, by second of event time, and for nothing.
 
-Keys and pairs are counted in the changelogs themselves (one pass, 70 ms on ten million records, remembered); the
-seconds are summed up with every commit, since they take the event times too.
+Keys and pairs are counted in the changelogs themselves, once per run (300 ms on ten million records); the seconds are
+summed up with every commit, since they take the event times too.
 """
 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from engine.changelog import RowKind
+from storage.answers import Answers
 from storage.database import Cursor, Database
 from storage.graph import inputs_of
 from storage.model import Edge, Record, Values
@@ -22,6 +22,8 @@ from storage.tables import EVENTS, KEY_TIMES, SECONDS, create_seconds, record_co
 
 _TAKEN_BACK: Final = "kind IN ('-U', '-D')"
 _SECOND_MS: Final = 1000
+# So many keys and pairs are kept of a run; who wants more asks anew.
+_KEPT: Final = 50
 
 
 @dataclass(frozen=True)
@@ -94,12 +96,10 @@ class Cancelled:
 class Flows:
     """The flows of all runs. Every method raises UnknownRun, those of one edge UnknownEdge."""
 
-    def __init__(self, database: Database, runs: Runs) -> None:
+    def __init__(self, database: Database, runs: Runs, answers: Answers) -> None:
         self._database = database
         self._runs = runs
-        self._lock = threading.Lock()
-        self._keys: dict[tuple[object, ...], tuple[RetractedKey, ...]] = {}
-        self._cancelled: dict[tuple[object, ...], Cancelled] = {}
+        self._answers = answers
 
     def wires(self, run_id: int) -> tuple[Wire, ...]:
         """What flowed along every wire, sources first."""
@@ -153,21 +153,26 @@ class Flows:
         return tuple(SlowKey(tuple(json.loads(key)), ns / 1e6, records) for key, ns, records in rows)
 
     def _keys_of(self, edge: Edge, limit: int) -> tuple[RetractedKey, ...]:
-        place = (edge.run_id, edge.node, edge.port, edge.total, limit)
-        with self._lock:
-            if place in self._keys:
-                return self._keys[place]
         names = edge.upsert_key or edge.names
-        keys = ", ".join(identifier(column.stored_as) for column in edge.columns if column.name in names)
-        rows = self._database.rows(
-            f"SELECT {keys + ', ' if keys else ''}count(*) AS records, count(*) FILTER ({_TAKEN_BACK}) AS taken_back "
-            f"FROM {_table(edge)} GROUP BY ALL HAVING taken_back > 0 "
-            f"ORDER BY taken_back DESC, records DESC{', ' + keys if keys else ''} LIMIT {int(limit)}"
+        keys = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in names)
+        most = max(limit, _KEPT)
+        counted = (
+            f"SELECT min(c.rowid) AS row, count(*) AS records, count(*) FILTER ({_TAKEN_BACK}) AS taken_back "
+            f"FROM {_table(edge)} c {f'GROUP BY {keys}' if keys else ''} HAVING taken_back > 0 "
+            f"ORDER BY taken_back DESC, records DESC{', ' + keys if keys else ''} LIMIT {most}"
         )
-        found = tuple(RetractedKey(row[:-2], int(row[-2]), int(row[-1])) for row in rows)
-        with self._lock:
-            self._keys[place] = found
-        return found
+        found = self._answers.get(
+            edge.run_id, f"{most} keys of {edge.node}.{edge.port} by retractions", (edge.total,),
+            lambda: self._database.rows(counted),
+        )[:limit]  # fmt: skip
+        # A key is kept as the first row that has it, and read from there with its types.
+        said = self._database.rows(
+            f"SELECT c.rowid{', ' + keys if keys else ''} FROM {_table(edge)} c "
+            "WHERE c.rowid IN (SELECT unnest($rows))",
+            {"rows": [row for row, _, _ in found]},
+        )
+        values = {row[0]: row[1:] for row in said}
+        return tuple(RetractedKey(values[row], records, taken_back) for row, records, taken_back in found)
 
     def seconds(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> tuple[RetractedSecond, ...]:
         """The seconds of event time whose events made the edge take back most; () without event time."""
@@ -201,36 +206,25 @@ class Flows:
         edge = self._runs.edge(run_id, node, port)
         if not _taken_back(edge.counts):
             return Cancelled(edge, 0, 0, ())
-        place = (run_id, node, port, edge.total, limit)
-        with self._lock:
-            if place in self._cancelled:
-                return self._cancelled[place]
-        pairs = _cancelling(edge)
-        counts: dict[str, int] = dict(
-            self._database.rows(f"SELECT kind::VARCHAR, count(*) FROM ({pairs}) GROUP BY kind")
+        most = max(limit, _KEPT)
+        updates, inserts, rows = self._answers.get(
+            run_id, f"{most} pairs for nothing of {node}.{port}", (edge.total,), lambda: self._count_pairs(edge, most)
         )
-        rows = (
-            self._database.rows(
-                f"WITH pairs AS (SELECT row FROM ({pairs}) LIMIT {int(limit)}) "
-                f"SELECT {record_columns(edge)} FROM {_table(edge)} c "
-                "WHERE c.rowid IN (SELECT row FROM pairs UNION ALL SELECT row + 1 FROM pairs) ORDER BY c.rowid"
-            )
-            if counts
-            else []
+        found = self._database.rows(
+            f"SELECT {record_columns(edge)} FROM {_table(edge)} c WHERE c.rowid IN (SELECT unnest($rows))",
+            {"rows": [near for row in rows[:limit] for near in (row, row + 1)]},
         )
-        records = {record.row: record for record in map(to_record, rows)}
-        examples = tuple(
-            (record, records[row + 1])
-            for row, record in records.items()
-            if row + 1 in records and record.values == records[row + 1].values and record.kind in _FIRST_OF_A_PAIR
-        )[:limit]
-        found = Cancelled(edge, int(counts.get("-U", 0)), int(counts.get("+I", 0)), examples)
-        with self._lock:
-            self._cancelled[place] = found
-        return found
+        records = {record.row: record for record in map(to_record, found)}
+        return Cancelled(edge, updates, inserts, tuple((records[row], records[row + 1]) for row in rows[:limit]))
 
-
-_FIRST_OF_A_PAIR: Final = (RowKind.INSERT, RowKind.UPDATE_BEFORE)
+    def _count_pairs(self, edge: Edge, most: int) -> tuple[int, int, list[int]]:
+        """How many pairs of updates and of inserts, and the rows of the first."""
+        found = self._database.row(
+            f"SELECT count(*) FILTER (kind = '-U'), count(*) FILTER (kind = '+I'), min(row, {most}) "
+            f"FROM ({_cancelling(edge)})"
+        )
+        updates, inserts, rows = found or (0, 0, None)
+        return int(updates), int(inserts), list(rows or ())
 
 
 def note_seconds(cursor: Cursor, schema: str, edge: Edge, first: int) -> None:

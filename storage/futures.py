@@ -13,13 +13,13 @@ of its reign without it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
+from storage.answers import Answers
 from storage.arrivals import Arrivals
 from storage.database import Database
 from storage.model import Edge, Run
-from storage.remembered import Remembered
 from storage.runs import Runs
 from storage.sql import identifier
 from storage.tables import EVENTS, LATE
@@ -89,18 +89,22 @@ class FutureRecord:
 class FutureRecords:
     """Records from the future, of all runs."""
 
-    def __init__(self, database: Database, runs: Runs, arrivals: Arrivals) -> None:
+    def __init__(self, database: Database, runs: Runs, arrivals: Arrivals, answers: Answers) -> None:
         self._database = database
         self._runs = runs
         self._arrivals = arrivals
-        self._known: Remembered[tuple[FutureRecord, ...]] = Remembered()
+        self._answers = answers
 
     def find(self, run_id: int, *, most: int = 3) -> tuple[FutureRecord, ...]:
-        """Those that made the most others late, first; found once per run, and remembered. Raises UnknownRun."""
+        """Those that made the most others late, first; found once per run. Raises UnknownRun."""
         run, edges = self._runs.get(run_id), self._runs.edges(run_id)
         if not run.late:
             return ()
-        return self._known.get((run_id, run.records, run.last_seq), lambda: self._find(run, edges))[:most]
+        found = self._answers.get(
+            run_id, "records from the future", (run.records, run.last_seq),
+            lambda: [asdict(record) for record in self._find(run, edges)],
+        )  # fmt: skip
+        return tuple(FutureRecord(**record) for record in found[:most])
 
     def _find(self, run: Run, edges: tuple[Edge, ...]) -> tuple[FutureRecord, ...]:
         found: list[FutureRecord] = []

@@ -95,7 +95,21 @@ CREATE TABLE run_checks (
 COMMENT ON TABLE run_checks IS 'What the batch check of a run found, as JSON. Times are UTC.';
 """
 
-MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = ((1, "catalog", CATALOG), (2, "checks", CHECKS))
+ANSWERS: Final = """
+CREATE TABLE run_answers (
+    run_id BIGINT NOT NULL,
+    question VARCHAR NOT NULL,
+    found_for VARCHAR NOT NULL,
+    document VARCHAR NOT NULL
+);
+COMMENT ON TABLE run_answers IS 'What the studio found out about large runs, as JSON, so that it is not asked twice.';
+"""
+
+MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
+    (1, "catalog", CATALOG),
+    (2, "checks", CHECKS),
+    (3, "answers", ANSWERS),
+)
 VERSION: Final = MIGRATIONS[-1][0]
 
 

@@ -6,10 +6,13 @@ more for 4 M rows), so that a filter on seq skips whole row groups, and a row's 
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
+
+import duckdb
 
 from engine.changelog import RowKind
 from engine.recorder import EdgeInfo, EpochOutput, RunPlan
@@ -46,11 +49,12 @@ class Recording:
     which the epoch is not there and can be committed again.
     """
 
-    def __init__(self, database: Database, run_list: Runs, run_id: int) -> None:
+    def __init__(self, database: Database, run_list: Runs, run_id: int, prepare: Callable[[int], None]) -> None:
         self._database = database
         self._runs = run_list
         self._schema = run_list.get(run_id).schema
         self.run_id = run_id
+        self._prepare = prepare
 
     def begin(self, plan: RunPlan) -> None:
         """Make the run's tables and note its plan. A run with committed epochs is taken up where it stopped."""
@@ -102,8 +106,11 @@ class Recording:
             )
 
     def finish(self) -> None:
-        """The run ended well."""
+        """The run ended well. What takes long to find out about it is found out here."""
         self._runs.finish(self.run_id)
+        # What fails here, for lack of memory say, is asked again by whoever wants to know.
+        with contextlib.suppress(duckdb.Error):
+            self._prepare(self.run_id)
 
     def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
         """The run ended badly; what was committed stays."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Final
 
 from engine.changelog import RowKind
+from storage.answers import Answers
 from storage.database import Database, Row
 from storage.lifetimes import FOREVER
 from storage.model import Edge, NodeCounters, Record, Run
-from storage.remembered import Remembered
 from storage.runs import Runs
 from storage.sql import identifier
 from storage.tables import EVENTS, FIRES, LATE
@@ -26,10 +27,6 @@ SELECT source, max(watermark_ms) FILTER (watermark_ms < {forever}), count(event_
     count(*) FILTER (state = 'late') FROM {events} GROUP BY source
 """
 _FIRED: Final = "SELECT node, count(*), round(avg(seq), 1) FROM {fires} GROUP BY node"
-_DIFFERENT_BLOCK: Final = """
-SELECT min(coalesce(a.block, b.block)) FROM ({left}) a FULL JOIN ({right}) b ON a.block = b.block
-WHERE a.h IS DISTINCT FROM b.h
-"""
 _BLOCK: Final = 1 << 16
 # A record may miss several windows: each is an entry of its own.
 _LATE_PAIRS: Final = """
@@ -120,10 +117,10 @@ class RecordPair:
 class RunDifferences:
     """Differences of any two runs. Every method raises UnknownRun."""
 
-    def __init__(self, database: Database, runs: Runs) -> None:
+    def __init__(self, database: Database, runs: Runs, answers: Answers) -> None:
         self._database = database
         self._runs = runs
-        self._known: Remembered[int | None] = Remembered()
+        self._answers = answers
 
     def plans(self, left: Run, right: Run) -> tuple[PlanDifference, ...]:
         """Parameters, wiring and the planner's decisions that are not the same."""
@@ -172,19 +169,15 @@ class RunDifferences:
         Raises UnknownEdge.
         """
         left, right = self._runs.edge(left_run, node, port), self._runs.edge(right_run, node, port)
-        key = (left_run, right_run, node, port, left.total, right.total)
-        return self._known.get(key, lambda: self._first_different(left, right))
-
-    def _first_different(self, left: Edge, right: Edge) -> int | None:
         types = [[column.duckdb_type for column in edge.columns] for edge in (left, right)]
         start, stop = 0, max(left.total, right.total)
         if types[0] == types[1]:
             # Hashes of blocks: a fifth of the time of comparing every row, and then one block is left to compare.
-            row = self._database.row(_DIFFERENT_BLOCK.format(left=_hashes(left), right=_hashes(right)))
-            if row is None or row[0] is None:
+            pairs = zip_longest(self.hashes(left), self.hashes(right))
+            block = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
+            if block is None:
                 return None
-            start = int(row[0]) * _BLOCK
-            stop = start + _BLOCK
+            start, stop = block * _BLOCK, (block + 1) * _BLOCK
         same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in ("seq", "step", "kind"))
         for one, other in zip(left.columns, right.columns, strict=False):
             same += f" AND a.{identifier(one.stored_as)} IS NOT DISTINCT FROM b.{identifier(other.stored_as)}"
@@ -193,6 +186,20 @@ class RunDifferences:
             f"FULL JOIN {_rows(right, start, stop)} b ON a.place = b.place WHERE NOT coalesce({same}, false)"
         )
         return int(row[0]) if row and row[0] is not None else None
+
+    def hashes(self, edge: Edge) -> list[str]:
+        """A hash of each block of an edge's changelog."""
+        columns = "".join(f", {identifier(column.stored_as)}" for column in edge.columns)
+        blocks = (
+            f"SELECT sum(hash(seq, step, kind{columns}))::VARCHAR FROM {_table(edge)} "
+            f"GROUP BY rowid // {_BLOCK} ORDER BY rowid // {_BLOCK}"
+        )
+        # Another DuckDB may hash in another way.
+        question = f"hashes of {edge.node}.{edge.port} by DuckDB {self._database.version}"
+        found: list[str] = self._answers.get(
+            edge.run_id, question, (edge.total,), lambda: [row[0] for row in self._database.rows(blocks)]
+        )
+        return found
 
     def records(
         self, left_run: int, right_run: int, node: str, port: str = "out", *, from_seq: int, limit: int = 200
@@ -219,6 +226,13 @@ class RunDifferences:
         run = self._runs.get(run_id)
         if not self._runs.edges(run_id):
             return {}
+        found = self._answers.get(
+            run_id, "event times", (run.records, run.last_seq),
+            lambda: [(*key, value) for key, value in self._find_times(run).items()],
+        )  # fmt: skip
+        return {(name, what): value for name, what, value in found}
+
+    def _find_times(self, run: Run) -> Mapping[tuple[str, str], int | float | None]:
         found: dict[tuple[str, str], int | float | None] = {}
         events, fires = identifier(run.schema, EVENTS), identifier(run.schema, FIRES)
         marks = self._database.rows(_MARKS.format(events=events, forever=FOREVER))
@@ -275,14 +289,6 @@ def _rows(edge: Edge, start: int, stop: int) -> str:
     return (
         f"(SELECT rowid AS place, seq, step, kind::VARCHAR AS kind{columns} FROM {_table(edge)} "
         f"WHERE rowid >= {start} AND rowid < {stop})"
-    )
-
-
-def _hashes(edge: Edge) -> str:
-    columns = "".join(f", {identifier(column.stored_as)}" for column in edge.columns)
-    return (
-        f"SELECT rowid // {_BLOCK} AS block, sum(hash(seq, step, kind{columns})) AS h "
-        f"FROM {_table(edge)} GROUP BY block"
     )
 
 

@@ -99,7 +99,7 @@ class Runs:
             raise RunIsRunning(run_id)
         with self._database.catalog_transaction() as cursor:
             cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(run.schema)} CASCADE")
-            for table in ("runs", "run_epochs", "run_edges", "run_problems", "run_checks"):
+            for table in ("runs", "run_epochs", "run_edges", "run_problems", "run_checks", "run_answers"):
                 cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
 
     def finish(self, run_id: int, *, finished_at: datetime | None = None) -> None:

@@ -32,6 +32,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Final
 
+from storage.answers import LARGE, Answers
 from storage.arrivals import Arrivals
 from storage.catalog import Catalog
 from storage.changelog import Changelogs
@@ -92,6 +93,7 @@ class Store:
         except BaseException:
             self._database.close()
             raise
+        self.answers = Answers(self._database)
         self.pipelines = Pipelines(self._database)
         self.drafts = Drafts(self._database)
         self.runs = Runs(self._database)
@@ -99,16 +101,16 @@ class Store:
         self.timeline = Timelines(self._database, self.runs)
         self.silences = Silences(self._database, self.timeline)
         self.arrivals = Arrivals(self._database, self.runs)
-        self.futures = FutureRecords(self._database, self.runs, self.arrivals)
+        self.futures = FutureRecords(self._database, self.runs, self.arrivals, self.answers)
         self.late = LateRecords(self._database, self.runs)
-        self.flows = Flows(self._database, self.runs)
+        self.flows = Flows(self._database, self.runs, self.answers)
         self.replays = Replays(self._database, self.runs)
         self.lineage = Lineages(self._database, self.runs)
         self.disorder = Disorders(self._database, self.runs)
         self.checks = Checks(self._database, self.runs)
         self.comparing = Comparisons(self._database, self.runs)
-        self.what_if = WhatIf(self._database, self.runs)
-        self.differences = RunDifferences(self._database, self.runs)
+        self.what_if = WhatIf(self._database, self.runs, self.answers)
+        self.differences = RunDifferences(self._database, self.runs, self.answers)
         self.waits = Waits(self._database, self.runs, self.timeline)
         self.queries = Queries(self._database)
         self.catalog = Catalog(self._database, self.runs)
@@ -127,7 +129,21 @@ class Store:
 
     def record(self, run_id: int) -> Recording:
         """The recorder of one run, which `runs.create` has made."""
-        return Recording(self._database, self.runs, run_id)
+        return Recording(self._database, self.runs, run_id, self._prepare)
+
+    def _prepare(self, run_id: int) -> None:
+        """Answer what takes more than a moment of a large run before anybody asks."""
+        run = self.runs.get(run_id)
+        if run.records < LARGE:
+            return
+        for edge in self.runs.edges(run_id):
+            self.flows.keys(run_id, edge.node, edge.port)
+            self.flows.cancelled(run_id, edge.node, edge.port)
+            self.differences.hashes(edge)
+        for judged in self.what_if.operators(run_id):
+            self.what_if.losses(run_id, judged)
+        self.futures.find(run_id)
+        self.differences.times(run_id, run_id)
 
     def close(self) -> None:
         """Let go of the file; it is closed when everyone who opened it has."""

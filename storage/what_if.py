@@ -11,10 +11,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from storage.answers import Answers
 from storage.database import Database
 from storage.judging import Judged, inputs_of_judged, judged, needed
 from storage.model import Edge, Run, Values
-from storage.remembered import Remembered
 from storage.runs import Runs
 from storage.sql import identifier
 from storage.tables import LATE, select_columns
@@ -83,10 +83,10 @@ class JudgedRecord:
 class WhatIf:
     """Answers for all runs. Every method raises UnknownRun."""
 
-    def __init__(self, database: Database, runs: Runs) -> None:
+    def __init__(self, database: Database, runs: Runs, answers: Answers) -> None:
         self._database = database
         self._runs = runs
-        self._known: Remembered[Losses] = Remembered()
+        self._answers = answers
 
     def operators(self, run_id: int) -> tuple[Judged, ...]:
         """The operators of a run that can be asked about, in the order of the graph."""
@@ -98,20 +98,22 @@ class WhatIf:
         return tuple(found.values())
 
     def losses(self, run_id: int, asked: Judged) -> Losses:
-        """The histogram of what an operator's records need; made once per run, and remembered."""
-        run = self._runs.get(run_id)
-        return self._known.get((run_id, asked.node, run.records, run.last_seq), lambda: self._losses(run, asked))
-
-    def _losses(self, run: Run, asked: Judged) -> Losses:
+        """The histogram of what an operator's records need; made once per run."""
         import numpy as np
 
+        run = self._runs.get(run_id)
+        waits, counts = self._answers.get(
+            run_id, f"losses of {asked.node}", (run.records, run.last_seq), lambda: self._histogram(run, asked)
+        )
+        needs, records = np.array(waits, np.int64), np.array(counts, np.int64)
+        return Losses(int(records.sum()), needs[needs > 0], records[needs > 0])
+
+    def _histogram(self, run: Run, asked: Judged) -> tuple[list[int], list[int]]:
         found = self._database.arrow(
             "SELECT greatest(coalesce(needed, 0), 0) AS needed, count(*) AS records "
             f"FROM ({needed(run, asked, self._runs.edges(run.run_id))}) GROUP BY ALL ORDER BY ALL"
         )
-        waits = found.column("needed").to_numpy().astype(np.int64)
-        counts = found.column("records").to_numpy().astype(np.int64)
-        return Losses(int(counts.sum()), waits[waits > 0], counts[waits > 0])
+        return found.column("needed").to_pylist(), found.column("records").to_pylist()
 
     def records(
         self, run_id: int, asked: Judged, delay_ms: int, lateness_ms: int, *, offset: int = 0, limit: int = 100

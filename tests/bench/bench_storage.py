@@ -61,7 +61,9 @@ def load(store: Store, folder: Path, records: int) -> int:
         started = time.perf_counter()
         recording.commit(output)
         say(f"epoch {epoch}, events {low}-{high}: {time.perf_counter() - started:.2f} s")
+    started = time.perf_counter()
     recording.finish()
+    say(f"the end, with what is found out then: {time.perf_counter() - started:.2f} s")
     load_numbers(store, folder)
     return run.run_id
 
@@ -149,17 +151,14 @@ def ask(store: Store, run_id: int, records: int) -> None:
     kinds = frozenset({RowKind.UPDATE_AFTER})
     (judged,) = store.what_if.operators(run_id)
 
-    def losses_anew() -> object:
-        store.what_if._known.forget()
-        return store.what_if.losses(run_id, judged)
+    def unremembered(question: Callable[[], object]) -> Callable[[], object]:
+        """As the first to ask after a start of the app."""
 
-    def futures_anew() -> object:
-        store.futures._known.forget()
-        return store.futures.find(run_id)
+        def ask_anew() -> object:
+            store.answers.forget()
+            return question()
 
-    def difference_anew() -> object:
-        store.differences._known.forget()
-        return store.differences.first_different_event(run_id, run_id, "totals")
+        return ask_anew
 
     questions: dict[str, Callable[[], object]] = {
         "list of runs": lambda: store.runs.list(),
@@ -189,16 +188,16 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "sources in figures": lambda: store.arrivals.sources(run_id, 1, last),
         "operators in figures": lambda: store.arrivals.operators(run_id, 1, last),
         "silent sources": lambda: store.silences.find(run_id, timeline.timeline(run_id)),
-        "records from the future": futures_anew,
-        "the same, remembered": lambda: store.futures.find(run_id),
-        "losses of every delay": losses_anew,
-        "losses, remembered": lambda: store.what_if.losses(run_id, judged),
+        "records from the future": unremembered(lambda: store.futures.find(run_id)),
+        "losses of every delay": unremembered(lambda: store.what_if.losses(run_id, judged)),
         "records another delay loses": lambda: store.what_if.records(run_id, judged, at() % 20_000, 0),
         "how much later windows fire": lambda: store.waits.compared(run_id, judged, at() % 20_000),
-        "first different event": difference_anew,
+        "first different event": unremembered(
+            lambda: store.differences.first_different_event(run_id, run_id, "totals")
+        ),
         "changelogs side by side": lambda: store.differences.records(run_id, run_id, "totals", from_seq=at()),
         "late ledgers compared": lambda: store.differences.late(run_id, run_id),
-        "event times compared": lambda: store.differences.times(run_id, run_id),
+        "event times compared": unremembered(lambda: store.differences.times(run_id, run_id)),
         "tables compared": lambda: store.comparing.tables(run_id, run_id, "totals"),
         "SQL: counted by kind": lambda: store.queries.run(
             "SELECT kind, count(*) FROM totals GROUP BY kind", schema=f"run_{run_id}"
@@ -207,21 +206,17 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "late records": lambda: late.page(run_id, offset=at() // 100),
         "late summary": lambda: late.summary(run_id),
     }
-    # The answers to these two are remembered: asking with another limit asks anew.
-    more = iter(range(10, 1000))
     flows, origins = store.flows, {("totals", "in"): Origin((("k", "k"),))}
     questions |= {
         "wires": lambda: flows.wires(run_id),
         "amplification": lambda: flows.amplification(run_id),
-        "keys taken back": lambda: flows.keys(run_id, "totals", limit=next(more)),
+        "keys taken back": unremembered(lambda: flows.keys(run_id, "totals")),
         "seconds taken back": lambda: flows.seconds(run_id, "totals"),
-        "pairs for nothing": lambda: flows.cancelled(run_id, "totals", limit=next(more)),
+        "pairs for nothing": unremembered(lambda: flows.cancelled(run_id, "totals")),
         "lineage by key": lambda: store.lineage.of(run_id, "totals", at(), origins),
         "lineage by position": lambda: store.lineage.of(run_id, "joined", at(), {}),
-        "busiest keys": lambda: flows.busiest(run_id, "totals", limit=next(more)),
-        "unordered writers": lambda: store.disorder.deliver(
-            run_id, "totals", writers=4, seed=at(), materialised=False
-        ),
+        "slowest keys": lambda: flows.slowest(run_id, "totals"),
+        "unordered writers": lambda: store.disorder.deliver(run_id, "totals", writers=4, seed=at(), materialised=False),
         "the same, materialised": lambda: store.disorder.deliver(
             run_id, "totals", writers=4, seed=at(), materialised=True
         ),
