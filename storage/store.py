@@ -16,6 +16,7 @@ store.what_if     what another delay or allowed lateness would have kept
 store.waits       how much later results would come
 store.late        late and rejected records
 store.flows       retractions over a whole run: along the wires, by key, by second, and those for nothing
+store.moments     the next retraction, fire or late record, and what was around an event
 store.replays     a key's records and the watermarks, to tell an operator's state again
 store.lineage     what an output record was made of
 store.disorder    changelogs delivered through writers that do not wait for each other
@@ -47,6 +48,7 @@ from storage.holding import Silences
 from storage.late import LateRecords
 from storage.lineage import Lineages
 from storage.migrations import migrate
+from storage.moments import Moments
 from storage.pipelines import Pipelines
 from storage.queries import Queries
 from storage.recording import Recording
@@ -104,6 +106,7 @@ class Store:
         self.futures = FutureRecords(self._database, self.runs, self.arrivals, self.answers)
         self.late = LateRecords(self._database, self.runs)
         self.flows = Flows(self._database, self.runs, self.answers)
+        self.moments = Moments(self._database, self.runs)
         self.replays = Replays(self._database, self.runs)
         self.lineage = Lineages(self._database, self.runs)
         self.disorder = Disorders(self._database, self.runs)

@@ -38,6 +38,7 @@ VIEWS: Final = (
     View("build", "Build", ":material/edit_square:"),
     View("run", "Run", ":material/play_circle:"),
     View("changelog", "Changelog", ":material/receipt_long:"),
+    View("time_travel", "Time travel", ":material/history:"),
     View("retractions", "Retractions", ":material/undo:"),
     View("why_retraction", "Why retraction", ":material/help_center:"),
     View("event_time", "Event time", ":material/timeline:"),

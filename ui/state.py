@@ -7,6 +7,8 @@
     edge       the edge whose changelog is shown      ?edge=totals
     selection  what is selected in the builder        ?selection=totals
     event      the event that everything is shown at  ?event=6
+    node       the operator whose state is shown      ?node=totals
+    key        the key of that state, as JSON         ?key=["Hello"]
     story      the story that is told, and its step   ?story=01-word-frequency.3
     present    nothing but the page, large            ?present=on
 
@@ -22,7 +24,7 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-NAMES: Final = ("pipeline", "draft", "run", "versus", "edge", "selection", "event", "story", "present")
+NAMES: Final = ("pipeline", "draft", "run", "versus", "edge", "selection", "event", "node", "key", "story", "present")
 KEY: Final = "what-is-open"
 _LONGEST: Final = 200
 _REMEMBERED: Final = 50
@@ -72,6 +74,9 @@ class SessionState:
     def update(self, **values: str | int | None) -> None:
         """Set several at once, by their names above."""
         held = self._open().values
+        if "run" in values and str(values["run"]) != held.get("run"):
+            # An operator and a key are those of the run.
+            values = {"node": None, "key": None, **values}
         for name, value in values.items():
             if name not in NAMES:
                 message = f"the session has no {name!r}; it has {', '.join(NAMES)}"
@@ -144,6 +149,16 @@ class SessionState:
     @event.setter
     def event(self, value: int | None) -> None:
         self.update(event=value)
+
+    @property
+    def node(self) -> str | None:
+        """The operator whose state is shown; None: the one that the event touched."""
+        return self._text("node")
+
+    @property
+    def key(self) -> str | None:
+        """The key whose state is shown, as JSON; None: those that the event touched."""
+        return self._text("key")
 
     @property
     def story(self) -> str | None:

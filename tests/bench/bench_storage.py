@@ -222,6 +222,23 @@ def ask(store: Store, run_id: int, records: int) -> None:
         ),
         "a check's findings": lambda: store.checks.load(run_id),
     }
+    moments, replays = store.moments, store.replays
+
+    def marks() -> object:
+        found = replays.marks(run_id)
+        return [found.reached("events", found.at("events", at())) for _ in range(20)]
+
+    questions |= {
+        "next retraction of all edges": lambda: moments.next_retraction(run_id, at()),
+        "next fired window": lambda: moments.next_fire(run_id, at()),
+        "next late record": lambda: moments.next_late(run_id, at()),
+        "lanes around an event": lambda: moments.around(run_id, at()),
+        "a key's records": lambda: replays.records(
+            run_id, "events", "out", Filter(equals=(("k", at() % KEYS),), to_seq=at()), 20_000
+        ),
+        "last records before an event": lambda: replays.last_records(run_id, "totals", "out", at(), 400),
+        "watermarks at 20 places": marks,
+    }
     for name, question in questions.items():
         times = []
         for _ in range(REPEATS):

@@ -1,5 +1,6 @@
 """A store with a few small runs in it, as Spark would have left them: what the views are tested on.
 
+example      the example of the word frequency as it is shipped
 word_count   words -> inner -> outer; no event time; -U +U pairs and a cascade of three edges
 windows      clicks -> per_window; watermark delay 5000; two of six records late, two rows rejected;
              with a delay of 12000 nothing is late
@@ -13,6 +14,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.examples import examples
 from engine.position import timer
 from engine.recorder import EdgeInfo, RunPlan
 from storage import Store
@@ -81,6 +83,41 @@ def word_count(store: Store, folder: Path) -> int:
         watermarks=[(n, "words", None, None, False) for n in (1, 2, 3)] + [(4, "words", None, END, True)],
     )
     return record(store, folder, "word count", text, edges, epoch)
+
+
+def example(store: Store, folder: Path) -> int:
+    """The example of the word frequency, with its own document: what the engine can replay."""
+    text = examples()["01-word-frequency"].to_json()
+    counted = columns(cnt="bigint", freq="bigint")
+    edges = (
+        edge("words", columns(word="string"), operator="rows", role="source"),
+        edge("count_words", columns(word="string", cnt="bigint"), "[I,UB,UA]", ["word"], operator="aggregate"),
+        edge("count_counts", counted, "[I,UB,UA,D]", ["cnt"], operator="aggregate"),
+        edge("frequencies", counted, "[I,UB,UA,D]", ["cnt"], operator="sink", role="sink"),
+    )
+    outer = [
+        (1, b"\x00\x00", "+I", (1, 1)),
+        (2, b"\x00\x00", "-U", (1, 1)),
+        (2, b"\x00\x01", "+U", (1, 2)),
+        (3, b"\x00\x00", "-U", (1, 2)),
+        (3, b"\x00\x01", "+U", (1, 1)),
+        (3, b"\x01\x00", "+I", (2, 1)),
+    ]
+    epoch = Epoch(
+        records={
+            "words": [(1, b"", "+I", ("Hello",)), (2, b"", "+I", ("World",)), (3, b"", "+I", ("Hello",))],
+            "count_words": [
+                (1, b"\x00", "+I", ("Hello", 1)),
+                (2, b"\x00", "+I", ("World", 1)),
+                (3, b"\x00", "-U", ("Hello", 1)),
+                (3, b"\x01", "+U", ("Hello", 2)),
+            ],
+            "count_counts": outer,
+            "frequencies": outer,
+        },
+        watermarks=[(n, "words", None, None, False) for n in (1, 2, 3)] + [(4, "words", None, END, True)],
+    )
+    return record(store, folder, "Word frequency", text, edges, epoch)
 
 
 def windows(store: Store, folder: Path, delay: int = 5000) -> int:

@@ -27,7 +27,8 @@ _DIALOGUE: Final = "canvas-dialogue"
 
 
 @cache
-def _component() -> Callable[..., Any]:
+def component() -> Callable[..., Any]:
+    """What `ui/canvas` builds, registered when it is first drawn."""
     return st.components.v2.component(COMPONENT, js=SCRIPT)
 
 
@@ -54,7 +55,7 @@ def canvas(drafting: Drafting, found: Check, run: Overlay | None) -> None:
             "fixes": [fix.label for fix in refusal.fixes],
         },
     }  # fmt: skip
-    _component()(key=_key(drafting), data=data, height=_HEIGHT_PX, on_sent_change=guarded(partial(listen, drafting)))
+    component()(key=_key(drafting), data=data, height=_HEIGHT_PX, on_sent_change=guarded(partial(listen, drafting)))
     # What came while Streamlit did not know the component, after a lost connection, is known from here on.
     sent = _sent(drafting)
     if sent and heard.is_new(drafting, sent):

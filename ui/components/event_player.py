@@ -1,19 +1,39 @@
-"""The event that the page is at: a slider, a number, buttons and keys, all moving the one event in the URL."""
+"""The event that the page is at: a slider, a number, buttons and keys, all moving the one event in the URL.
+
+event_player    for the pages of one edge: previous and next are the neighbouring events with a record there
+time_player     for the whole run: event by event, played, or on to the next retraction, fired window, late record
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
 
 from engine.changelog import RowKind
-from storage.model import Edge
+from storage.model import Edge, Run
 from ui import workspace
 from ui.guard import guarded
 from ui.state import state
 
 _SLIDER: Final = "event-slider"
 _NUMBER: Final = "event-number"
+_PLAYING: Final = "event-playing"
+_TICKS: Final = "event-ticks"
+_NOTHING: Final = "event-nothing-more"
+_BEAT_S: Final = 1.1
+
+
+@dataclass(frozen=True)
+class _Neighbours:
+    """How the player steps: where to, and what the buttons and the slider say of it."""
+
+    go: Callable[[bool], None]
+    previous: str
+    next: str
+    slider: str
 
 
 def current_event(edge: Edge, last_seq: int) -> int:
@@ -37,38 +57,76 @@ def _from_widget(key: str) -> None:
     move_to(st.session_state[key])
 
 
-@guarded
-def _to_neighbour(edge: Edge, event: int, kinds: frozenset[RowKind], forward: bool) -> None:
-    changelog = workspace.store().changelog
-    find = changelog.next_seq if forward else changelog.previous_seq
-    found = find(edge.run_id, edge.node, event, edge.port, kinds=kinds)
-    if found is None and not forward:
-        found = 0
-    move_to(found)
-
-
 def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
     """Draw the player; the event that it is at. Event 0 is before the first."""
     event = current_event(edge, last_seq)
+
+    @guarded
+    def step(forward: bool) -> None:
+        changelog = workspace.store().changelog
+        find = changelog.next_seq if forward else changelog.previous_seq
+        found = find(edge.run_id, edge.node, event, edge.port, kinds=kinds)
+        move_to(0 if found is None and not forward else found)
+
+    neighbours = _Neighbours(
+        step,
+        "To the previous event with a record on this edge",
+        "To the next event with a record on this edge",
+        "The table is shown as it is after this event. Arrow keys move the slider; P and N go from change to change, "
+        "and in the list Up and Down do.",
+    )
+    _bar(event, last_seq, neighbours)
+    return event
+
+
+def time_player(run: Run, edge: Edge) -> int:
+    """Draw the player of the whole page; the event that it is at."""
+    event = current_event(edge, run.last_seq)
+
+    @guarded
+    def step(forward: bool) -> None:
+        move_to(event + 1 if forward else event - 1)
+
+    neighbours = _Neighbours(
+        step,
+        "To the event before",
+        "To the event after",
+        "Everything is shown as it is after this event. Arrow keys move the slider; P and N go event by event.",
+    )
+    _bar(event, run.last_seq, neighbours)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        _play(event, run.last_seq)
+        moments = workspace.store().moments
+        _jump("Next retraction", "U", ":material/undo:", run, event, moments.next_retraction,
+              "To the next event for which anything was taken back")  # fmt: skip
+        _jump("Next window", "W", ":material/alarm:", run, event, moments.next_fire,
+              "To the next event whose watermark fires a window")  # fmt: skip
+        _jump("Next late record", "L", ":material/history_toggle_off:", run, event, moments.next_late,
+              "To the next event with a record that came too late")  # fmt: skip
+        if sentence := st.session_state.pop(_NOTHING, ""):
+            st.caption(sentence, width="content")
+    return event
+
+
+def _bar(event: int, last_seq: int, neighbours: _Neighbours) -> None:
     if last_seq == 0:
-        return 0
+        return
     st.session_state[_SLIDER] = st.session_state[_NUMBER] = event
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.button(
             "Start", key="event-first", help="Before the first event", disabled=event == 0, on_click=move_to, args=(0,)
         )
         st.button(
-            "Previous", key="event-previous", help="To the previous event with a record on this edge", shortcut="P",
-            disabled=event == 0, on_click=_to_neighbour, args=(edge, event, kinds, False),
+            "Previous", key="event-previous", help=neighbours.previous, shortcut="P", disabled=event == 0,
+            on_click=neighbours.go, args=(False,),
         )  # fmt: skip
         st.slider(
             f"Event {event:,} of {last_seq:,}", 0, last_seq, key=_SLIDER, on_change=_from_widget, args=(_SLIDER,),
-            help="The table is shown as it is after this event. Arrow keys move the slider; P and N go from change to "
-            "change, and in the list Up and Down do.",
+            help=neighbours.slider,
         )  # fmt: skip
         st.button(
-            "Next", key="event-next", help="To the next event with a record on this edge", shortcut="N",
-            disabled=event == last_seq, on_click=_to_neighbour, args=(edge, event, kinds, True),
+            "Next", key="event-next", help=neighbours.next, shortcut="N", disabled=event == last_seq,
+            on_click=neighbours.go, args=(True,),
         )  # fmt: skip
         st.button(
             "End", key="event-last", help="After the last event", disabled=event == last_seq, on_click=move_to,
@@ -78,4 +136,47 @@ def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
             "Event", 0, last_seq, key=_NUMBER, on_change=_from_widget, args=(_NUMBER,), width=130,
             label_visibility="collapsed",
         )  # fmt: skip
-    return event
+
+
+def _jump(
+    label: str, shortcut: str, icon: str, run: Run, event: int, find: Callable[[int, int], int | None], help: str
+) -> None:
+    @guarded
+    def go() -> None:
+        found = find(run.run_id, event)
+        if found is None:
+            st.session_state[_NOTHING] = f"None after event {event:,}."
+        move_to(found)
+
+    key = f"event-{label.lower().replace(' ', '-')}"
+    st.button(label, key=key, icon=icon, shortcut=shortcut, help=help, on_click=go)
+
+
+def _play(event: int, last_seq: int) -> None:
+    """Play and pause; while it plays, a fragment takes the page on by one event a beat, to the end."""
+    is_playing = bool(st.session_state.get(_PLAYING)) and event < last_seq
+    st.session_state[_PLAYING] = is_playing
+
+    @guarded
+    def turn() -> None:
+        st.session_state[_PLAYING] = not is_playing
+        if not is_playing and event == last_seq:
+            move_to(0)
+
+    st.button(
+        "Pause" if is_playing else "Play", key="event-play", shortcut="K", on_click=turn,
+        icon=":material/pause:" if is_playing else ":material/play_arrow:",
+        help="Event by event, about one a second; after the last from the start.",
+    )  # fmt: skip
+    if is_playing:
+        # The page draws the fragment once by itself: only what comes after that is a beat.
+        st.session_state[_TICKS] = 0
+        _beat(event)
+
+
+@st.fragment(run_every=_BEAT_S)
+def _beat(event: int) -> None:
+    st.session_state[_TICKS] += 1
+    if st.session_state[_TICKS] > 1:
+        move_to(event + 1)
+        st.rerun()

@@ -7,9 +7,9 @@ export const HEIGHT = 86
 const GAP_X = 136
 const GAP_Y = 46
 
-export function layout(document) {
+export function layout(document, gap = GAP_X) {
   const graph = new dagre.graphlib.Graph()
-  graph.setGraph({ rankdir: 'LR', nodesep: GAP_Y, ranksep: GAP_X, marginx: 40, marginy: 40 })
+  graph.setGraph({ rankdir: 'LR', nodesep: GAP_Y, ranksep: gap, marginx: 40, marginy: 40 })
   graph.setDefaultEdgeLabel(() => ({}))
   const known = new Set(document.nodes.map((node) => node.id))
   for (const node of document.nodes) graph.setNode(node.id, { width: WIDTH, height: HEIGHT })

@@ -5,6 +5,7 @@ import { ReactFlowProvider } from '@xyflow/react'
 import flowStyle from '@xyflow/react/dist/style.css?inline'
 import ownStyle from './canvas.css?inline'
 import { Canvas } from './Canvas.jsx'
+import { TimeCanvas } from './TimeCanvas.jsx'
 
 export const SOURCES = __SOURCES__
 
@@ -33,13 +34,17 @@ export default function (args) {
   }
   found.root.render(
     <ReactFlowProvider>
-      <Canvas
-        key={args.data.draft}
-        data={args.data}
-        dark={isDark(found.host)}
-        shadow={found.host.getRootNode()}
-        send={(messages) => args.setStateValue('sent', messages)}
-      />
+      {args.data.event !== undefined ? (
+        <TimeCanvas key={args.data.run} data={args.data} dark={isDark(found.host)} pick={(what) => args.setTriggerValue('picked', what)} />
+      ) : (
+        <Canvas
+          key={args.data.draft}
+          data={args.data}
+          dark={isDark(found.host)}
+          shadow={found.host.getRootNode()}
+          send={(messages) => args.setStateValue('sent', messages)}
+        />
+      )}
     </ReactFlowProvider>,
   )
   return () => {

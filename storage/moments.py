@@ -1,0 +1,113 @@
+"""Where to go in a run, and what was around an event: each a bounded range of positions on every edge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from engine.changelog import RowKind
+from storage.database import Database
+from storage.filters import conditions
+from storage.model import Edge, Filter, Record
+from storage.runs import Runs
+from storage.sql import identifier
+from storage.tables import FIRES, LATE, record_columns, to_record
+
+_TAKING: Final = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
+
+
+@dataclass(frozen=True)
+class Lane:
+    """An edge's records around an event, in order of position. is_cut: there are more than are here."""
+
+    edge: Edge
+    records: tuple[Record, ...]
+    is_cut: bool
+
+
+@dataclass(frozen=True)
+class Around:
+    """What happened near an event. late: (edge's node, seq) of records that came too late; fires: (node, seq)."""
+
+    from_seq: int
+    to_seq: int
+    lanes: tuple[Lane, ...]
+    late: frozenset[tuple[str, int]]
+    fires: frozenset[tuple[str, int]]
+
+
+class Moments:
+    """The moments of all runs. Every method raises UnknownRun."""
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+
+    def next_retraction(self, run_id: int, seq: int) -> int | None:
+        """The first event after `seq` for which anything was taken back, on whatever edge."""
+        found: int | None = None
+        for edge in self._runs.edges(run_id):
+            if any(edge.counts.get(kind) for kind in _TAKING):
+                where, values = conditions(edge, Filter(_TAKING, from_seq=seq + 1, to_seq=found))
+                # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the first.
+                row = self._database.row(f"SELECT c.seq FROM {_table(edge)} c WHERE {where} LIMIT 1", values)
+                found = int(row[0]) if row else found
+        return found
+
+    def next_fire(self, run_id: int, seq: int) -> int | None:
+        """The first event after `seq` whose watermark fired a window."""
+        return self._next(run_id, FIRES, seq)
+
+    def next_late(self, run_id: int, seq: int) -> int | None:
+        """The first event after `seq` that brought a record too late."""
+        return self._next(run_id, LATE, seq)
+
+    def around(self, run_id: int, seq: int, *, events: int = 10, most: int = 300) -> Around:
+        """What each edge carried from so many events before one to as many after. most: records of an edge."""
+        run = self._runs.get(run_id)
+        # At both ends of a run the window stays as wide, as far as there are events.
+        first = max(1, min(seq - events, run.last_seq - 2 * events))
+        last = max(min(run.last_seq, max(seq + events, 1 + 2 * events)), first)
+        if not self._runs.edges(run_id):
+            return Around(first, last, (), frozenset(), frozenset())
+        lanes = tuple(self._lane(edge, first, seq, last, most) for edge in self._runs.edges(run_id))
+        bounds = {"first": first, "last": last}
+        late = (
+            f"SELECT DISTINCT source, seq FROM {identifier(f'run_{run_id}', LATE)} WHERE seq BETWEEN $first AND $last"
+        )
+        fires = (
+            f"SELECT DISTINCT node, seq FROM {identifier(f'run_{run_id}', FIRES)} WHERE seq BETWEEN $first AND $last"
+        )
+        return Around(
+            first,
+            last,
+            lanes,
+            frozenset((str(source), int(at)) for source, at in self._database.rows(late, bounds)),
+            frozenset((str(node), int(at)) for node, at in self._database.rows(fires, bounds)),
+        )
+
+    def _next(self, run_id: int, table: str, seq: int) -> int | None:
+        if not self._runs.edges(run_id):
+            return None
+        name = identifier(f"run_{run_id}", table)
+        row = self._database.row(f"SELECT min(seq) FROM {name} WHERE seq > ?", [seq])
+        return int(row[0]) if row and row[0] is not None else None
+
+    def _lane(self, edge: Edge, first: int, seq: int, last: int, most: int) -> Lane:
+        """The records before, of and after the event, each part bounded, so that a flood hides none of the others."""
+        records: list[Record] = []
+        is_cut = False
+        for start, end in ((first, seq - 1), (seq, seq), (seq + 1, last)):
+            if edge.total and start <= end:
+                rows = self._database.rows(
+                    f"SELECT {record_columns(edge)} FROM {_table(edge)} c WHERE c.seq BETWEEN $start AND $end "
+                    f"LIMIT {int(most) + 1}",
+                    {"start": start, "end": end},
+                )
+                is_cut = is_cut or len(rows) > most
+                records += map(to_record, rows[:most])
+        return Lane(edge, tuple(records), is_cut)
+
+
+def _table(edge: Edge) -> str:
+    return identifier(f"run_{edge.run_id}", edge.table)

@@ -1,0 +1,130 @@
+"""Time travel in the browser: one player moves canvas, lanes, table and state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from storage import Store
+from tests.browser.app_server import App, running_app
+from tests.browser.conftest import OpenPage, wait_until_settled
+from tests.ui import seeded_store
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The app with two runs in its store: 1 the example of the word frequency, 2 windows with late records."""
+    folder = tmp_path_factory.mktemp("app")
+    with Store.open(folder / "studio.duckdb") as store:
+        seeded_store.example(store, folder)
+        seeded_store.windows(store, folder)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
+        with running_app(folder) as running:
+            yield running
+
+
+def rows(page: Page, label: str) -> Locator:
+    return page.get_by_role("region", name=label, exact=True).locator("tbody tr")
+
+
+def lit(page: Page) -> Locator:
+    """The records on the canvas, edge by edge."""
+    return page.locator(".time .records")
+
+
+def number(page: Page) -> Locator:
+    return page.get_by_role("spinbutton", name="Event", exact=True)
+
+
+def test_the_canvas_shows_what_every_edge_carried(open_page: OpenPage) -> None:
+    page = open_page("time-travel?run=1&event=3")
+    expect(lit(page)).to_have_count(3)
+    expect(page.locator('[data-edge="count_words>count_counts:in"] li')).to_have_text(["-UHello, 1", "+UHello, 2"])
+    expect(page.locator(".time .react-flow__node.lit")).to_have_count(4)
+    page.keyboard.press("p")
+    expect(number(page)).to_have_value("2")
+    expect(page.locator('[data-edge="count_words>count_counts:in"] li')).to_have_text(["+IWorld, 1"])
+    page.get_by_role("button", name="Start").click()
+    expect(lit(page)).to_have_count(0)
+    expect(page.locator(".time .react-flow__node.lit")).to_have_count(0)
+
+
+def test_the_player_is_driven_by_keys_and_the_url_follows(open_page: OpenPage) -> None:
+    page = open_page("time-travel?run=2&event=1")
+    expect(lit(page)).to_have_count(1)
+    for key, event in (("n", 2), ("w", 3), ("l", 5), ("p", 4)):
+        page.keyboard.press(key)
+        expect(number(page)).to_have_value(str(event))
+        expect(page).to_have_url(re.compile(f"event={event}"))
+        wait_until_settled(page)
+    page.reload()
+    expect(number(page)).to_have_value("4")
+    page.keyboard.press("u")
+    expect(page.get_by_text("None after event 4.")).to_be_visible()
+
+
+def test_it_plays_to_the_end_and_stops(open_page: OpenPage) -> None:
+    page = open_page("time-travel?run=1&event=1")
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(number(page)).to_have_value("3")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.keyboard.press("k")
+    expect(number(page)).to_have_value("1")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_a_click_on_an_edge_shows_its_table_and_on_a_node_its_state(open_page: OpenPage) -> None:
+    page = open_page("time-travel?run=1&event=3")
+    expect(rows(page, "Table after event 3")).to_have_text(["11", "21"])
+    page.locator('[data-edge="count_words>count_counts:in"]').click()
+    expect(rows(page, "Table after event 3")).to_have_text(["Hello2", "World1"])
+    expect(page.get_by_role("region", name="Table after event 3").locator("td.changed")).to_have_text("2")
+    page.locator('.time [data-pick="count_words"]').click()
+    expect(rows(page, "count_words word = Hello Result")).to_have_text("Hello2")
+    expect(page).to_have_url(re.compile("node=count_words"))
+    expect(page.locator(".time .react-flow__node.selected")).to_have_attribute("data-id", "count_words")
+
+
+def test_the_state_of_a_key_is_followed_or_typed(open_page: OpenPage) -> None:
+    page = open_page("time-travel?run=1&event=3")
+    expect(rows(page, "count_counts cnt = 1 Accumulators")).to_have_text(["number of rows1", "number of cnt1"])
+    expect(page.get_by_role("region", name="count_counts cnt = 1 Result").locator("td.changed")).to_have_text("1")
+    page.keyboard.press("p")
+    expect(rows(page, "count_counts cnt = 1 Result")).to_have_text("12")
+    box = page.get_by_role("combobox", name="Key (cnt)")
+    box.click()
+    box.fill("2")
+    box.press("Enter")
+    expect(page.get_by_text("No record of this key has come yet.")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Next", exact=False).first.click()
+    expect(rows(page, "count_counts cnt = 2 Result")).to_have_text("21")
+
+
+def test_a_click_on_a_marble_goes_to_its_event(open_page: OpenPage) -> None:
+    page = open_page("time-travel?run=2&event=1")
+    marbles = page.locator(".js-plotly-plot .trace.scatter .point")
+    expect(marbles.first).to_be_visible()
+    page.locator(".js-plotly-plot").scroll_into_view_if_needed()
+    places = marbles.evaluate_all("all => all.map(each => each.getBoundingClientRect().x)")
+    place = marbles.nth(places.index(max(places[:6]))).bounding_box()
+    assert place is not None
+    page.mouse.move(place["x"] + 4, place["y"] + 4)
+    page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    expect(number(page)).to_have_value("6")
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_the_player_stays_in_sight(open_page: OpenPage, color_scheme: str) -> None:
+    page = open_page("time-travel?run=1&event=3", color_scheme=color_scheme)
+    rows(page, "count_counts cnt = 2 Result").scroll_into_view_if_needed()
+    page.mouse.wheel(0, 3000)
+    expect(page.get_by_role("button", name="Play")).to_be_in_viewport(ratio=1)
+    width = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth")
+    assert width <= 0

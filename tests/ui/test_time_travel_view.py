@@ -1,0 +1,140 @@
+"""The time travel page on a seeded store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.described import StateTable
+from storage import Store
+from tests.ui import seeded_store
+from tests.ui.conftest import OpenView
+from tests.ui.drawn import rows_of, traces_of
+from ui.components.key_state import state_grid
+
+
+@pytest.fixture(autouse=True)
+def _without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.engine_gate.EngineGate.warm_up", lambda self: None)
+
+
+@pytest.fixture
+def example(store: Store, tmp_path: Path) -> int:
+    return seeded_store.example(store, tmp_path)
+
+
+def said(app: AppTest) -> str:
+    return " ".join(each.value for each in (*app.markdown, *app.caption, *app.warning))
+
+
+def canvas(app: AppTest) -> dict[str, object]:
+    """What the canvas is given."""
+    [found] = [
+        json.loads(element.proto.json)
+        for element in app.get("bidi_component")
+        if '"event"' in element.proto.json and '"document"' in element.proto.json
+    ]
+    data: dict[str, object] = found
+    return data
+
+
+def test_without_runs_it_says_what_to_do(open_view: OpenView) -> None:
+    assert open_view("time_travel").subheader[0].value == "Nothing has run yet"
+
+
+def test_the_canvas_lights_the_edges_with_their_records(example: int, open_view: OpenView) -> None:
+    app = open_view("time_travel", run=example, event=3)
+    data = canvas(app)
+    assert data["event"] == 3
+    edges: dict[str, dict[str, list[dict[str, str]]]] = data["edges"]  # type: ignore[assignment]
+    assert [(each["kind"], each["text"]) for each in edges["count_words>count_counts:in"]["records"]] == [
+        ("-U", "Hello, 1"),
+        ("+U", "Hello, 2"),
+    ]
+    nodes: dict[str, dict[str, object]] = data["nodes"]  # type: ignore[assignment]
+    assert all(node["isLit"] for node in nodes.values())
+    assert "Event 3: **words** sent +I `word=Hello`; it made 8 records, 3 of which take something back." in said(app)
+
+
+def test_before_the_first_event_nothing_is_lit(example: int, open_view: OpenView) -> None:
+    app = open_view("time_travel", run=example, event=0)
+    nodes: dict[str, dict[str, object]] = canvas(app)["nodes"]  # type: ignore[assignment]
+    assert not any(node["isLit"] for node in nodes.values())
+    assert "Before the first event" in said(app)
+
+
+def test_a_record_that_made_nobody_say_anything_lights_its_own_edge(
+    seeded: dict[str, int], open_view: OpenView
+) -> None:
+    app = open_view("time_travel", run=seeded["windows"], event=6)
+    nodes: dict[str, dict[str, object]] = canvas(app)["nodes"]  # type: ignore[assignment]
+    assert [name for name, node in nodes.items() if node["isLit"]] == ["clicks", "per_window"]
+    assert "it made no operator say anything." in said(app)
+
+
+def test_the_lanes_have_a_marble_per_record_by_kind(example: int, open_view: OpenView) -> None:
+    traces = traces_of(open_view("time_travel", run=example, event=3))
+    assert traces["+I"]["y"].count("words") == 3
+    assert traces["-U"]["y"] == ["count_words", "count_counts", "count_counts", "frequencies", "frequencies"]
+    assert sorted(traces["+U"]["customdata"]) == [2, 2, 3, 3, 3]
+    places = dict(zip(zip(traces["-U"]["y"], traces["-U"]["customdata"], strict=True), traces["-U"]["x"], strict=True))
+    # A record that the sink passes on shares the place of the one that it was given.
+    assert places["count_counts", 3] == places["frequencies", 3]
+    assert 2.5 < places["count_words", 3] < places["count_counts", 3] < 3.5
+
+
+def test_the_state_is_that_of_the_keys_that_the_event_touched(example: int, open_view: OpenView) -> None:
+    app = open_view("time_travel", run=example, event=3)
+    assert rows_of(app, "state-count_counts cnt = 1 Accumulators") == [["number of rows", "1"], ["number of cnt", "1"]]
+    assert rows_of(app, "state-count_counts cnt = 1 Result") == [["1", "1"]]
+    assert rows_of(app, "state-count_counts cnt = 2 Result") == [["2", "1"]]
+    assert app.selectbox(key="state-node").options[0] == "follow the event: count_counts"
+
+
+def test_an_operator_and_a_key_are_chosen_and_stay(example: int, open_view: OpenView) -> None:
+    app = open_view("time_travel", run=example, event=3)
+    app.selectbox(key="state-node").set_value("count_words").run()
+    assert rows_of(app, "state-count_words word = Hello Result") == [["Hello", "2"]]
+    app.selectbox(key="state-key").set_value('["World"]').run()
+    assert rows_of(app, "state-count_words word = World Result") == [["World", "1"]]
+    assert app.query_params["key"] == '["World"]'
+    app.slider(key="event-slider").set_value(1).run()
+    assert "No record of this key has come yet." in said(app)
+
+
+def test_the_player_goes_event_by_event_and_jumps(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("time_travel", run=seeded["windows"], event=1)
+    app.button(key="event-next").click().run()
+    assert app.query_params["event"] == "2"
+    app.button(key="event-next-window").click().run()
+    assert app.query_params["event"] == "3"
+    app.button(key="event-next-late-record").click().run()
+    assert app.query_params["event"] == "5"
+    assert "**too late**" in said(app)
+    app.button(key="event-next-retraction").click().run()
+    assert app.query_params["event"] == "5"
+    assert "None after event 5." in said(app)
+    app.button(key="event-previous").click().run()
+    assert app.query_params["event"] == "4"
+    assert "fired windows of per\\_window" in said(app) or "fired windows of per_window" in said(app)
+
+
+def test_a_run_whose_pipeline_cannot_be_planned_says_why(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("time_travel", run=seeded["word_count"], event=3)
+    assert "No state can be shown of this run" in said(app)
+    assert "a source needs at least one" in said(app)
+    assert rows_of(app, f"as-of-{seeded['word_count']}-out-grid") == [["1", "1"], ["2", "1"]]
+
+
+def test_changes_of_the_state_are_marked() -> None:
+    before = StateTable("Rows", ("rank", "name", "sold"), ((1, "a", 9), (2, "b", 5), (3, "c", 4)), 3)
+    now = StateTable("Rows", ("rank", "name", "sold"), ((1, "a", 9), (2, "d", 7), (3, "b", 5), (4, "c", 4)), 4)
+    rows = state_grid(now, before).rows
+    assert [row.tone for row in rows] == ["", "updated", "updated", "good"]
+    assert [cell.is_changed for cell in rows[1].cells] == [False, True, True]
+    fewer = state_grid(StateTable("Rows", ("rank", "name", "sold"), ((1, "a", 9),), 1), before).rows
+    assert [(row.is_gone, row.cells[1].text) for row in fewer] == [(False, "a"), (True, "b"), (True, "c")]
+    assert [row.tone for row in state_grid(now, None).rows] == ["good"] * 4

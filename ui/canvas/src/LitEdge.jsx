@@ -1,0 +1,32 @@
+// An edge at one event: lit where it carried records, with the records in their order.
+import { memo, useContext } from 'react'
+import { BaseEdge, EdgeLabelRenderer, getBezierPath } from '@xyflow/react'
+import { Picture, number } from './OpNode.jsx'
+
+export const LitEdge = memo(function LitEdge(props) {
+  const { pick } = useContext(Picture)
+  const [path, x, y] = getBezierPath(props)
+  const { records, more } = props.data.facts
+  return (
+    <>
+      <BaseEdge id={props.id} path={path} markerEnd={props.markerEnd} interactionWidth={24} />
+      <circle cx={x} cy={y} r={12} className="middle" />
+      {records?.length > 0 && (
+        <EdgeLabelRenderer>
+          <ol
+            className={`records nodrag nopan ${props.selected ? 'chosen' : ''}`} data-edge={props.id}
+            style={{ transform: `translate(-50%,-50%) translate(${x}px,${y}px)` }} onClick={() => pick(props.id)}
+          >
+            {records.map((record, at) => (
+              <li key={at} title={record.title}>
+                <span className={`kind k${'IUVD'['+I -U +U -D'.split(' ').indexOf(record.kind)]}`}>{record.kind}</span>
+                <span className="values">{record.text}</span>
+              </li>
+            ))}
+            {more > 0 && <li className="more">and {number(more)} more</li>}
+          </ol>
+        </EdgeLabelRenderer>
+      )}
+    </>
+  )
+})

@@ -1,0 +1,108 @@
+"""An operator's state for a key after an event, as tables: what the event put there, and what it took away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import streamlit as st
+
+from engine.described import Description, StateTable
+from ui import words
+from ui.components.grid import Cell, Row, Table, grid
+from ui.replaying import KeyState
+
+_SHOWN: Final = 50
+_NARROW: Final = 3
+
+
+def key_state(now: KeyState, before: KeyState | None, *, name: str) -> None:
+    """Draw the state. before: the one before the event, by which changes are marked. name: of the key, for labels."""
+    replayed = now.replayed
+    if now.is_cut:
+        st.warning(
+            f"This key has {words.count(now.total, 'record')} up to here. The first {replayed.records:,} were "
+            f"replayed: this is the state after event {replayed.event:,}.",
+            icon=":material/content_cut:",
+        )
+    earlier = {table.title: table for table in before.replayed.state} if before is not None else {}
+    if not replayed.state:
+        st.caption("Nothing is kept of this key.")
+    for row in _rows(replayed.state):
+        for place, table in zip(st.columns(len(row)) if len(row) > 1 else [st.container()], row, strict=True):
+            with place:
+                _draw(table, earlier.pop(table.title, None), f"{name} {table.title}")
+    for gone in earlier.values():
+        st.caption(f"{gone.title}: nothing any more.")
+
+
+def _rows(state: Description) -> list[list[StateTable]]:
+    """The tables as they are laid out: narrow ones two side by side."""
+    rows: list[list[StateTable]] = []
+    for table in state:
+        is_narrow = len(table.columns) <= _NARROW
+        if is_narrow and rows and len(rows[-1]) == 1 and len(rows[-1][0].columns) <= _NARROW:
+            rows[-1].append(table)
+        else:
+            rows.append([table])
+    return rows
+
+
+def _draw(table: StateTable, before: StateTable | None, label: str) -> None:
+    st.caption(words.escaped(table.title))
+    grid(state_grid(table, before), key=f"state-{label}", label=label, height=_height(table))
+    notes = [table.note] if table.note else []
+    if table.total > min(len(table.rows), _SHOWN):
+        notes.append(f"The first {min(len(table.rows), _SHOWN):,} of {table.total:,} are shown.")
+    if notes:
+        st.caption(" ".join(notes))
+
+
+def state_grid(table: StateTable, before: StateTable | None) -> Table:
+    """The table as a grid; rows and cells that the event changed are marked, rows that it took away struck out."""
+    rows = table.rows[:_SHOWN]
+    old = list(before.rows[:_SHOWN]) if before is not None else []
+    gone = [row for row in old if row not in rows]
+    shown: list[Row] = []
+    for row in rows:
+        if row in old:
+            shown.append(Row([_cell(value) for value in row]))
+            continue
+        was = _counterpart(row, gone)
+        if was is None:
+            shown.append(Row([_cell(value) for value in row], tone="good"))
+            continue
+        gone.remove(was)
+        cells = [_cell(value, changed=value != old_value) for value, old_value in zip(row, was, strict=True)]
+        shown.append(Row(cells, tone="updated"))
+    shown += [Row([_cell(value) for value in row], is_gone=True) for row in gone]
+    numbers = frozenset(
+        name
+        for at, name in enumerate(table.columns)
+        if rows and all(isinstance(row[at], int | float) and not isinstance(row[at], bool) for row in rows)
+    )
+    return Table(table.columns, shown, numbers)
+
+
+def _counterpart(row: Sequence[Any], gone: Sequence[Sequence[Any]]) -> Sequence[Any] | None:
+    """The row that this one replaced: the one that agrees in what comes first, or in the most."""
+    alike = [(sum(a == b for a, b in zip(row, old, strict=True)), old) for old in gone if old[0] == row[0]]
+    return max(alike, key=lambda item: item[0])[1] if alike else None
+
+
+def _cell(value: Any, *, changed: bool = False) -> Cell:
+    if isinstance(value, bool):
+        return Cell("yes" if value else "no", tone="" if value else "quiet", is_changed=changed)
+    if isinstance(value, dict):
+        text = ", ".join(f"{words.value(key)} × {words.value(count)}" for key, count in value.items())
+        return Cell(text or "none", is_changed=changed)
+    if isinstance(value, list) and all(isinstance(item, tuple) and len(item) == 2 for item in value) and value:
+        return Cell(", ".join(f"{words.value(key)}: {words.value(held)}" for key, held in value), is_changed=changed)
+    if isinstance(value, datetime) and value.microsecond and value.microsecond % 1000 == 0:
+        return Cell(value.isoformat(sep=" ", timespec="milliseconds"), is_changed=changed)
+    return Cell.of(value, changed=changed)
+
+
+def _height(table: StateTable) -> int | None:
+    return 330 if len(table.rows) > 9 else None

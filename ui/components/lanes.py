@@ -1,0 +1,141 @@
+"""A marble diagram: a lane per edge, a marble per record by its kind, around the event that the page is at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from engine.changelog import RowKind
+from storage.model import Record
+from storage.moments import Around
+from ui import theme, words
+from ui.components.run_picker import name_of
+from ui.guard import guarded
+
+_LANE_PX: Final = 34
+_AXIS_PX: Final = 74
+_SPREAD: Final = 0.8
+_LONGEST: Final = 90
+_LETTERS: Final = 26
+
+
+def lanes_chart(around: Around, event: int) -> go.Figure:
+    """The chart. The records of one event stand side by side in the order in which they were emitted."""
+    lanes = around.lanes
+    names = [name_of(lane.edge) for lane in lanes]
+    chart = theme.figure(_AXIS_PX + _LANE_PX * len(lanes))
+    chart.add_vrect(
+        event - 0.5, event + 0.5, fillcolor=theme.series_color(0), opacity=0.13, line_width=0, layer="below"
+    )
+    places = _places(around)
+    for kind in RowKind:
+        shown = [(at, record) for at, lane in enumerate(lanes) for record in lane.records if record.kind is kind]
+        if not shown:
+            continue
+        chart.add_scatter(
+            x=[places[at, record.row] for at, record in shown],
+            y=[names[at] for at, _ in shown],
+            mode="markers",
+            name=kind.symbol,
+            marker={
+                "color": [_color(kind, is_past=record.seq <= event) for _, record in shown],
+                "symbol": theme.KIND_MARKERS[kind],
+                "size": [13 if record.seq == event else 10 for _, record in shown],
+                "opacity": 1,
+            },
+            showlegend=False,
+            unselected={"marker": {"opacity": 1}},
+            customdata=[record.seq for _, record in shown],
+            hovertext=[_said(names[at], lanes[at].edge.names, record) for at, record in shown],
+            hovertemplate="%{hovertext}<extra></extra>",
+        )  # fmt: skip
+    # The legend's marks: those of a trace are as pale as its first marble.
+    for kind in RowKind:
+        if any(record.kind is kind for lane in lanes for record in lane.records):
+            chart.add_scatter(
+                x=[None], y=[None], mode="markers", name=f"{kind.symbol} {theme.KIND_WORDS[kind]}",
+                marker={"color": theme.KIND_COLORS[kind], "symbol": theme.KIND_MARKERS[kind], "size": 10},
+            )  # fmt: skip
+    _late(chart, around, places, names)
+    chart.update_xaxes(
+        range=[around.from_seq - 0.6, around.to_seq + 0.6], dtick=1, tickformat=",d", ticksuffix="  ",
+        title={"text": "event", "standoff": 2}, showgrid=False, fixedrange=True,
+    )  # fmt: skip
+    chart.update_yaxes(
+        categoryorder="array", categoryarray=names[::-1], range=[-0.6, len(names) - 0.4], fixedrange=True,
+        tickvals=names, ticktext=[_short(name) for name in names], showgrid=True,
+    )  # fmt: skip
+    chart.update_layout(dragmode=False, clickmode="event+select")
+    return chart
+
+
+def lanes(around: Around, event: int, *, key: str, on_event: Any) -> None:
+    """Draw it; a click on a marble goes to its event."""
+
+    @guarded
+    def clicked() -> None:
+        found = cast("Mapping[str, Any]", st.session_state.get(key) or {})
+        points = found.get("selection", {}).get("points", [])
+        if points and points[0].get("customdata") is not None:
+            seq = points[0]["customdata"]
+            on_event(int(seq[0] if isinstance(seq, list) else seq))
+
+    st.plotly_chart(
+        lanes_chart(around, event), key=key, theme="streamlit", width="stretch",
+        config=theme.chart_config("lanes", displayModeBar=False), on_select=clicked, selection_mode="points",
+    )  # fmt: skip
+    cut = [name_of(lane.edge) for lane in around.lanes if lane.is_cut]
+    if cut:
+        st.caption(f"There are more records than marbles on {', '.join(cut)}.")
+
+
+def _places(around: Around) -> dict[tuple[int, int], float]:
+    """Where each record (lane, row) stands: the records of an event share its width, in order of emission."""
+    by_event: dict[int, list[tuple[bytes, int, int]]] = {}
+    for at, lane in enumerate(around.lanes):
+        for record in lane.records:
+            by_event.setdefault(record.seq, []).append((record.step, at, record.row))
+    places: dict[tuple[int, int], float] = {}
+    for seq, records in by_event.items():
+        records.sort()
+        # A record that a sink passes on has the position of the one that it was given: they share a place.
+        steps = {step: at for at, step in enumerate(dict.fromkeys(step for step, _, _ in records))}
+        for step, at, row in records:
+            places[at, row] = seq + _SPREAD * ((steps[step] + 0.5) / len(steps) - 0.5)
+    return places
+
+
+def _late(chart: go.Figure, around: Around, places: Mapping[tuple[int, int], float], names: list[str]) -> None:
+    """Rings around the source records that came too late."""
+    shown = [
+        (places[at, record.row], names[at], record.seq)
+        for at, lane in enumerate(around.lanes)
+        for record in lane.records
+        if (lane.edge.node, record.seq) in around.late and lane.edge.role == "source"
+    ]
+    if shown:
+        chart.add_scatter(
+            x=[x for x, _, _ in shown], y=[name for _, name, _ in shown], mode="markers", name="came too late",
+            marker={"symbol": "circle-open", "size": 20, "color": theme.LATE, "line": {"width": 2.5}},
+            customdata=[seq for _, _, seq in shown], hoverinfo="skip", unselected={"marker": {"opacity": 1}},
+        )  # fmt: skip
+
+
+def _color(kind: RowKind, *, is_past: bool) -> str:
+    """The kind's colour; what is still to come is pale."""
+    red, green, blue = (int(theme.KIND_COLORS[kind][at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{1 if is_past else 0.4})"
+
+
+def _said(edge: str, names: tuple[str, ...], record: Record) -> str:
+    text = words.record(names, record.values)
+    shown = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    escaped = shown.replace("<", "&lt;")
+    return f"<b>event {record.seq:,}</b> · {edge}<br>{record.kind.symbol} {escaped}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…"

@@ -1,0 +1,183 @@
+"""What an operator holds of a key after an event: of those that the event touched, or of chosen ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import streamlit as st
+
+from engine.errors import NotReplayable, StudioError
+from engine.planner import Plan
+from engine.replay import KeyedNode, keyed_node, keyed_nodes
+from storage.model import CascadeRecord, Run
+from ui import words, workspace
+from ui.components.key_state import key_state
+from ui.engine_gate import gate
+from ui.guard import as_sentence, guarded
+from ui.replaying import StillStarting, keys_before, plan_of, state_of, touched_keys
+from ui.state import state
+
+_NODE: Final = "state-node"
+_KEY: Final = "state-key"
+_FOLLOW: Final = ""
+_DRAWN: Final = 4
+_RETRY_S: Final = 1.5
+Key = tuple[Any, ...]
+
+
+def operator_state(run: Run, event: int, cascade: Sequence[CascadeRecord]) -> None:
+    """Draw what to choose, and the state. cascade: the records that the event caused."""
+    try:
+        plan = plan_of(run)
+    except StillStarting as error:
+        st.info(as_sentence(error), icon=":material/hourglass_top:")
+        _again()
+        return
+    except StudioError as error:
+        st.warning(f"No state can be shown of this run: {as_sentence(error)}", icon=":material/memory:")
+        return
+    names = keyed_nodes(plan)
+    if not names:
+        st.caption("No operator of this pipeline keeps state.")
+        return
+    followed = _touched_node(plan, names, cascade)
+    left, right = st.columns(2)
+    with left:
+        name = _pick_node(names, followed)
+    try:
+        node = keyed_node(plan, name)
+    except NotReplayable as error:
+        st.info(as_sentence(error), icon=":material/memory:")
+        return
+    store, spark = workspace.store(), gate().spark
+    touched = touched_keys(store, run.run_id, node, event, spark) if event else ()
+    before = keys_before(store, run.run_id, node, event, spark) if event else ()
+    with right:
+        keys = _pick_keys(node, touched, before)
+    if not keys:
+        st.caption(f"{name} has no keys yet: none of its records has come." if event else "Before the first event.")
+        return
+    for key in keys[:_DRAWN]:
+        _one(run, node, key, event)
+    if len(keys) > _DRAWN:
+        st.caption(f"The event touched {words.count(len(keys), 'key')} of {name}; choose one to see it.")
+
+
+def chosen_node(run: Run, cascade: Sequence[CascadeRecord]) -> str | None:
+    """The operator whose state is shown, to be marked where operators are drawn."""
+    try:
+        plan = plan_of(run)
+    except StudioError:
+        return None
+    names = keyed_nodes(plan)
+    return state.node if state.node in names else _touched_node(plan, names, cascade) if names else None
+
+
+def _one(run: Run, node: KeyedNode, key: Key, event: int) -> None:
+    store, spark = workspace.store(), gate().spark
+    said = _label(node, key)
+    with st.container(border=True, gap="small"):
+        st.markdown(f"What **{words.escaped(node.plan.id)}** holds of **{words.escaped(said)}** after event {event:,}")
+        now = state_of(store, run.run_id, node, key, event, spark)
+        if now is None:
+            st.caption("No record of this key has come yet.")
+            return
+        before = None if now.is_cut else state_of(store, run.run_id, node, key, event - 1, spark)
+        key_state(now, before, name=f"{node.plan.id} {said}")
+
+
+def _touched_node(plan: Plan, names: Sequence[str], cascade: Sequence[CascadeRecord]) -> str:
+    """The last operator with state that the event reached; where it reached none, the last of all."""
+    carried = {(entry.edge.node, entry.edge.port) for entry in cascade}
+    reached = [
+        name
+        for name in names
+        if any((given.node, given.port) in carried for given in plan.node(name).inputs)
+        or any(node == name for node, _ in carried)
+    ]
+    return (reached or list(names))[-1]
+
+
+def _pick_node(names: Sequence[str], followed: str) -> str:
+    current = state.node if state.node in names else _FOLLOW
+    st.session_state[_NODE] = current
+
+    @guarded
+    def choose() -> None:
+        state.update(node=st.session_state[_NODE] or None, key=None)
+
+    def label(name: str) -> str:
+        return name or f"follow the event: {followed}"
+
+    st.selectbox("Operator", [_FOLLOW, *names], key=_NODE, format_func=label, on_change=choose)
+    return current or followed
+
+
+def _pick_keys(node: KeyedNode, touched: Sequence[Key], before: Sequence[Key]) -> Sequence[Key]:
+    """The keys whose state is shown: those that the event touched, or the one that was chosen or typed."""
+    known = {_text(key): key for key in (*touched, *before)}
+    chosen = state.key
+    options = [_FOLLOW, *known]
+    if chosen and chosen not in options:
+        options.append(chosen)
+    st.session_state[_KEY] = chosen or _FOLLOW
+    follows = ", ".join(_label(node, key) for key in touched[:2]) + (" …" if len(touched) > 2 else "")
+    if not touched and before:
+        follows = f"none; last {_label(node, before[0])}"
+
+    @guarded
+    def choose() -> None:
+        picked = st.session_state[_KEY]
+        state.update(node=node.plan.id if picked else state.node, key=_typed(node, picked) if picked else None)
+
+    def label(text: str) -> str:
+        if not text:
+            return f"follow the event: {follows or 'nothing'}"
+        found = _parsed(text)
+        return _label(node, known.get(text, found)) if found is not None else text
+
+    title = f"Key ({', '.join(node.key_names)})" if node.key_names else "Key"
+    st.selectbox(
+        title, options, key=_KEY, format_func=label, on_change=choose, accept_new_options=bool(node.key_names),
+        help="Choose, or type a key" + (", its parts divided by commas." if len(node.key_names) > 1 else "."),
+    )  # fmt: skip
+    if chosen:
+        found = known.get(chosen) or _parsed(chosen)
+        return (found,) if found is not None else ()
+    return touched or before[:1]
+
+
+def _label(node: KeyedNode, key: Key) -> str:
+    if not key:
+        return "all records"
+    return ", ".join(f"{name} = {words.value(part)}" for name, part in zip(node.key_names, key, strict=False))
+
+
+def _text(key: Key) -> str:
+    """A key in the URL."""
+    return json.dumps([part if part is None or isinstance(part, int | str) else str(part) for part in key])
+
+
+def _typed(node: KeyedNode, text: str) -> str:
+    """What was picked, or typed by hand, as the URL has it."""
+    if _parsed(text) is not None:
+        return text
+    parts = [part.strip() for part in text.split(",", maxsplit=max(0, len(node.key_names) - 1))]
+    return json.dumps(parts)
+
+
+def _parsed(text: str) -> Key | None:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return tuple(found) if isinstance(found, list) else None
+
+
+@st.fragment(run_every=_RETRY_S)
+def _again() -> None:
+    """Look again until Spark is there."""
+    if gate().status.value == "ready":
+        st.rerun()

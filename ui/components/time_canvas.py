@@ -1,0 +1,117 @@
+"""The pipeline at an event: edges that carried records for it are lit, each with its records; a click chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import streamlit as st
+
+from engine.changelog import SYMBOLS
+from engine.pipeline import Pipeline
+from storage.model import CascadeRecord, Run
+from ui import words
+from ui.components.canvas import component
+from ui.components.run_picker import name_of
+from ui.editing import edge_key, operator_class
+from ui.guard import guarded
+from ui.picture import catalog, colors, document, hint
+from ui.theme import mode_of
+
+_RECORDS: Final = 4
+_LONGEST: Final = 60
+_ROW_PX: Final = 132
+_LEAST_PX: Final = 210
+_MOST_PX: Final = 380
+Shape = dict[str, Any]
+
+
+def time_canvas(
+    run: Run,
+    pipeline: Pipeline,
+    event: int,
+    cascade: Sequence[CascadeRecord],
+    *,
+    node: str | None,
+    edge: str,
+    on_pick: Callable[[str | None, str | None], None],
+) -> None:
+    """Draw it. node, edge: what is chosen; on_pick is told the node or the edge that the person chooses."""
+    carried: dict[str, list[CascadeRecord]] = {}
+    for entry in cascade:
+        carried.setdefault(name_of(entry.edge), []).append(entry)
+    key = f"time-canvas-{run.run_id}"
+    height = _height(pipeline)
+    data = {
+        "run": run.run_id,
+        "name": pipeline.name or run.name,
+        "event": event,
+        "height": height,
+        "colors": colors(),
+        "catalog": catalog(),
+        "document": document(pipeline),
+        "nodes": _nodes(run, pipeline, carried),
+        "edges": _edges(pipeline, carried),
+        "selected": node,
+        "shown": edge,
+    }
+
+    def picked() -> None:
+        found = (st.session_state.get(key) or {}).get("picked")
+        if found:
+            on_pick(found.get("node"), found.get("edge"))
+
+    component()(key=key, data=data, height=height, on_picked_change=guarded(picked))
+
+
+def _nodes(run: Run, pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeRecord]]) -> dict[str, Shape]:
+    """By node how it works, and whether the event touched it: it got or gave a record."""
+    planned = {each["id"]: each for each in run.explanation.get("nodes", ())}
+    touched = {entry.edge.node for entries in carried.values() for entry in entries}
+    touched |= {edge.target for edge in pipeline.edges if _source(edge.source, edge.source_port) in carried}
+    facts: dict[str, Shape] = {}
+    for node in pipeline.nodes:
+        cls = operator_class(node.operator)
+        shape: Shape = {"hint": hint(node), "isLit": node.id in touched}
+        if cls is not None:
+            shape["outputs"] = list(cls.output_ports(node.parameters))
+        plan = planned.get(node.id)
+        if plan is not None:
+            shape["mode"] = [SYMBOLS[kind] for kind in sorted(mode_of(plan["mode"]))]
+            if plan["role"] != "source":
+                shape |= {"strategy": plan["strategy"], "state": plan["state"]}
+        facts[node.id] = shape
+    return facts
+
+
+def _edges(pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeRecord]]) -> dict[str, Shape]:
+    facts: dict[str, Shape] = {}
+    for edge in pipeline.edges:
+        name = _source(edge.source, edge.source_port)
+        entries = carried.get(name, ())
+        facts[edge_key(edge)] = {
+            "edge": name,
+            "records": [_record(entry) for entry in entries[:_RECORDS]],
+            "more": max(0, len(entries) - _RECORDS),
+        }
+    return facts
+
+
+def _record(entry: CascadeRecord) -> Shape:
+    text = ", ".join(words.value(value) for value in entry.record.values)
+    title = words.record(entry.edge.names, entry.record.values)
+    return {"kind": entry.record.kind.symbol, "text": text[:_LONGEST], "title": title}
+
+
+def _source(node: str, port: str) -> str:
+    return node if port == "out" else f"{node}.{port}"
+
+
+def _height(pipeline: Pipeline) -> int:
+    """Room for the widest layer."""
+    depth: dict[str, int] = {}
+    for node in pipeline.sorted_nodes():
+        depth[node.id] = 1 + max((depth[edge.source] for edge in pipeline.inputs(node.id)), default=-1)
+    layers = list(depth.values())
+    widest = max((layers.count(layer) for layer in set(layers)), default=1)
+    return min(_MOST_PX, max(_LEAST_PX, widest * _ROW_PX))

@@ -1,0 +1,99 @@
+"""Time travel: one player moves the canvas, the lanes, the table and an operator's state to the same event."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from storage.model import CascadeRecord, Edge, Run
+from storage.moments import Around
+from ui import words, workspace
+from ui.components.event_player import move_to, time_player
+from ui.components.lanes import lanes
+from ui.components.operator_state import chosen_node, operator_state
+from ui.components.operator_table import pipeline_of
+from ui.components.run_picker import name_of, pick_edge, pick_run
+from ui.components.table_as_of import table_as_of
+from ui.components.time_canvas import time_canvas
+from ui.state import state
+
+_CASCADE: Final = 200
+_TABLE_PX: Final = 330
+# The player stays in sight while one looks at what it moves.
+_STICKY: Final = """
+<style>
+[data-testid="stLayoutWrapper"]:has(> .st-key-time-player) {{ position: sticky; top: 3.45rem; z-index: 90; }}
+.st-key-time-player {{ background: light-dark({light}, {dark}); padding: .2rem 0 .5rem;
+  border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }}
+</style>
+"""
+
+
+def _summary(run: Run, event: int, cascade: tuple[CascadeRecord, ...], around: Around) -> str:
+    """What happened at the event, in a line."""
+    if event == 0:
+        return "Before the first event: nothing has come, and every table is empty."
+    came = next((entry for entry in cascade if entry.edge.role == "source"), None)
+    if came is None:
+        timeline = workspace.store().timeline.timeline(run.run_id, from_seq=event, to_seq=event)
+        ends = [source for source, seq in timeline.ends.items() if seq == event]
+        said = f"the end of **{words.escaped(ends[0])}**" if ends else "a watermark"
+    else:
+        values = words.record(came.edge.names, came.record.values)
+        said = f"**{words.escaped(came.edge.node)}** sent {came.record.kind.symbol} `{values.replace('`', '')}`"
+    made = [entry for entry in cascade if entry is not came]
+    taken = sum(not entry.record.kind.is_accumulate for entry in made)
+    many = "more than " if len(cascade) >= _CASCADE else ""
+    then = f"it made {many}{words.count(len(made), 'record')}" if made else "it made no operator say anything"
+    which = (
+        "which takes" if len(made) == 1 else "all of which take" if taken == len(made) else f"{taken:,} of which take"
+    )
+    back = f", {which} something back" if taken else ""
+    fired = sorted(node for node, seq in around.fires if seq == event)
+    windows = f", and its watermark fired windows of {words.escaped(', '.join(fired))}" if fired else ""
+    late = ", **too late**" if any(seq == event for _, seq in around.late) else ""
+    return f"Event {event:,}: {said}{late}; {then}{back}{windows}."
+
+
+def _pick(node: str | None, edge: str | None) -> None:
+    """A click on the canvas: an edge for the table, an operator for the state."""
+    if edge is not None:
+        state.update(edge=edge)
+    elif node is not None:
+        state.update(node=node, key=None)
+
+
+def _show(run: Run, edge: Edge) -> None:
+    paper = {name: st.get_option(f"theme.{name}.backgroundColor") for name in ("light", "dark")}
+    st.html(_STICKY.format(**paper))
+    with st.container(key="time-player", gap="small"):
+        event = time_player(run, edge)
+    store = workspace.store()
+    cascade = store.changelog.cascade(run.run_id, event, limit=_CASCADE) if event else ()
+    around = store.moments.around(run.run_id, event)
+    st.markdown(_summary(run, event, cascade, around))
+    time_canvas(
+        run, pipeline_of(run), event, cascade, node=chosen_node(run, cascade), edge=name_of(edge), on_pick=_pick
+    )
+    lanes(around, event, key=f"lanes-{run.run_id}", on_event=move_to)
+    left, right = st.columns([1, 1.25], gap="medium")
+    with left:
+        table_as_of(edge, event, height=_TABLE_PX)
+        st.caption(
+            f"The table of the edge {words.escaped(name_of(edge))}; a click on another edge above shows its own."
+        )
+    with right:
+        operator_state(run, event, cascade)
+
+
+run_column, edge_column = st.columns(2)
+with run_column:
+    chosen_run = pick_run()
+if chosen_run is not None:
+    with edge_column:
+        chosen_edge = pick_edge(chosen_run)
+    if chosen_edge is None:
+        st.info("This run has no changelog: it ended before its first epoch.", icon=":material/info:")
+    else:
+        _show(chosen_run, chosen_edge)
