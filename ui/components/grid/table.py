@@ -12,6 +12,8 @@ from ui import words
 from ui.theme import kind_badge
 
 _LONGEST: Final = 120
+# A comment of so many characters is broken into lines, which data never is.
+_PROSE: Final = 48
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ def _cell(cell: Cell) -> str:
         "code" if cell.is_code else "",
         "strong" if cell.is_strong else "",
         f"tone {cell.tone}" if cell.tone else "",
+        "prose" if cell.tone and len(cell.text) > _PROSE else "",
     )
     text, note = cell.text, cell.note
     if len(text) > _LONGEST:
