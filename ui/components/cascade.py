@@ -42,7 +42,7 @@ def cascade_table(
                     Cell(name_of(edge), is_strong=True, indent=branch.depth),
                     Cell(kinds=(record.kind,)),
                     Cell(words.record(edge.names, record.values)),
-                    Cell(reason, tone="active" if branch.is_fired else "quiet"),
+                    Cell(reason, tone="active" if branch.is_fired else "quiet", is_prose=True),
                     Cell(record.step.hex(), is_code=True),
                 ),
                 pick=place_text((name_of(edge), record.row)) if pickable else "",

@@ -28,7 +28,7 @@ def late_table(records: Sequence[LateRecord], event: int | None) -> Table:
                 _instant(late.watermark_ms, day),
                 Cell(words.duration(late.lateness_ms) if late.lateness_ms is not None else "", tone="bad"),
                 Cell(_kept_by(late), tone="good"),
-                Cell(late.reason),
+                Cell(late.reason, is_prose=True),
             ),
             pick=str(late.seq),
             is_current=late.seq == event,
@@ -52,7 +52,7 @@ def rejected_table(rows: Sequence[RejectedRow]) -> Table:
                     Cell(row.node, is_strong=True),
                     Cell(row.file.rpartition("/")[2], note=row.file),
                     Cell("" if row.line is None else f"{row.line:,}", is_number=True),
-                    Cell(row.reason, tone="bad"),
+                    Cell(row.reason, tone="bad", is_prose=True),
                     Cell(row.raw, is_code=True),
                 )
             )

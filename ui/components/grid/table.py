@@ -12,8 +12,6 @@ from ui import words
 from ui.theme import kind_badge
 
 _LONGEST: Final = 120
-# A comment of so many characters is broken into lines, which data never is.
-_PROSE: Final = 48
 
 
 @dataclass(frozen=True)
@@ -21,7 +19,8 @@ class Cell:
     """A cell: its text, and what is told apart about it.
 
     was: the value that it replaced. kinds: badges instead of text. tone: what the text says is good, active, warn,
-    bad or quiet. note: shown on hover. indent: how deep it is in a tree.
+    bad or quiet. note: shown on hover. is_prose: a sentence, broken into lines and never cut, as data is not. indent:
+    how deep it is in a tree.
     """
 
     text: str = ""
@@ -34,6 +33,7 @@ class Cell:
     is_changed: bool = False
     is_code: bool = False
     is_strong: bool = False
+    is_prose: bool = False
     indent: int = 0
 
     @classmethod
@@ -105,10 +105,10 @@ def _cell(cell: Cell) -> str:
         "code" if cell.is_code else "",
         "strong" if cell.is_strong else "",
         f"tone {cell.tone}" if cell.tone else "",
-        "prose" if cell.tone and len(cell.text) > _PROSE else "",
+        "prose" if cell.is_prose else "",
     )
     text, note = cell.text, cell.note
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST and not cell.is_prose:
         note = note or text
         text = text[: _LONGEST - 1] + "…"
     hover = f' title="{escape(note)}"' if note else ""
