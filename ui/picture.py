@@ -121,6 +121,7 @@ def edge_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[st
         facts[edge_key(edge)] = {
             "mode": _symbols(known[edge.source] if is_first else APPEND), "because": because,
             "keys": keys_in_words(derived), "columns": _columns(derived),
+            "output": edge.source if is_first else f"{edge.source}.{edge.source_port}",
         }  # fmt: skip
         if run is not None and (edge.source, edge.source_port) in run.counts:
             facts[edge_key(edge)]["counts"] = dict(run.counts[edge.source, edge.source_port])

@@ -66,6 +66,7 @@ def test_each_output_of_an_operator_has_its_own_counts_on_the_canvas(spark: Spar
     laid_over = overlay(pipeline, run_id)
     facts = edge_facts(pipeline, check(pipeline, SparkAnalyzer(lambda: spark), Path()), laid_over)
     counts = {key: fact["counts"]["+I"] for key, fact in facts.items()}
+    assert facts["windows.late>lost:in"]["output"] == "windows.late"
     assert counts == {"events>windows:in": 6, "windows>results:in": 4, "windows.late>lost:in": 1}
 
 

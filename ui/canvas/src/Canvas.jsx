@@ -367,7 +367,7 @@ export function Canvas({ data, dark, shadow, send }) {
             onConnect={connect} onConnectEnd={onConnectEnd} connectionRadius={28} multiSelectionKeyCode={['Shift', 'Control', 'Meta']} selectionKeyCode="Shift"
             onNodeDrag={(event, node, dragged) => setOver(dragged.length === 1 ? droppable(event, node) : null)} onNodeDragStop={onNodeDragStop} onSelectionDragStop={(event, dragged) => onNodeDragStop(event, null, dragged)}
             onEdgeMouseEnter={(event, edge) => hover({ edge: edge.id, event })} onEdgeMouseLeave={() => hover(null)} onMoveStart={() => hover(null)}
-            onEdgeDoubleClick={(event, edge) => data.edges[edge.id]?.counts && picture.open({ edge: edge.source })}
+            onEdgeDoubleClick={(event, edge) => data.edges[edge.id]?.counts && picture.open({ edge: data.edges[edge.id].output })}
             onDragOver={(event) => { event.preventDefault(); event.dataTransfer.dropEffect = 'copy'; setOver(edgeAt(event.clientX, event.clientY)) }} onDragLeave={() => setOver(null)} onDrop={onDrop}
             proOptions={{ hideAttribution: false }}
           >

@@ -21,7 +21,7 @@ export const ChangelogEdge = memo(function ChangelogEdge(props) {
             className={`badges nodrag nopan ${props.selected ? 'chosen' : ''} ${counts ? 'counted' : ''}`} data-edge={props.id} aria-hidden="true"
             style={{ transform: `translate(-50%,-50%) translate(${x}px,${y}px)` }}
             onMouseEnter={(event) => tip({ edge: props.id, event })} onMouseLeave={() => tip(null)}
-            onClick={() => pick(props.id)} onDoubleClick={() => counts && open({ edge: props.source })}
+            onClick={() => pick(props.id)} onDoubleClick={() => counts && open({ edge: facts.output })}
           >
             {facts.mode.map((kind) => (
               <span key={kind} className={`kind k${'IUVD'['+I -U +U -D'.split(' ').indexOf(kind)]}`}>
