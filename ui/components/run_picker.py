@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import streamlit as st
@@ -80,7 +81,22 @@ def nothing_yet(run: Run) -> None:
         st.info("This run has no records: it ended before its first epoch.", icon=":material/info:")
 
 
-def pick_edge(run: Run) -> Edge | None:
+def show_edge(show: Callable[[Run, Edge], None]) -> None:
+    """A page about one edge of a run: both pickers side by side, and below them what the page shows of it."""
+    run_column, edge_column = st.columns(2)
+    with run_column:
+        run = pick_run()
+    if run is None:
+        return
+    with edge_column:
+        edge = _pick_edge(run)
+    if edge is None:
+        nothing_yet(run)
+    else:
+        show(run, edge)
+
+
+def _pick_edge(run: Run) -> Edge | None:
     """The edge that is shown, in the order of the graph; by default the last, which is the result."""
     edges = {name_of(edge): edge for edge in workspace.store().runs.edges(run.run_id)}
     if not edges:

@@ -16,7 +16,7 @@ from ui.components.grid import grid
 from ui.components.operator_table import pipeline_of
 from ui.components.pager import pager
 from ui.components.record_list import folded_table, raw_table
-from ui.components.run_picker import nothing_yet, pick_edge, pick_run
+from ui.components.run_picker import show_edge
 from ui.components.table_as_of import table_as_of
 
 _PAGE: Final = 100
@@ -97,13 +97,4 @@ def _show(run: Run, edge: Edge) -> None:
         _cascade(run, event)
 
 
-run_column, edge_column = st.columns(2)
-with run_column:
-    chosen_run = pick_run()
-if chosen_run is not None:
-    with edge_column:
-        chosen_edge = pick_edge(chosen_run)
-    if chosen_edge is None:
-        nothing_yet(chosen_run)
-    else:
-        _show(chosen_run, chosen_edge)
+show_edge(_show)

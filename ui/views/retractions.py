@@ -9,7 +9,7 @@ import streamlit as st
 from storage.model import Edge, Run
 from ui.components.event_retractions import event_retractions
 from ui.components.mini_batch_savings import mini_batch_savings
-from ui.components.run_picker import nothing_yet, pick_edge, pick_run
+from ui.components.run_picker import show_edge
 from ui.components.run_retractions import run_retractions
 
 _PARTS: Final = ("One event", "The whole run", "Mini-batch")
@@ -28,13 +28,4 @@ def _show(run: Run, edge: Edge) -> None:
             event_retractions(run, edge)
 
 
-run_column, edge_column = st.columns(2)
-with run_column:
-    chosen_run = pick_run()
-if chosen_run is not None:
-    with edge_column:
-        chosen_edge = pick_edge(chosen_run)
-    if chosen_edge is None:
-        nothing_yet(chosen_run)
-    else:
-        _show(chosen_run, chosen_edge)
+show_edge(_show)

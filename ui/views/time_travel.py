@@ -13,7 +13,7 @@ from ui.components.event_player import move_to, time_player
 from ui.components.lanes import lanes
 from ui.components.operator_state import chosen_node, operator_state
 from ui.components.operator_table import pipeline_of
-from ui.components.run_picker import name_of, pick_edge, pick_run
+from ui.components.run_picker import name_of, show_edge
 from ui.components.table_as_of import table_as_of
 from ui.components.time_canvas import time_canvas
 from ui.state import state
@@ -87,13 +87,4 @@ def _show(run: Run, edge: Edge) -> None:
         operator_state(run, event, cascade)
 
 
-run_column, edge_column = st.columns(2)
-with run_column:
-    chosen_run = pick_run()
-if chosen_run is not None:
-    with edge_column:
-        chosen_edge = pick_edge(chosen_run)
-    if chosen_edge is None:
-        st.info("This run has no changelog: it ended before its first epoch.", icon=":material/info:")
-    else:
-        _show(chosen_run, chosen_edge)
+show_edge(_show)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from storage.model import Edge, Run
-from ui.components.run_picker import nothing_yet, pick_edge, pick_run
+from ui.components.run_picker import show_edge
 from ui.components.unordered_writers import unordered_writers
 from ui.components.without_retraction import tables_beside
 
@@ -22,13 +22,4 @@ def _show(run: Run, edge: Edge) -> None:
     unordered_writers(edge)
 
 
-run_column, edge_column = st.columns(2)
-with run_column:
-    chosen_run = pick_run()
-if chosen_run is not None:
-    with edge_column:
-        chosen_edge = pick_edge(chosen_run)
-    if chosen_edge is None:
-        nothing_yet(chosen_run)
-    else:
-        _show(chosen_run, chosen_edge)
+show_edge(_show)
