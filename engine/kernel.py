@@ -268,6 +268,15 @@ class KeyLoop:
         out._ordinal = 0
         self.kernel.on_bundle(out)
 
+    def fire_until(self, seq: int) -> None:
+        """Fire what is due up to an event, that one's own watermark included; records after it may follow."""
+        self._end_bundle()
+        self.out._fire_before(self.kernel, seq + 1)
+
+    def waits(self) -> tuple[int, ...]:
+        """The times in ms of the key's timers."""
+        return tuple(sorted({time_ms for time_ms, *_ in self.out._left()}))
+
     def end(self) -> Saved | None:
         """Fire all that is due in this epoch and give back what to keep of the key."""
         self._end_bundle()

@@ -8,18 +8,20 @@ from functools import lru_cache
 from typing import Any, Final
 
 from engine.changelog import RowKind
-from engine.errors import StudioError
+from engine.errors import NotReplayable, StudioError
 from engine.pipeline import Pipeline
 from engine.planner import Plan, check
-from engine.replay import KeyedNode, Replayed, replay
+from engine.replay import KeyedNode, Replay, Replayed
 from engine.replay.question import Question, Spark
 from storage import Store
 from storage.model import Filter, Run
+from storage.replays import KeyRecords
 from ui import workspace
 from ui.engine_gate import EngineStarting, gate
 
-MOST: Final = 20_000
-"""Records of one key that are replayed; what comes after them is left out, and said."""
+MOST: Final = 100_000
+"""Records of one key that are replayed unless more are asked for: about a second."""
+_AT_ONCE: Final = 50_000
 _AROUND: Final = 400
 _KEYS_SHOWN: Final = 40
 
@@ -28,15 +30,19 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class KeyState:
-    """The state of a key: what was replayed, and how many records the key has up to the event in all."""
+    """The state of a key after an event, and before it. total: the records that it has up to the event.
 
-    replayed: Replayed
+    now is as of an earlier event where there are more records than were replayed.
+    """
+
+    now: Replayed
+    before: Replayed | None
     total: int
 
     @property
     def is_cut(self) -> bool:
-        """Whether it is the state as of an earlier event, since there are too many records."""
-        return self.total > self.replayed.records
+        """Whether there are records that were not replayed."""
+        return self.total > self.now.records
 
 
 class StillStarting(StudioError):
@@ -61,19 +67,54 @@ def _plan(document: str) -> Plan:
 
 
 def state_of(
+    store: Store, run_id: int, node: KeyedNode, key: Sequence[Any], event: int, spark: Spark, most: int | None = MOST
+) -> KeyState | None:
+    """The state of a key after an event; None where no record has had it. A key's parts may be texts.
+
+    Its records are read so many at a time, and at most so many in all; most: None for all there are.
+    """
+    if node.is_bundled:
+        return _state_in_bundles(store, run_id, node, key, event, spark)
+    questions = node.questions(key)
+    wanted = None if all(each.is_exact for each in questions) else key
+    replay = Replay(node, store.replays.marks(run_id), event)
+    before: Replayed | None = None
+    done = read = 0
+    is_cut = False
+    # First up to the event before, so that the state before comes with the one after.
+    for last in (event - 1, event):
+        while done < last and not is_cut:
+            found = {each.port: _asked(store, run_id, each, last, _AT_ONCE, done + 1) for each in questions}
+            # The last event of what was cut off may be cut itself.
+            until = min([last, *(records.last_seq - 1 for records in found.values() if records.is_cut)])
+            replay.feed({port: records.table for port, records in found.items()}, wanted, until, spark)
+            read += sum(len(records.table) for records in found.values())
+            is_cut = until < last and (until <= done or (most is not None and read >= most))
+            done = max(done, until)
+        before = replay.state(done) if last < event else before
+    now = replay.state(done)
+    if now is None:
+        return None
+    return KeyState(now, None if is_cut else before, _count(store, run_id, questions, event) if is_cut else now.records)
+
+
+def _state_in_bundles(
     store: Store, run_id: int, node: KeyedNode, key: Sequence[Any], event: int, spark: Spark
 ) -> KeyState | None:
-    """The state of a key after an event; None where no record has had it. A key's parts may be texts."""
-    questions = node.questions(key)
-    found = {each.port: _asked(store, run_id, each, event, MOST) for each in questions}
-    cut = [records.last_seq - 1 for records in found.values() if records.is_cut]
-    is_exact = all(each.is_exact for each in questions)
-    tables = {port: records.table for port, records in found.items()}
-    marks = store.replays.marks(run_id)
-    made = replay(node, None if is_exact else key, tables, marks, min([event, *cut]), spark)
-    if made is None:
-        return None
-    return KeyState(made, sum(records.total for records in found.values()) if cut else made.records)
+    """The same in mini-batch. Raises NotReplayable where too many records of all keys decide where bundles end."""
+    found = {each.port: _asked(store, run_id, each, event, MOST) for each in node.questions()}
+    if any(records.is_cut for records in found.values()):
+        message = (
+            f"it works in bundles (mini-batch): where one ends depends on the records of all keys, and there are more "
+            f"than {MOST:,} up to event {event:,}. Go to an earlier event."
+        )
+        raise NotReplayable(message, node.plan.id)
+    replay = Replay(node, store.replays.marks(run_id), event)
+    replay.feed({port: records.table for port, records in found.items()}, key, event - 1, spark)
+    before = replay.state(event - 1)
+    replay.feed({}, key, event, spark)
+    now = replay.state(event)
+    return None if now is None else KeyState(now, before, now.records)
 
 
 def touched_keys(store: Store, run_id: int, node: KeyedNode, event: int, spark: Spark) -> tuple[Key, ...]:
@@ -94,7 +135,7 @@ def keys_before(store: Store, run_id: int, node: KeyedNode, event: int, spark: S
     return node.keys(last, spark, newest_first=True)[:_KEYS_SHOWN]
 
 
-def _asked(store: Store, run_id: int, asked: Question, event: int, limit: int, first: int | None = None) -> Any:
+def _asked(store: Store, run_id: int, asked: Question, event: int, limit: int, first: int | None = None) -> KeyRecords:
     wanted = Filter(_kinds(asked), equals=asked.equals, from_seq=first, to_seq=event)
     return store.replays.records(run_id, asked.node, asked.output, wanted, limit)
 
@@ -102,6 +143,12 @@ def _asked(store: Store, run_id: int, asked: Question, event: int, limit: int, f
 def _last(store: Store, run_id: int, asked: Question, event: int) -> Any:
     """The last records of an input up to an event."""
     return store.replays.last_records(run_id, asked.node, asked.output, event, _AROUND)
+
+
+def _count(store: Store, run_id: int, questions: Sequence[Question], event: int) -> int:
+    """The records of a key; where a part of it is computed, those that may be of it."""
+    wanted = [(each, Filter(_kinds(each), equals=each.equals, to_seq=event)) for each in questions]
+    return sum(store.changelog.count(run_id, each.node, each.output, filter=filter) for each, filter in wanted)
 
 
 def _kinds(asked: Question) -> frozenset[RowKind]:

@@ -5,7 +5,7 @@ A source's watermark only rises, so that the first event at which it reaches a t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,6 +20,9 @@ class Marks(Protocol):
 
     def at(self, source: str, seq: int) -> int:
         """The source's watermark after an event; the least there is before its first."""
+
+    def steps(self, source: str, until_seq: int) -> Sequence[tuple[int, int]]:
+        """All steps of the source's watermark up to an event: (seq, watermark in ms)."""
 
 
 @dataclass(frozen=True)

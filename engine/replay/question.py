@@ -16,7 +16,7 @@ from engine.kernel import Key
 from engine.operator import OUT, Keyed, Operator
 from engine.planner import NodePlan, Plan
 from engine.replay.values import key_columns, values_of
-from engine.runtime.steps import step_of
+from engine.runtime.steps import sources_by_event_time, step_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,11 +42,17 @@ class Question:
 
 @dataclass(frozen=True)
 class KeyedNode:
-    """An operator that keeps state by key, and its step."""
+    """An operator that keeps state by key, and its step. by_time: the sources whose watermarks count in the plan."""
 
     plan: NodePlan
     step: Keyed
     given: tuple[frozenset[RowKind], ...]
+    by_time: frozenset[str] = frozenset()
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether it works in bundles, so that the records of all keys have to be asked for."""
+        return self.step.bundling is not None
 
     @property
     def key_names(self) -> tuple[str, ...]:
@@ -100,17 +106,11 @@ def keyed_node(plan: Plan, node_id: str) -> KeyedNode:
     if not isinstance(step, Keyed):
         message = "it keeps no state by key. Choose an operator that does, such as an aggregate or a join."
         raise NotReplayable(message, node_id)
-    if step.bundling is not None:
-        message = (
-            "it works in bundles (mini-batch), and where a bundle ends depends on the records of all keys. "
-            "Run the pipeline without mini-batch to see its state per key."
-        )
-        raise NotReplayable(message, node_id)
     kinds = tuple(
         frozenset(RowKind) - (plan.node(given.node).mode - given.mode) if given.port == OUT else frozenset(RowKind)
         for given in node.inputs
     )
-    return KeyedNode(node, step, kinds)
+    return KeyedNode(node, step, kinds, sources_by_event_time(plan))
 
 
 def keyed_nodes(plan: Plan) -> tuple[str, ...]:

@@ -16,16 +16,17 @@ from engine.analyzer import SparkAnalyzer
 from engine.described import Description
 from engine.errors import NotReplayable
 from engine.examples import examples
-from engine.kernel import Emitted, Key
+from engine.kernel import Emitted, Key, Saved
 from engine.operator import Operator
 from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.registry import operators
-from engine.replay import KeyedNode, keyed_node, keyed_nodes
+from engine.replay import KeyedNode, Replay, keyed_node, keyed_nodes
 from engine.runtime import run
 from storage import Store
+from storage.model import Filter
 from tests.conformance.case import Case
-from ui.replaying import keys_before, state_of, touched_keys
+from ui.replaying import KeyState, keys_before, state_of, touched_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,7 +42,22 @@ QUERIES = (
     "topn_append_rank", "topn_retract_offset_2_4", "topn_updatefast_group_between", "topn_min_asc_updatefast",
     "wa_of_cumulate_aggregate", "wa_of_hop_aggregate", "wa_of_session_aggregate",
 )  # fmt: skip
+BUNDLED = (
+    "agg_minibatch_one_bundle", "agg_minibatch_size3", "dedup_proctime_first_minibatch",
+    "dedup_rowtime_first_minibatch", "dedup_rowtime_last_minibatch_latest_only", "join_minibatch_inner",
+    "minibatch_agg_distinct_3", "minibatch_agg_global_one_phase_2", "minibatch_agg_retract_2", "normalize_minibatch",
+)  # fmt: skip
 EXAMPLES = ("01-word-frequency", "04-window-nothing-lost", "05-window-join", "08-top-3", "09-temporal-join")
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What came of a replay. key: None where there was no record."""
+
+    key: Key | None
+    state: Description
+    emitted: tuple[Emitted, ...]
+    saved: Saved | None
 
 
 @dataclass(frozen=True)
@@ -69,10 +85,22 @@ class Ran:
         }
         return list(found)
 
-    def replayed(self, node: KeyedNode, key: Key, event: int) -> Any:
-        """A key's state as of an event."""
-        found = state_of(self.store, self.run_id, node, key, event, lambda: self.spark)
-        return None if found is None else found.replayed
+    def replayed(self, node: KeyedNode, key: Key, event: int) -> Whole:
+        """A key's replay up to an event, in one go, held to the one in parts that the pages make."""
+        replay = Replay(node, self.store.replays.marks(self.run_id), event)
+        questions = node.questions(() if node.is_bundled else key)
+        tables = {
+            asked.port: self.store.replays.records(
+                self.run_id, asked.node, asked.output, Filter(asked.kinds, equals=asked.equals, to_seq=event), 10_000
+            ).table
+            for asked in questions
+        }
+        is_exact = not node.is_bundled and all(asked.is_exact for asked in questions)
+        replay.feed(tables, None if is_exact else key, event, lambda: self.spark)
+        now = replay.state(event)
+        parts = state_of(self.store, self.run_id, node, key, event, lambda: self.spark)
+        assert (parts.now if parts else None) == now
+        return Whole(now.key if now else None, now.state if now else (), replay.emitted, replay.end())
 
     def kept(self, node: str) -> dict[Key, Any]:
         """What the run itself kept of every key after its first epoch."""
@@ -126,7 +154,7 @@ def check(found: Ran) -> set[str]:
         keys = found.keys(node)
         last = found.store.runs.get(found.run_id).last_seq
         whole = {key: found.replayed(node, key, last) for key in keys}
-        said = [as_stored(record) for each in whole.values() if each is not None for record in each.emitted]
+        said = [as_stored(record) for each in whole.values() for record in each.emitted]
         assert sorted(said, key=lambda record: record[:2]) == found.emitted(name), name
         kept = found.kept(name)
         for key in keys:
@@ -134,10 +162,10 @@ def check(found: Ran) -> set[str]:
             for event in range(1, last + 1):
                 part = found.replayed(node, key, event)
                 before = [record for record in whole[key].emitted if record.seq <= event]
-                assert list(part.emitted if part else ()) == before, (name, key, event)
+                assert list(part.emitted) == before, (name, key, event)
             half = found.replayed(node, key, found.first_epoch)
-            state, timers = kept.get(half.key, None) or (None, []) if half else (None, [])
-            mine = half.saved if half else None
+            state, timers = (kept.get(half.key) if half.key is not None else None) or (None, [])
+            mine = half.saved
             assert pickle.dumps(mine.state if mine else None) == pickle.dumps(state) or mine.state == state, (name, key)
             assert sorted(map(repr, mine.timers if mine else [])) == sorted(map(repr, timers)), (name, key)
         assert isinstance(node.plan.operator, Operator)
@@ -160,7 +188,7 @@ def test_an_example_is_replayed_key_by_key(name: str, spark: SparkSession, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", QUERIES + BUNDLED)
 def test_a_query_is_replayed_key_by_key(name: str, spark: SparkSession, tmp_path: Path) -> None:
     pipeline = Case.read(CASES / f"{name}.json").pipeline(SparkAnalyzer(lambda: spark))
     with ran(pipeline, spark, tmp_path) as found:
@@ -223,26 +251,44 @@ def test_a_node_without_state_says_so(spark: SparkSession) -> None:
         keyed_node(planned, "words")
 
 
-def test_mini_batch_cannot_be_replayed_by_key_and_says_why(spark: SparkSession) -> None:
-    analyzer = SparkAnalyzer(lambda: spark)
-    planned = plan(Case.read(CASES / "agg_minibatch_size3.json").pipeline(analyzer), analyzer, Path())
-    with pytest.raises(NotReplayable, match="where a bundle ends depends on the records of all keys"):
-        keyed_node(planned, keyed_nodes(planned)[0])
+def test_in_mini_batch_the_open_bundle_is_told_and_too_many_records_are_refused(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = Case.read(CASES / "agg_minibatch_size3.json").pipeline(SparkAnalyzer(lambda: spark))
+    with ran(pipeline, spark, tmp_path) as found:
+        node = keyed_node(found.plan, keyed_nodes(found.plan)[0])
+        (key,) = touched_keys(found.store, found.run_id, node, 1, lambda: spark)
+        state = state_of(found.store, found.run_id, node, key, 1, lambda: spark)
+        assert state is not None
+        assert state.now.state[-1].title == "Held back until the bundle ends"
+        monkeypatch.setattr("ui.replaying.MOST", 2)
+        with pytest.raises(NotReplayable, match="where one ends depends on the records of all keys"):
+            state_of(found.store, found.run_id, node, key, 4, lambda: spark)
 
 
 def test_a_key_with_too_many_records_is_told_as_of_an_earlier_event(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ui.replaying.MOST", 5)
+    monkeypatch.setattr("ui.replaying._AT_ONCE", 3)
     with ran(examples()["08-top-3"], spark, tmp_path) as found:
         node = keyed_node(found.plan, "top_3")
-        state = state_of(found.store, found.run_id, node, ("books",), 8, lambda: spark)
-        assert state is not None
-        assert state.is_cut
-        assert (state.total, state.replayed.records, state.replayed.event) == (8, 4, 4)
-        (rows,) = state.replayed.state
+
+        def told(most: int | None) -> KeyState:
+            state = state_of(found.store, found.run_id, node, ("books",), 8, lambda: spark, most)
+            assert state is not None
+            return state
+
+        cut = told(5)
+        assert cut.is_cut
+        assert (cut.total, cut.now.records, cut.now.event, cut.before) == (8, 4, 4, None)
+        (rows,) = cut.now.state
         assert [row[:2] for row in rows.rows] == [(1, True), (2, True), (3, True), (4, False)]
         assert [row[4] for row in rows.rows] == ["b2", "b3", "b4", "b1"]
+        whole = told(None)
+        assert (whole.is_cut, whole.total, whole.now.event) == (False, 8, 8)
+        assert whole.before is not None
+        assert [row[4] for row in whole.now.state[0].rows] == ["b5", "b4", "b3", "b1"]
+        assert [row[4] for row in whole.before.state[0].rows] == ["b5", "b3", "b1"]
 
 
 def test_keys_are_found_by_event_and_before_it(spark: SparkSession, tmp_path: Path) -> None:
@@ -255,7 +301,7 @@ def test_keys_are_found_by_event_and_before_it(spark: SparkSession, tmp_path: Pa
         counts = keyed_node(found.plan, "count_counts")
         state = state_of(found.store, found.run_id, counts, ("1",), 3, lambda: spark)
         assert state is not None
-        assert [(table.title, table.rows) for table in state.replayed.state] == [
+        assert [(table.title, table.rows) for table in state.now.state] == [
             ("Accumulators", (("number of rows", 1), ("number of cnt", 1))),
             ("Result", ((1, 1),)),
         ]

@@ -22,9 +22,9 @@ def test_a_keys_records_come_in_order_under_their_own_names(store: Store, tmp_pa
     found = store.replays.records(run, "orders", "out", Filter(equals=(("id", 1),), to_seq=10), 100)
     assert found.table.column_names == ["__seq", "__step", "__kind", "id", "seq"]
     assert found.table["seq"].to_pylist() == ["o1", "o4", "o7", "o10"]
-    assert (found.total, found.is_cut) == (4, False)
+    assert not found.is_cut
     cut = store.replays.records(run, "orders", "out", Filter(equals=(("id", "1"),)), 3)
-    assert (len(cut.table), cut.total, cut.last_seq, cut.is_cut) == (3, 7, 7, True)
+    assert (len(cut.table), cut.last_seq, cut.is_cut) == (3, 7, True)
     last = store.replays.last_records(run, "orders", "out", 10, 2)
     assert last["__seq"].to_pylist() == [9, 10]
 

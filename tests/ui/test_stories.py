@@ -30,7 +30,7 @@ def test_every_step_opens_what_is_there(name: str) -> None:
         assert step.view in {view.file for view in VIEWS}
         assert step.edge is None or step.edge in edges
         assert step.event is None or 0 < step.event <= last + 1
-        assert (step.edge is not None) == (step.view in ("changelog", "retractions"))
+        assert (step.edge is not None) == (step.view in ("changelog", "retractions", "time_travel"))
 
 
 @pytest.mark.parametrize("name", sorted(stories()))

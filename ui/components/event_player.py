@@ -6,6 +6,7 @@ time_player     for the whole run: event by event, played, or on to the next ret
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -24,6 +25,7 @@ _PLAYING: Final = "event-playing"
 _TICKS: Final = "event-ticks"
 _NOTHING: Final = "event-nothing-more"
 _BEAT_S: Final = 1.1
+_LEFT_S: Final = 15.0
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def time_player(run: Run, edge: Edge) -> int:
     )
     _bar(event, run.last_seq, neighbours)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _play(event, run.last_seq)
+        _play(run.run_id, event, run.last_seq)
         moments = workspace.store().moments
         _jump("Next retraction", "U", ":material/undo:", run, event, moments.next_retraction,
               "To the next event for which anything was taken back")  # fmt: skip
@@ -152,14 +154,16 @@ def _jump(
     st.button(label, key=key, icon=icon, shortcut=shortcut, help=help, on_click=go)
 
 
-def _play(event: int, last_seq: int) -> None:
+def _play(run_id: int, event: int, last_seq: int) -> None:
     """Play and pause; while it plays, a fragment takes the page on by one event a beat, to the end."""
-    is_playing = bool(st.session_state.get(_PLAYING)) and event < last_seq
-    st.session_state[_PLAYING] = is_playing
+    played, drawn_at = st.session_state.get(_PLAYING, (0, 0.0))
+    # Who went to another page meanwhile did not leave it playing.
+    is_playing = played == run_id and event < last_seq and time.monotonic() - drawn_at < _LEFT_S
+    st.session_state[_PLAYING] = (run_id if is_playing else 0, time.monotonic())
 
     @guarded
     def turn() -> None:
-        st.session_state[_PLAYING] = not is_playing
+        st.session_state[_PLAYING] = (0 if is_playing else run_id, time.monotonic())
         if not is_playing and event == last_seq:
             move_to(0)
 

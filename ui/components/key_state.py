@@ -17,24 +17,29 @@ _SHOWN: Final = 50
 _NARROW: Final = 3
 
 
-def key_state(now: KeyState, before: KeyState | None, *, name: str) -> None:
-    """Draw the state. before: the one before the event, by which changes are marked. name: of the key, for labels."""
-    replayed = now.replayed
-    if now.is_cut:
+def key_state(found: KeyState, *, name: str) -> bool:
+    """Draw the state, with what the event changed marked. name: of the key. True: all records are asked for."""
+    replayed = found.now
+    wants_all = False
+    if found.is_cut:
         st.warning(
-            f"This key has {words.count(now.total, 'record')} up to here. The first {replayed.records:,} were "
-            f"replayed: this is the state after event {replayed.event:,}.",
+            f"There are {words.count(found.total, 'record')} of this key up to here. The first {replayed.records:,} "
+            f"were replayed: this is the state after event {replayed.event:,}.",
             icon=":material/content_cut:",
         )
-    earlier = {table.title: table for table in before.replayed.state} if before is not None else {}
+        wants_all = st.button("Replay all of them", key=f"state-all-{name}", help="It may take some seconds.")
+    earlier = {table.title: table for table in found.before.state} if found.before is not None else {}
     if not replayed.state:
         st.caption("Nothing is kept of this key.")
     for row in _rows(replayed.state):
         for place, table in zip(st.columns(len(row)) if len(row) > 1 else [st.container()], row, strict=True):
             with place:
-                _draw(table, earlier.pop(table.title, None), f"{name} {table.title}")
+                # Where the state before the event is not known, nothing is marked.
+                before = table if found.is_cut else earlier.pop(table.title, None)
+                _draw(table, before, f"{name} {table.title}")
     for gone in earlier.values():
         st.caption(f"{gone.title}: nothing any more.")
+    return wants_all
 
 
 def _rows(state: Description) -> list[list[StateTable]]:

@@ -16,12 +16,13 @@ from ui import words, workspace
 from ui.components.key_state import key_state
 from ui.engine_gate import gate
 from ui.guard import as_sentence, guarded
-from ui.replaying import StillStarting, keys_before, plan_of, state_of, touched_keys
+from ui.replaying import MOST, StillStarting, keys_before, plan_of, state_of, touched_keys
 from ui.state import state
 
 _NODE: Final = "state-node"
 _KEY: Final = "state-key"
 _FOLLOW: Final = ""
+_ALL: Final = "state-of-all-records"
 _DRAWN: Final = 4
 _RETRY_S: Final = 1.5
 Key = tuple[Any, ...]
@@ -59,8 +60,11 @@ def operator_state(run: Run, event: int, cascade: Sequence[CascadeRecord]) -> No
     if not keys:
         st.caption(f"{name} has no keys yet: none of its records has come." if event else "Before the first event.")
         return
-    for key in keys[:_DRAWN]:
-        _one(run, node, key, event)
+    try:
+        for key in keys[:_DRAWN]:
+            _one(run, node, key, event)
+    except NotReplayable as error:
+        st.info(as_sentence(error), icon=":material/memory:")
     if len(keys) > _DRAWN:
         st.caption(f"The event touched {words.count(len(keys), 'key')} of {name}; choose one to see it.")
 
@@ -80,12 +84,15 @@ def _one(run: Run, node: KeyedNode, key: Key, event: int) -> None:
     said = _label(node, key)
     with st.container(border=True, gap="small"):
         st.markdown(f"What **{words.escaped(node.plan.id)}** holds of **{words.escaped(said)}** after event {event:,}")
-        now = state_of(store, run.run_id, node, key, event, spark)
-        if now is None:
+        asked = f"{run.run_id} {node.plan.id} {key} {event}"
+        most = None if st.session_state.get(_ALL) == asked else MOST
+        with st.spinner("Replaying the records of this key …", show_time=most is None):
+            found = state_of(store, run.run_id, node, key, event, spark, most)
+        if found is None:
             st.caption("No record of this key has come yet.")
-            return
-        before = None if now.is_cut else state_of(store, run.run_id, node, key, event - 1, spark)
-        key_state(now, before, name=f"{node.plan.id} {said}")
+        elif key_state(found, name=f"{node.plan.id} {said}"):
+            st.session_state[_ALL] = asked
+            st.rerun()
 
 
 def _touched_node(plan: Plan, names: Sequence[str], cascade: Sequence[CascadeRecord]) -> str:
