@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from engine.changelog import RowKind
-from storage.graph import parameters_of, sources_above
+from storage.graph import inputs_of, parameters_of, sources_above
 
 Values = tuple[Any, ...]
 
@@ -90,10 +90,16 @@ class Run:
     def holdbacks(self, node: str) -> Mapping[str, int]:
         """The sources above a node, each with the ms by which the node's inputs hold its watermark back."""
         nodes = self.explanation.get("nodes")
-        for planned in nodes if isinstance(nodes, list) else ():
-            if planned.get("id") == node and planned.get("sources"):
-                return {str(name): int(ms) for name, ms in planned["sources"].items()}
-        return dict.fromkeys(sorted(sources_above(self.document, node)), 0)
+        planned = {
+            str(each.get("id")): each.get("sources") or {} for each in (nodes if isinstance(nodes, list) else ())
+        }
+        # What the plan has at a node is how it holds back its own output: an interval join does so by itself.
+        before = [output[0] for _, output in inputs_of(self.document).get(node, ())] or [node]
+        found: dict[str, int] = {}
+        for name in before:
+            for source, by_ms in planned.get(name, {}).items():
+                found[str(source)] = max(int(by_ms), found.get(str(source), 0))
+        return found or dict.fromkeys(sorted(sources_above(self.document, node)), 0)
 
     def parameters(self, node: str) -> Mapping[str, Any]:
         """A node's parameters as the run's pipeline had them; none where the document has no such node."""

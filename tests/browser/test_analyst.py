@@ -69,6 +69,7 @@ def test_sql_is_asked_answered_and_downloaded(open_page: OpenPage, tmp_path: Pat
     page.get_by_role("button", name="Late records by operator").click()
     expect(rows(page, "Result")).to_have_count(1)
     expect(rows(page, "Result").first).to_contain_text("window closed")
+    wait_until_settled(page)
     with page.expect_download() as got:
         page.get_by_role("button", name="CSV").click()
     got.value.save_as(tmp_path / "out.csv")

@@ -117,6 +117,8 @@ def test_the_changelog_is_downloaded_as_it_is_filtered(open_page: OpenPage, tmp_
     page.get_by_role("textbox", name="Column = value").fill("word = Hello")
     page.keyboard.press("Enter")
     expect(rows(page, "Changelog")).to_have_count(3)
+    # The list is there before the buttons below it are those of the filter.
+    wait_until_settled(page)
     with page.expect_download() as got:
         page.get_by_role("button", name="CSV").click()
     got.value.save_as(tmp_path / "out.csv")

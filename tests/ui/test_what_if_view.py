@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.pipeline import Pipeline
 from storage import Store
+from tests.storage.written_runs import Epoch, columns, edge
+from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
 from ui import runs
@@ -86,3 +89,49 @@ def test_it_is_applied_and_run_as_a_new_version(
 
 def test_a_run_without_such_an_operator_says_so(seeded: dict[str, int], open_view: OpenView) -> None:
     assert "No operator of this run loses records" in open_view("what_if", run=seeded["word_count"]).info[0].value
+
+
+def test_an_interval_join_keeps_rows_for_longer_and_its_results_wait_for_nothing(
+    store: Store, open_view: OpenView, tmp_path: Path
+) -> None:
+    raw = json.loads(
+        seeded_store.document(
+            "orders with their payments", [("orders", "rows"), ("payments", "rows"), ("paid", "interval_join")], []
+        )
+    )
+    raw["nodes"][2]["parameters"] = {"left_keys": ["id"], "right_keys": ["id"], "lower_ms": -1000, "upper_ms": 0}
+    raw["edges"] = [
+        {"source": source, "target": "paid", "target_port": port}
+        for source, port in (("orders", "left"), ("payments", "right"))
+    ]
+    ids = columns(id="bigint", ts="bigint*")
+    edges = (
+        edge("orders", ids, operator="rows", watermark_delay_ms=500),
+        edge("payments", ids, operator="rows", watermark_delay_ms=500),
+        edge("paid", columns(id="bigint", id0="bigint"), operator="interval_join"),
+    )
+    arrivals = [
+        ("orders", 1, 0),
+        ("payments", 1, 800),
+        ("orders", 2, 5000),
+        ("payments", 9, 5000),
+        ("payments", 2, 100),
+    ]
+    top: dict[str, int] = {}
+    marks = []
+    for seq, (source, _, time) in enumerate(arrivals, 1):
+        top[source] = max(top.get(source, 0), time)
+        marks.append((seq, source, time, top[source] - 500, False))
+    records = {
+        name: [(seq, b"", "+I", (key, time)) for seq, (source, key, time) in enumerate(arrivals, 1) if source == name]
+        for name in ("orders", "payments")
+    }
+    late = [("paid", "right", 5, b"", 100, None, None, 4500, 4400, "nobody could meet it any more when it arrived")]
+    epoch = Epoch(records=records, watermarks=marks, late=late)
+    run = seeded_store.record(store, tmp_path, "orders with their payments", json.dumps(raw), edges, epoch)
+    app = open_view("what_if", run=run)
+    assert metrics(app)["Records lost"] == "1"
+    assert metrics(app)["Rows are kept longer by"] == "500 ms"
+    [row] = rows_of(app, f"what-if-grid-{run}")
+    # Without windows there is no end of one; what the row said has the names of its own input.
+    assert (row[0], row[1], row[3], row[4]) == ("5", "still lost", "4.901 s", "id=2, ts=100")
