@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,17 @@ def test_an_unknown_edge_lists_those_that_exist(store: Store, tmp_path: Path) ->
     run_id = recorded(store, tmp_path, PLAN, HELLO_TWICE)
     with pytest.raises(UnknownEdge, match=r"no edge 'nope'; it has words, totals\."):
         store.changelog.page(run_id, "nope")
+
+
+def test_what_holds_a_watermark_back_is_above_a_node_not_the_node_itself(store: Store, tmp_path: Path) -> None:
+    below = edge("below", columns(word="string"))
+    planned = plan(WORDS, TOTALS, below, wires=[("words", "totals"), ("totals", "below")])
+    # As the plan says it: of an output, which an interval join holds back by its interval.
+    held = {"words": 0, "totals": 500, "below": 500}
+    nodes = [{"id": name, "sources": {"words": by_ms}} for name, by_ms in held.items()]
+    run = store.runs.get(recorded(store, tmp_path, replace(planned, explanation={"nodes": nodes}), HELLO_TWICE))
+    assert (run.holdbacks("words"), run.holdbacks("totals"), run.holdbacks("below")) == (
+        {"words": 0},
+        {"words": 0},
+        {"words": 500},
+    )

@@ -24,6 +24,8 @@ _NUMBER: Final = "event-number"
 _PLAYING: Final = "event-playing"
 _TICKS: Final = "event-ticks"
 _NOTHING: Final = "event-nothing-more"
+_DRAWN: Final = "event-drawn"
+_REMEMBERED: Final = 4
 _BEAT_S: Final = 1.1
 _LEFT_S: Final = 15.0
 
@@ -55,8 +57,17 @@ def move_to(event: int | None) -> None:
 
 
 @guarded
-def _from_widget(key: str) -> None:
-    move_to(st.session_state[key])
+def _from_widgets() -> None:
+    """Take what the slider or the number says.
+
+    A browser may send one with what the page has moved on from while the other is moved: of two that changed, the one
+    that says what was drawn a moment ago has not.
+    """
+    drawn: list[int] = st.session_state.get(_DRAWN, [])
+    said = [st.session_state[key] for key in (_SLIDER, _NUMBER)]
+    changed = [event for event in said if event not in drawn[-1:]]
+    fresh = [event for event in changed if event not in drawn]
+    move_to(next(iter(fresh or changed), None))
 
 
 def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
@@ -113,7 +124,13 @@ def time_player(run: Run, edge: Edge) -> int:
 def _bar(event: int, last_seq: int, neighbours: _Neighbours) -> None:
     if last_seq == 0:
         return
-    st.session_state[_SLIDER] = st.session_state[_NUMBER] = event
+    for key in (_SLIDER, _NUMBER):
+        # What is set is sent, and would take back what a person has moved meanwhile.
+        if st.session_state.get(key) != event:
+            st.session_state[key] = event
+    drawn: list[int] = st.session_state.get(_DRAWN, [])
+    if drawn[-1:] != [event]:
+        st.session_state[_DRAWN] = [*drawn, event][-_REMEMBERED:]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.button(
             "Start", key="event-first", help="Before the first event", disabled=event == 0, on_click=move_to, args=(0,)
@@ -123,7 +140,7 @@ def _bar(event: int, last_seq: int, neighbours: _Neighbours) -> None:
             on_click=neighbours.go, args=(False,),
         )  # fmt: skip
         st.slider(
-            f"Event {event:,} of {last_seq:,}", 0, last_seq, key=_SLIDER, on_change=_from_widget, args=(_SLIDER,),
+            f"Event {event:,} of {last_seq:,}", 0, last_seq, key=_SLIDER, on_change=_from_widgets,
             help=neighbours.slider,
         )  # fmt: skip
         st.button(
@@ -135,7 +152,7 @@ def _bar(event: int, last_seq: int, neighbours: _Neighbours) -> None:
             args=(last_seq,),
         )  # fmt: skip
         st.number_input(
-            "Event", 0, last_seq, key=_NUMBER, on_change=_from_widget, args=(_NUMBER,), width=130,
+            "Event", 0, last_seq, key=_NUMBER, on_change=_from_widgets, width=130,
             label_visibility="collapsed",
         )  # fmt: skip
 
