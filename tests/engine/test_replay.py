@@ -86,7 +86,7 @@ class Ran:
         return list(found)
 
     def replayed(self, node: KeyedNode, key: Key, event: int) -> Whole:
-        """A key's replay up to an event, in one go, held to the one in parts that the pages make."""
+        """A key's replay up to an event, in one go."""
         replay = Replay(node, self.store.replays.marks(self.run_id), event)
         questions = node.questions(() if node.is_bundled else key)
         tables = {
@@ -98,8 +98,6 @@ class Ran:
         is_exact = not node.is_bundled and all(asked.is_exact for asked in questions)
         replay.feed(tables, None if is_exact else key, event, lambda: self.spark)
         now = replay.state(event)
-        parts = state_of(self.store, self.run_id, node, key, event, lambda: self.spark)
-        assert (parts.now if parts else None) == now
         return Whole(now.key if now else None, now.state if now else (), replay.emitted, replay.end())
 
     def kept(self, node: str) -> dict[Key, Any]:
@@ -164,6 +162,7 @@ def check(found: Ran) -> set[str]:
                 before = [record for record in whole[key].emitted if record.seq <= event]
                 assert list(part.emitted) == before, (name, key, event)
             half = found.replayed(node, key, found.first_epoch)
+            assert_the_pages_tell(found, node, key)
             state, timers = (kept.get(half.key) if half.key is not None else None) or (None, [])
             mine = half.saved
             assert pickle.dumps(mine.state if mine else None) == pickle.dumps(state) or mine.state == state, (name, key)
@@ -171,6 +170,15 @@ def check(found: Ran) -> set[str]:
         assert isinstance(node.plan.operator, Operator)
         seen.add(node.plan.operator.operator)
     return seen
+
+
+def assert_the_pages_tell(found: Ran, node: KeyedNode, key: Key) -> None:
+    """The pages read a key's records in parts, and tell the state before an event with the one after."""
+    event = found.first_epoch
+    parts = state_of(found.store, found.run_id, node, key, event, lambda: found.spark)
+    now, before = found.replayed(node, key, event), found.replayed(node, key, event - 1)
+    assert (parts.now.state if parts else ()) == now.state
+    assert (parts.before.state if parts and parts.before else ()) == before.state
 
 
 def assert_is_in_words(state: Description) -> None:
