@@ -7,7 +7,7 @@ GivenWindows    the same, or the windows that rows have already, as two of their
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Self
+from typing import Annotated, Final, Self
 
 from pydantic import Field, model_validator
 
@@ -25,6 +25,42 @@ LENGTHS: Final = {
 }
 BOUNDS: Final = ("window_start", "window_end", "window_time")
 
+Size = Annotated[
+    int | None,
+    Field(
+        gt=0,
+        title="Window size",
+        description="How long a window is; of cumulating windows the longest.",
+        json_schema_extra={"duration": True},
+    ),
+]
+Slide = Annotated[
+    int | None,
+    Field(
+        gt=0,
+        title="Slide",
+        description="Hop: a window starts every so often; the size is a multiple of it.",
+        json_schema_extra={"duration": True},
+    ),
+]
+Step = Annotated[
+    int | None,
+    Field(
+        gt=0,
+        title="Step",
+        description="Cumulate: by how much a window grows; the size is a multiple of it.",
+        json_schema_extra={"duration": True},
+    ),
+]
+Offset = Annotated[
+    int,
+    Field(
+        title="Window offset",
+        description="Moves all windows: with size 1 h and offset 15 min they start at a quarter past.",
+        json_schema_extra={"duration": True},
+    ),
+]
+
 
 class MadeWindows(RoutesLate):
     """Windows of the event time."""
@@ -35,27 +71,9 @@ class MadeWindows(RoutesLate):
         description="Tumble: one after the other. Hop: overlapping. Cumulate: growing step by step. "
         "Session: as long as records keep coming.",
     )
-    size_ms: int | None = Field(
-        None,
-        gt=0,
-        title="Size",
-        description="How long a window is; of cumulating windows the longest.",
-        json_schema_extra={"duration": True},
-    )
-    slide_ms: int | None = Field(
-        None,
-        gt=0,
-        title="Slide",
-        description="Hop: a window starts every so often; the size is a multiple of it.",
-        json_schema_extra={"duration": True},
-    )
-    step_ms: int | None = Field(
-        None,
-        gt=0,
-        title="Step",
-        description="Cumulate: by how much a window grows; the size is a multiple of it.",
-        json_schema_extra={"duration": True},
-    )
+    size_ms: Size = None
+    slide_ms: Slide = None
+    step_ms: Step = None
     gap_ms: int | None = Field(
         None,
         gt=0,
@@ -63,12 +81,7 @@ class MadeWindows(RoutesLate):
         description="Session: it ends when no record came for longer than this.",
         json_schema_extra={"duration": True},
     )
-    offset_ms: int = Field(
-        0,
-        title="Offset",
-        description="Moves all windows: with size 1 h and offset 15 min they start at a quarter past.",
-        json_schema_extra={"duration": True},
-    )
+    offset_ms: Offset = 0
 
     @model_validator(mode="after")
     def _windows_are_whole(self) -> Self:

@@ -24,15 +24,20 @@ from engine.batch.windows import bounds, in_their_windows, in_windows
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.described import Description, Names, instant, state_table
 from engine.joins import PORTS, JoinKind, joined, pair_origins
-from engine.kernel import Kernel, Key, Output, Row
+from engine.kernel import Key, Output, Row
 from engine.kernels.window_parameters import (
     BOUNDS,
+    Offset,
+    Size,
+    Slide,
+    Step,
     bound_columns,
     has_window,
     milliseconds,
     require_bounds,
     windows_over,
 )
+from engine.kernels.window_rows import WindowRowsKernel
 from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
 from engine.late_port import RoutesLate
 from engine.operator import (
@@ -55,14 +60,11 @@ if TYPE_CHECKING:
 
 Sides = tuple[list[Row], list[Row]]
 
-LATE = "its window had closed before it arrived"
 
-
-class WindowJoinKernel(Kernel):
+class WindowJoinKernel(WindowRowsKernel):
     """Buffers both sides of each window of one key; joins them when the window closes.
 
-    A row is (event time in ms, columns), or without windowing (start ms, end ms, columns); the bounds of windows
-    that are made here end the output's rows. State: {window: (left rows, right rows)}.
+    State: {window: (left rows, right rows)}.
     """
 
     def __init__(
@@ -72,8 +74,8 @@ class WindowJoinKernel(Kernel):
         widths: tuple[int, int],
         matches: Callable[[], Matches] | None = None,
     ) -> None:
+        super().__init__(windowing)
         self.kind = kind
-        self.assign = windowing.assigner() if windowing is not None else None
         self.nulls: tuple[Row, Row] = ((None,) * widths[0], (None,) * widths[1])
         self.matches = matches() if matches is not None else None
         self.windows: dict[Window, Sides] = {}
@@ -84,29 +86,11 @@ class WindowJoinKernel(Kernel):
         self.windows = state if state is not None else {}
         self.can_match = None not in key
 
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Put the row into each of its windows that has not fired."""
-        if self.assign is None:
-            windows: Sequence[Window] = ((row[0], row[1]),)
-            columns, time_ms = row[2:], row[1] - 1
-        else:
-            windows = self.assign(row[0])
-            columns, time_ms = row[1:], row[0]
-        # They come by their ends: where the last has closed, all have.
-        is_lost = windows[-1][1] - 1 <= out.watermark_ms
-        for window in windows:
-            lateness_ms = out.watermark_ms - (window[1] - 1)
-            if lateness_ms >= 0:
-                out.late(time_ms, lateness_ms, LATE, window, is_lost=is_lost)
-            else:
-                self._add(window, columns, out)
-
     def on_timer(self, time_ms: int, name: Window, out: Output) -> None:
         """The window closes: join what it holds."""
-        start_ms, end_ms = name
         left, right = self.windows.pop(name)
-        bounds = () if self.assign is None else (start_ms * 1000, end_ms * 1000, time_ms * 1000)
-        out.window_fired(start_ms, end_ms)
+        bounds = self._bounds(name)
+        out.window_fired(*name)
         for row in self._joined(left, right):
             out.emit(INSERT, row + bounds)
 
@@ -116,16 +100,15 @@ class WindowJoinKernel(Kernel):
 
     def describe(self, names: Names) -> Description:
         """The rows of both sides, window by window."""
-        skip = 2 if self.assign is None else 1
         found = []
         for port, side in enumerate(PORTS):
             rows = [
-                (instant(start), instant(end), *names.show(row, port, skip=skip))
+                (instant(start), instant(end), *names.show(row, port, skip=self.skip))
                 for (start, end), sides in sorted(self.windows.items())
                 for row in sides[port]
             ]
             if rows:
-                columns = ("window start", "window end", *names.columns(port, skip=skip))
+                columns = ("window start", "window end", *names.columns(port, skip=self.skip))
                 found.append(state_table(f"{side.capitalize()} rows of open windows", columns, rows))
         return tuple(found)
 
@@ -184,33 +167,10 @@ class WindowJoin(KeyedJoin, RoutesLate):
         title="Windows",
         description="Tumble: one after the other. Hop: overlapping. Cumulate: growing step by step.",
     )
-    size_ms: int | None = Field(
-        None,
-        gt=0,
-        title="Window size",
-        description="How long each window is; of cumulating windows the longest.",
-        json_schema_extra={"duration": True},
-    )
-    slide_ms: int | None = Field(
-        None,
-        gt=0,
-        title="Slide",
-        description="Hop: a window starts every so often; the size is a multiple of it.",
-        json_schema_extra={"duration": True},
-    )
-    step_ms: int | None = Field(
-        None,
-        gt=0,
-        title="Step",
-        description="Cumulate: by how much a window grows; the size is a multiple of it.",
-        json_schema_extra={"duration": True},
-    )
-    offset_ms: int = Field(
-        0,
-        title="Window offset",
-        description="Moves all windows: with size 1 h and offset 15 min they begin at a quarter past.",
-        json_schema_extra={"duration": True},
-    )
+    size_ms: Size = None
+    slide_ms: Slide = None
+    step_ms: Step = None
+    offset_ms: Offset = 0
     left_window: tuple[str, ...] = Field(
         (),
         title="Left window",

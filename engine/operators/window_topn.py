@@ -24,8 +24,9 @@ from engine.batch.windows import WINDOW, bounds, in_their_windows, in_windows
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.described import Description, Names, instant, state_table
 from engine.errors import PipelineError
-from engine.kernel import Kernel, Key, Output, Row
+from engine.kernel import Key, Output, Row
 from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
+from engine.kernels.window_rows import WindowRowsKernel
 from engine.operator import (
     NO_KEYS,
     Analyzer,
@@ -47,14 +48,9 @@ from engine.windows import Window, Windowing, WindowKind
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-LATE = "the window had closed before the record arrived"
 
-
-class WindowTopNKernel(Kernel):
-    """The open windows of one partition. A row is (start ms, end ms, columns) or, with windowing, (time ms, columns).
-
-    State: {window: its best rows in order}.
-    """
+class WindowTopNKernel(WindowRowsKernel):
+    """The best rows of the open windows of one partition. State: {window: its best rows in order}."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -66,7 +62,7 @@ class WindowTopNKernel(Kernel):
         with_rank: bool,
         later_first: bool,
     ) -> None:
-        self.assign = windowing.assigner() if windowing is not None else None
+        super().__init__(windowing)
         self.sort_key: SortKeyOf = sort_key_of(order)
         self.first = start
         self.last = end
@@ -78,28 +74,11 @@ class WindowTopNKernel(Kernel):
         """Take up the open windows."""
         self.windows = {window: ([self.sort_key(row) for row in rows], rows) for window, rows in (state or {}).items()}
 
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Put the row into each of its windows that is still open, if it is among the best."""
-        if self.assign is None:
-            windows: Sequence[Window] = ((row[0], row[1]),)
-            columns, time_ms = row[2:], row[1] - 1
-        else:
-            windows = self.assign(row[0])
-            columns, time_ms = row[1:], row[0]
-        # They come by their ends: where the last has closed, all have.
-        is_lost = windows[-1][1] - 1 <= out.watermark_ms
-        for window in windows:
-            lateness_ms = out.watermark_ms - (window[1] - 1)
-            if lateness_ms >= 0:
-                out.late(time_ms, lateness_ms, LATE, window, is_lost=is_lost)
-            else:
-                self._add(window, columns, out)
-
     def on_timer(self, time_ms: int, name: Window, out: Output) -> None:
         """The window closes: its rows go out."""
         _, rows = self.windows.pop(name)
         out.window_fired(*name)
-        bounds = (name[0] * 1000, name[1] * 1000, name[1] * 1000 - 1000) if self.assign is not None else ()
+        bounds = self._bounds(name)
         for rank, row in enumerate(rows[self.first - 1 :], start=self.first):
             out.emit(INSERT, (*row, *bounds, rank) if self.with_rank else (*row, *bounds))
 
@@ -109,13 +88,12 @@ class WindowTopNKernel(Kernel):
 
     def describe(self, names: Names) -> Description:
         """The best rows of the open windows."""
-        skip = 2 if self.assign is None else 1
         rows = (
-            (instant(start), instant(end), rank, *names.show(row, skip=skip))
+            (instant(start), instant(end), rank, *names.show(row, skip=self.skip))
             for (start, end), (_, rows) in sorted(self.windows.items())
             for rank, row in enumerate(rows, start=1)
         )
-        columns = ("window start", "window end", "rank", *names.columns(skip=skip))
+        columns = ("window start", "window end", "rank", *names.columns(skip=self.skip))
         return (state_table("Best rows of open windows", columns, rows),) if self.windows else ()
 
     def _add(self, window: Window, row: Row, out: Output) -> None:

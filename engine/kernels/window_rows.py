@@ -1,0 +1,51 @@
+"""Kernels that keep rows by window until it closes: which windows a row is in, and which of them it misses.
+
+The windows are made here, or the rows have them already. Source: Flink WindowJoinOperator, WindowRankOperator.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from engine.kernel import Kernel, Output, Row
+from engine.kernels.windows import LATE
+from engine.windows import Window, Windowing
+
+
+class WindowRowsKernel(Kernel):
+    """The open windows of one key. A row is (event time in ms, columns); without windowing (start, end in ms, columns).
+
+    Time: a window closes, and a record is late for it, once the watermark reaches end - 1.
+    """
+
+    def __init__(self, windowing: Windowing | None) -> None:
+        self.assign = windowing.assigner() if windowing is not None else None
+        # The values of a row before its columns.
+        self.skip = 1 if windowing is not None else 2
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Put the row into each of its windows that is still open."""
+        if self.assign is None:
+            windows: Sequence[Window] = ((row[0], row[1]),)
+            columns, time_ms = row[2:], row[1] - 1
+        else:
+            windows = self.assign(row[0])
+            columns, time_ms = row[1:], row[0]
+        # They come by their ends: where the last has closed, all have.
+        is_lost = windows[-1][1] - 1 <= out.watermark_ms
+        for window in windows:
+            lateness_ms = out.watermark_ms - (window[1] - 1)
+            if lateness_ms >= 0:
+                out.late(time_ms, lateness_ms, LATE, window, is_lost=is_lost)
+            else:
+                self._add(window, columns, out)
+
+    @abstractmethod
+    def _add(self, window: Window, row: Row, out: Output) -> None:
+        """Keep a row's columns; the first row of a window sets the timer of its end, named as the window."""
+
+    def _bounds(self, window: Window) -> Row:
+        """Start, end and time in microseconds, which end the rows of a window that was made here."""
+        start_ms, end_ms = window
+        return () if self.assign is None else (start_ms * 1000, end_ms * 1000, (end_ms - 1) * 1000)
