@@ -129,13 +129,14 @@ class JoinSide:
     """What a join knows of one input (Flink JoinInputSideSpec).
 
     unique_key: the places of the columns by which its rows are replaced; () where the join key is that
-    already, so that there is one row at most; None where rows are known by their content only.
+    already, so that there is one row at most; None where rows are known by their content only. types: of its columns.
     """
 
     spec: str
     width: int
     unique_key: tuple[int, ...] | None
     reason: str
+    types: tuple[str, ...] = ()
 
     @property
     def state(self) -> str:
@@ -151,16 +152,16 @@ def join_side(given: Derived, keys: Sequence[str]) -> JoinSide:
     An updated row that changes its join key comes with -U, so it leaves the one before it enters the other. Of
     rows that only come Flink knows fewer keys than we do; those count that hold the join key.
     """
-    width = len(given.schema)
+    width, types = len(given.schema), tuple(column.type for column in given.schema)
     found = given.upsert_keys if given.has_updates else _keys_with(given, keys)
     if not found:
-        return JoinSide("NoUniqueKey", width, None, "has no unique key that holds the join key")
+        return JoinSide("NoUniqueKey", width, None, "has no unique key that holds the join key", types)
     shortest = min(found, key=lambda key: (not key <= frozenset(keys), len(key), sorted(key)))
     named = ", ".join(name for name in given.schema.names if name in shortest) or "nothing: it is a single row"
     if shortest <= frozenset(keys):
-        return JoinSide("JoinKeyContainsUniqueKey", width, (), f"is unique by the join key ({named})")
+        return JoinSide("JoinKeyContainsUniqueKey", width, (), f"is unique by the join key ({named})", types)
     places = tuple(at for at, name in enumerate(given.schema.names) if name in shortest)
-    return JoinSide("HasUniqueKey", width, places, f"is unique by {named}")
+    return JoinSide("HasUniqueKey", width, places, f"is unique by {named}", types)
 
 
 def _keys_with(given: Derived, keys: Sequence[str]) -> list[frozenset[str]]:

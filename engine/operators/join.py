@@ -11,8 +11,10 @@ a replacement as one more partner (FLINK-40681); here it is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.batch.given import BatchInput
@@ -21,6 +23,7 @@ from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, Changelo
 from engine.described import Description, Names, state_table
 from engine.joins import PORTS, JoinKind, JoinSide, join_keys, join_moves, join_side, joined
 from engine.kernel import Kernel, Key, Output, Row
+from engine.kernels.binary_row import row_encoder
 from engine.kernels.join_bundles import BundledJoin, Change, ReplacingKernel
 from engine.kernels.ordered_rows import identity
 from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside
@@ -41,29 +44,56 @@ if TYPE_CHECKING:
 
 
 class Held:
-    """A row of one side: how often it is there, and how many partners it has."""
+    """A row of one side: how often it is there, and how many partners it has. code: what orders it, once asked for."""
 
-    __slots__ = ("count", "partners", "row")
+    __slots__ = ("code", "count", "partners", "row")
 
     def __init__(self, row: Row, count: int, partners: int) -> None:
         self.row = row
         self.count = count
         self.partners = partners
+        self.code = b""
+
+
+_code = attrgetter("code")
 
 
 class SideRows:
-    """The rows of one side of a key, by their unique key or by their content."""
+    """The rows of one side of a key, by their unique key or by their content.
+
+    They meet others in the order of Flink's RocksDB: by the bytes of what they are known by.
+    """
 
     def __init__(self, side: JoinSide) -> None:
         self.unique_key = side.unique_key
-        self.held: dict[Any, Held] = {}
+        places = range(len(side.types)) if side.unique_key is None else side.unique_key
+        self.encode = row_encoder([side.types[place] for place in places]) if side.types else None
+        self.begin(())
+
+    def begin(self, held: Iterable[tuple[Any, tuple[Row, int, int]]]) -> None:
+        """Take up what is there of a key."""
+        self.held = {place: Held(*row) for place, row in held}
+        self.ordered: list[Held] | None = None
+
+    def in_order(self) -> Iterable[Held]:
+        """The rows in the order in which they meet others. It is found out when there are two for the first time."""
+        if self.encode is None or len(self.held) < 2:
+            return self.held.values()
+        if self.ordered is None:
+            for held in self.held.values():
+                held.code = self._encoded(held.row)
+            self.ordered = sorted(self.held.values(), key=_code)
+        return self.ordered
 
     def add(self, row: Row, partners: int) -> bool:
         """Put a row in. True where it replaces the row of its unique key."""
         place = self._place(row)
         held = self.held.get(place)
         if held is None:
-            self.held[place] = Held(row, 1, partners)
+            held = self.held[place] = Held(row, 1, partners)
+            if self.ordered is not None:
+                held.code = self._encoded(row)
+                insort(self.ordered, held, key=_code)
             return False
         held.row, held.partners = row, partners
         if self.unique_key is None:
@@ -79,7 +109,15 @@ class SideRows:
         held.count -= 1
         if not held.count:
             del self.held[place]
+            if self.ordered is not None:
+                self.ordered.pop(self.ordered.index(held, bisect_left(self.ordered, held.code, key=_code)))
         return True
+
+    def _encoded(self, row: Row) -> bytes:
+        assert self.encode is not None
+        known_by = row if self.unique_key is None else tuple([row[place] for place in self.unique_key])
+        code = self.encode(known_by)
+        return len(code).to_bytes(4) + code
 
     def _place(self, row: Row) -> Any:
         if self.unique_key is None:
@@ -100,7 +138,7 @@ class JoinKernel(Kernel):
         """Take up both sides."""
         self.can_match = None not in key
         for side, rows in zip(self.sides, state or ((), ()), strict=True):
-            side.held = {place: Held(*held) for place, held in rows}
+            side.begin(rows)
 
     def finish(self) -> Any | None:
         """Both sides, as plain values."""
@@ -123,11 +161,11 @@ class JoinKernel(Kernel):
         return tuple(found)
 
     def partners(self, row: Row, port: int) -> Iterator[Held]:
-        """The rows of the other side that meet this one, in the order in which they came."""
+        """The rows of the other side that meet this one."""
         if not self.can_match:
             return
         matches = self.matches
-        for held in self.sides[1 - port].held.values():
+        for held in self.sides[1 - port].in_order():
             if matches is None or matches(row + held.row if port == 0 else held.row + row) is True:
                 yield held
 
