@@ -80,7 +80,7 @@ class Late(NamedTuple):
 
 
 class End(NamedTuple):
-    """Where a bundle ends, and a record's place in it, from 0: keys follow each other by their first record's."""
+    """Where a bundle ends, and a key's place in it, from 0."""
 
     seq: int
     step: bytes

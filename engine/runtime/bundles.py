@@ -6,6 +6,9 @@ that a kernel sees whole bundles only and any split into epochs makes the same o
 
 With two phases the bundles of the first are folded per key, and these folds, numbered in the same way, make
 the bundles by which the operator emits.
+
+The keys of a bundle follow each other as in the hash map in which Flink collects it, because which of them the next
+operator finds in one bundle depends on it.
 """
 
 from __future__ import annotations
@@ -18,9 +21,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from engine.kernels.binary_row import hash_of, row_encoder
 from engine.mini_batch import Bundling
 from engine.position import timer
-from engine.runtime.worker import TimelineFiles
+from engine.runtime.worker import TimelineFiles, plain
 from engine.timeline import MIN_WATERMARK
 
 if TYPE_CHECKING:
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
 
 ENDS: Final = ("__end_seq", "__end_step", "__place")
 _FOLDS: Final = ("__fold_seq", "__fold_step", "__fold_place")
+# A Java HashMap has 16 buckets, and doubles them while they are more than three quarters full.
+_TWELVES: Final = "((__keys + 11) div 12)"
+_CAPACITY: Final = f"shiftleft(16, CASE WHEN {_TWELVES} > 1 THEN length(bin({_TWELVES} - 1)) ELSE 0 END)"
 
 
 @dataclass(frozen=True)
@@ -60,10 +67,12 @@ def bundle(
     *,
     rank: int,
     folder: Path,
+    keys: Sequence[str],
 ) -> Bundled:
     """Find the bundle of every record and write the records to the folder.
 
-    given: a step's gathered input. carried: the open records of the epoch before.
+    keys: the key columns of the gathered input, in the order in which Flink has them. given: a step's
+    gathered input. carried: the open records of the epoch before.
     """
     from pyspark.sql import functions as f
 
@@ -74,11 +83,11 @@ def bundle(
     if bundling.two_phases:
         folded = whole.where(f.col(_FOLDS[0]).isNotNull())
         unfolded = whole.where(f.col(_FOLDS[0]).isNull()).drop(*_FOLDS)
-        first = _numbered(unfolded, bundling.size, flushes, _path(rank, 0), ("__seq", "__step"))
+        first = _numbered(unfolded, bundling.size, flushes, _path(rank, 0), keys)
         whole = folded.unionByName(first.withColumnsRenamed(dict(zip(ENDS, _FOLDS, strict=True))))
-        ended = _in_folds(whole, bundling.size, flushes, _path(rank, 1))
+        ended = _in_folds(whole, bundling.size, flushes, _path(rank, 1), keys)
     else:
-        ended = _numbered(whole, bundling.size, flushes, _path(rank, 0), ("__seq", "__step"))
+        ended = _numbered(whole, bundling.size, flushes, _path(rank, 0), keys)
     result = Bundled(folder / "__is_open=false", folder / "__is_open=true", ended.schema)
     ended.withColumn("__is_open", f.col(ENDS[0]).isNull()).write.partitionBy("__is_open").parquet(str(folder))
     for part in (result.closed, result.open):
@@ -91,18 +100,18 @@ def _path(rank: int, phase: int) -> bytes:
     return timer(rank, MIN_WATERMARK + phase, 0, b"")
 
 
-def _in_folds(whole: DataFrame, size: int, flushes: Flushes, path: bytes) -> DataFrame:
+def _in_folds(whole: DataFrame, size: int, flushes: Flushes, path: bytes, keys: Sequence[str]) -> DataFrame:
     """Bundles of what the first phase folded per key; a record goes with the fold that it is in."""
     from pyspark.sql import functions as f
 
-    keys = [name for name in whole.columns if name.startswith("__k") and name != "__kind"]
     folds = (
         whole.where(f.col(_FOLDS[0]).isNotNull())
         .groupBy(*_FOLDS[:2], *keys)
         .agg(f.min(_FOLDS[2]).alias("__first"))
         .withColumnRenamed(_FOLDS[0], "__seq")
     )
-    numbered = _numbered(folds, size, flushes, path, ("__seq", _FOLDS[1], "__first")).drop("__first")
+    order = ("__seq", _FOLDS[1], "__first")
+    numbered = _numbered(folds, size, flushes, path, keys, order).drop("__first")
     mine, theirs = whole.alias("mine"), numbered.withColumnRenamed("__seq", _FOLDS[0]).alias("theirs")
     same = [f.col(f"mine.{name}").eqNullSafe(f.col(f"theirs.{name}")) for name in (*_FOLDS[:2], *keys)]
     condition = same[0]
@@ -111,8 +120,15 @@ def _in_folds(whole: DataFrame, size: int, flushes: Flushes, path: bytes) -> Dat
     return mine.join(theirs, condition, "left").select("mine.*", *(f"theirs.{name}" for name in ENDS))
 
 
-def _numbered(frame: DataFrame, size: int, flushes: Flushes, path: bytes, order: Sequence[str]) -> DataFrame:
-    """The records with the end of their bundle (null while it is open) and their place in it.
+def _numbered(
+    frame: DataFrame,
+    size: int,
+    flushes: Flushes,
+    path: bytes,
+    keys: Sequence[str],
+    order: Sequence[str] = ("__seq", "__step"),
+) -> DataFrame:
+    """The records with the end of their bundle (null while it is open) and their key's place in it.
 
     order: columns by which they follow each other; the first is an event's number, the second a path.
     """
@@ -120,7 +136,7 @@ def _numbered(frame: DataFrame, size: int, flushes: Flushes, path: bytes, order:
     from pyspark.sql import functions as f
 
     columns = frame.columns
-    indexed = _with_flush(frame, flushes).orderBy(*order).zipWithIndex("__at")
+    indexed = _with_flush(frame, flushes, keys).orderBy(*order).zipWithIndex("__at")
     starts = indexed.groupBy("__flush").agg(f.min("__at").alias("__start")).withColumnRenamed("__flush", "__of")
     placed = indexed.join(starts, f.col("__flush").eqNullSafe(f.col("__of"))).withColumn(
         "__number", f.col("__at") - f.col("__start")
@@ -130,6 +146,11 @@ def _numbered(frame: DataFrame, size: int, flushes: Flushes, path: bytes, order:
     placed = placed.withColumn("__is_full", f.count("*").over(of_bundle) == size).withColumn(
         "__last", f.max(f.struct(*order)).over(of_bundle)
     )
+    first = f.min("__number").over(Window.partitionBy("__flush", "__bundle", *keys))
+    placed = placed.withColumn("__first", first).withColumn(
+        "__keys", f.sum(f.expr("int(__first = __number)")).over(of_bundle)
+    )
+    place = f.dense_rank().over(of_bundle.orderBy(f.expr(f"__hash & ({_CAPACITY} - 1)"), "__first")) - 1
     is_flushed = f.col("__flush").isNotNull()
     end_seq = f.when(f.col("__is_full"), f.col("__last")[order[0]]).otherwise(f.col("__flush"))
     end_step = f.when(f.col("__is_full"), f.col("__last")[order[1]]).when(is_flushed, f.lit(path))
@@ -137,15 +158,26 @@ def _numbered(frame: DataFrame, size: int, flushes: Flushes, path: bytes, order:
         *columns,
         end_seq.alias(ENDS[0]),
         end_step.alias(ENDS[1]),
-        f.expr(f"cast(__number % {size} as int)").alias(ENDS[2]),
+        place.cast("int").alias(ENDS[2]),
     )
 
 
-def _with_flush(frame: DataFrame, flushes: Flushes) -> DataFrame:
-    """The records with `__flush`, the first event from theirs on that ends bundles; null if not in this epoch."""
+def _with_flush(frame: DataFrame, flushes: Flushes, keys: Sequence[str]) -> DataFrame:
+    """The records with `__flush`, the first event from theirs on that ends bundles; null if not in this epoch.
+
+    And with `__hash`, that of their key; zero where Flink's is not known.
+    """
     from pyspark.sql.types import LongType, StructField, StructType
 
     at = frame.columns.index("__seq")
+    encode = row_encoder([frame.schema[name].dataType.simpleString() for name in keys])
+
+    def hashes(batch: pa.RecordBatch) -> pa.Array:
+        if encode is None or not keys:
+            return pa.array(np.zeros(batch.num_rows, np.int64))
+        rows = list(zip(*(plain(batch.column(name)).to_pylist() for name in keys), strict=True))
+        known = {row: hash_of(encode(row)) for row in set(rows)}
+        return pa.array([known[row] for row in rows], pa.int64())
 
     def find(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         events = flushes.load()
@@ -154,8 +186,10 @@ def _with_flush(frame: DataFrame, flushes: Flushes) -> DataFrame:
             missing = places == len(events)
             found: Any = np.append(events, 0)[places]
             column = pa.array(found, pa.int64(), mask=missing)
-            yield pa.RecordBatch.from_arrays([*batch.columns, column], names=[*batch.schema.names, "__flush"])
+            names = [*batch.schema.names, "__flush", "__hash"]
+            yield pa.RecordBatch.from_arrays([*batch.columns, column, hashes(batch)], names=names)
 
     # What comes out of Arrow may be null, as far as Spark can tell.
     fields = [StructField(field.name, field.dataType) for field in frame.schema.fields]
-    return frame.mapInArrow(find, StructType([*fields, StructField("__flush", LongType())]))
+    added = [StructField(name, LongType()) for name in ("__flush", "__hash")]
+    return frame.mapInArrow(find, StructType([*fields, *added]))

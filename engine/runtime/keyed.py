@@ -11,7 +11,7 @@ import pyarrow as pa
 from engine.operator import Keyed, KeyedInput
 from engine.planner import NodePlan
 from engine.runtime.worker import STATE_PORT, KnownTimeline, Task, TimelineFiles, port_suffix
-from engine.schema import arrow_type, quote
+from engine.schema import Schema, arrow_type, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -24,6 +24,16 @@ def gather(step: Keyed, inputs: Sequence[DataFrame]) -> DataFrame:
     for frame in frames[1:]:
         whole = whole.unionByName(frame, allowMissingColumns=True)
     return whole
+
+
+def hashed_keys(step: Keyed, schema: Schema) -> list[str]:
+    """The key columns of a gathered input as Flink has them: plain columns in the order of the input."""
+    keys = step.inputs[0].keys
+    places = {quote(name): at for at, name in enumerate(schema.names)}
+    order = list(range(len(keys)))
+    if all(key in places for key in keys):
+        order = sorted(order, key=lambda at: places[keys[at]])
+    return [f"__k{at}" for at in order]
 
 
 def run_keyed(

@@ -156,7 +156,7 @@ class Task:
         if not batch.num_rows:
             return ()
         names = batch.schema.names
-        column = {name: _plain(batch.column(at)) for at, name in enumerate(names)}
+        column = {name: plain(batch.column(at)) for at, name in enumerate(names)}
         size = batch.num_rows
         keys = list(zip(*(column[f"__k{at}"].to_pylist() for at in range(self.keys)), strict=True)) or [()] * size
         seqs = column["__seq"].to_numpy(zero_copy_only=False)
@@ -299,7 +299,7 @@ def _late_json(item: Any) -> str:
     return json.dumps([*item[:1], *item[3:]])
 
 
-def _plain(column: pa.Array) -> pa.Array:
+def plain(column: pa.Array) -> pa.Array:
     """Timestamps as BIGINT microseconds: kernels calculate with ints and know no time zone."""
     return column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
 

@@ -326,8 +326,7 @@ class TopN(Operator):
         moves = self._moves(given)
         first = self.order_by[0]
         better = Monotonicity.INCREASING if first.descending else Monotonicity.DECREASING
-        is_top_1 = self.rank_start == self.rank_end == 1
-        keeps_rows = Ranks(self.rank_start, self.rank_end, with_rank=self.with_rank).is_numbered or is_top_1
+        keeps_rows = Ranks(self.rank_start, self.rank_end, with_rank=self.with_rank).is_numbered
         if not given.is_insert_only and self._row_key(given) is None:
             return {}
         if not keeps_rows or any(moves.get(name) is not Monotonicity.CONSTANT for name in self.partition_by):
