@@ -5,7 +5,7 @@ that nothing has to be taken back. Rows of one time are peers: RANGE takes them 
 the order in which they came.
 
 Rows: the output's columns (width of them), the event time in ms at time_at, and what the calls refer to.
-Source: Flink AbstractRowTimeUnboundedPrecedingOver, RowTimeRowsBoundedPrecedingFunction,
+Source: Flink RowTimeUnboundedPrecedingOverFunctionV2, RowTimeRowsBoundedPrecedingFunction,
 RowTimeRangeBoundedPrecedingFunction, ProcTimeUnboundedPrecedingFunction, ProcTimeRowsBoundedPrecedingFunction.
 """
 
@@ -152,10 +152,7 @@ class OverTimeKernel(OverKernel):
 
 
 class OverUnboundedKernel(OverTimeKernel):
-    """All rows before: a row is late as soon as the watermark has reached its time.
-
-    A watermark takes all rows of a key that it has reached, time by time.
-    """
+    """All rows before: a row is late as soon as the watermark has reached its time."""
 
     def __init__(self, calls: Sequence[AggregateCall], width: int, time_at: int, *, peers: bool) -> None:
         super().__init__(calls, width, time_at, leaving=False)
@@ -167,26 +164,21 @@ class OverUnboundedKernel(OverTimeKernel):
         if time_ms <= out.watermark_ms:
             self.late(time_ms, LATE_WATERMARK, out)
             return
-        # One timer per key, for the next watermark: so keys follow each other as their timers were set.
-        out.set_timer(out.watermark_ms + 1 if out.watermark_ms >= 0 else min(0, time_ms))
+        out.set_timer(time_ms)
         self.wait(time_ms, row)
 
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
-        """Send what the watermark has reached."""
-        waiting = self.waiting
-        for due_ms in sorted(time for time in waiting if time <= out.watermark_ms):
-            rows = waiting.pop(due_ms)
-            if self.peers:
-                for row in rows:
-                    self.enter(row)
-                for row in rows:
-                    self.emit(row, out)
-            else:
-                for row in rows:
-                    self.enter(row)
-                    self.emit(row, out)
-        if waiting:
-            out.set_timer(out.watermark_ms + 1 if out.watermark_ms >= 0 else min(0, *waiting))
+        """Send the rows of this time."""
+        rows = self.waiting.pop(time_ms, ())
+        if self.peers:
+            for row in rows:
+                self.enter(row)
+            for row in rows:
+                self.emit(row, out)
+        else:
+            for row in rows:
+                self.enter(row)
+                self.emit(row, out)
 
 
 class OverBoundedKernel(OverTimeKernel):

@@ -97,9 +97,8 @@ class Deduplicate(RoutesLate):
     group: ClassVar[str] = "keyed"
 
     keys: tuple[str, ...] = Field(
-        min_length=1,
         title="Key columns",
-        description="Rows that agree in these columns are duplicates; NULL agrees with NULL.",
+        description="Rows that agree in these columns are duplicates; NULL agrees with NULL. None: all rows are.",
         json_schema_extra={"columns": True},
     )
     order: Order = Field(
@@ -244,10 +243,10 @@ class Deduplicate(RoutesLate):
             source = f"(SELECT *, PROCTIME() AS {order} FROM {source})"
         direction = "ASC" if self.keep is Keep.FIRST else "DESC"
         number = quote(free_name("rownum", schema.columns))
-        keys = ", ".join(map(quote, self.keys))
+        keys = f"PARTITION BY {', '.join(map(quote, self.keys))} " if self.keys else ""
         return (
             f"SELECT {note}{columns} FROM (\n"
-            f"  SELECT *, ROW_NUMBER() OVER (PARTITION BY {keys} ORDER BY {order} {direction}) AS {number}\n"
+            f"  SELECT *, ROW_NUMBER() OVER ({keys}ORDER BY {order} {direction}) AS {number}\n"
             f"  FROM {source}\n"
             f") WHERE {number} = 1"
         )

@@ -112,12 +112,14 @@ class IntervalJoinKernel(Kernel):
                 met = self._meet(columns, other.rows[other_ms], port, out) or met
             if other_ms <= expired_ms:
                 self._let_go(1 - port, other_ms, out)
-        if out.watermark_ms < last_ms:
+        # Flink's watermarks begin at 0, in 1970: rows of later times do not wait for what happened before.
+        is_over = last_ms <= 0 < time_ms
+        if out.watermark_ms < last_ms and not is_over:
             own.keep(time_ms, columns, met, out)
         elif not met and own.pads:
             self._pad(columns, port, out)
         elif not met:
-            out.late(time_ms, out.watermark_ms - last_ms, LATE)
+            out.late(time_ms, (0 if is_over else out.watermark_ms) - last_ms, LATE)
 
     def on_timer(self, time_ms: int, name: object, out: Output) -> None:
         """Let go of rows that have nobody left to wait for: right ones first, as Flink does."""

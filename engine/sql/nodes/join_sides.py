@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -32,6 +32,10 @@ class Side:
 
     emitted: Emitted
     keys: tuple[str, ...]
+
+    def without(self, places: Collection[int]) -> Side:
+        """The same side, some of its columns no keys any more."""
+        return Side(self.emitted, tuple(key for at, key in enumerate(self.keys) if at not in places))
 
 
 def taken_apart(relation: Join) -> Condition:

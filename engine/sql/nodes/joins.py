@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.sql.algebra import Expr, Join
+from sqlglot import exp
+
+from engine.sql.algebra import Expr, Join, plain, ref
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.join_sides import Condition, Side, own_columns, pair_condition, pair_names, side, taken_apart
 from engine.sql.nodes.temporal_joins import temporal_join
-from engine.sql.nodes.time_bounds import TimeBounds, only_event_time, time_bounds
+from engine.sql.nodes.time_bounds import TimeBounds, event_times, only_event_time, time_bounds
 from engine.sql.nodes.window_joins import window_join
 
 
@@ -30,10 +32,22 @@ def _over_rows(emitter: Emitter, relation: Join, condition: Condition, needed: f
     left_used, right_used = own_columns(relation, condition.used(needed))
     left = side(emitter, relation.left, left_used, [a for a, _ in condition.equal], relation.at)
     right = side(emitter, relation.right, right_used, [b for _, b in condition.equal], relation.at)
-    bounds = time_bounds(emitter, relation, condition.rest, left.emitted, right.emitted)
+    same_time = _equal_times(emitter, condition, left, right)
+    times = [
+        exp.EQ(this=a.copy(), expression=ref(relation.right_names[b.name], b))
+        for at, (a, b) in enumerate(condition.equal)
+        if at in same_time
+    ]
+    bounds = time_bounds(emitter, relation, (*times, *condition.rest), left.emitted, right.emitted)
     if bounds is not None and not relation.kind.is_left_only:
-        return _within_interval(emitter, relation, bounds, left, right)
+        return _within_interval(emitter, relation, bounds, left.without(same_time), right.without(same_time))
     return _node(emitter, "join", relation, left, right, condition.rest, {})
+
+
+def _equal_times(emitter: Emitter, condition: Condition, left: Side, right: Side) -> set[int]:
+    """Which of the equal pairs are event times: rows of one time are an interval of no length apart."""
+    left_times, right_times = event_times(emitter, left.emitted), event_times(emitter, right.emitted)
+    return {at for at, (a, b) in enumerate(condition.equal) if plain(a) in left_times and plain(b) in right_times}
 
 
 def _within_interval(emitter: Emitter, relation: Join, bounds: TimeBounds, left: Side, right: Side) -> Emitted:

@@ -74,7 +74,7 @@ def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
 def _deduplicated(emitter: Emitter, relation: Rank, given: Emitted, used: list[str]) -> Emitted | None:
     """Rank 1 by a time attribute alone is a deduplication; None where it is not."""
     is_first = (relation.start, relation.end) == (1, 1) and relation.function == "ROW_NUMBER"
-    if not is_first or len(relation.order) != 1 or not relation.partition:
+    if not is_first or len(relation.order) != 1:
         return None
     (key,) = relation.order
     column = key.expression.name

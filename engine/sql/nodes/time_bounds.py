@@ -81,8 +81,10 @@ def event_times(emitter: Emitter, given: Emitted) -> set[str]:
 
 
 def _comparisons(condition: Expr) -> list[Expr]:
-    """A condition as comparisons: BETWEEN is two."""
+    """A condition as comparisons: BETWEEN is two, and so is an equality."""
     found = condition.unnest()
+    if isinstance(found, exp.EQ):
+        return [kind(this=found.this, expression=found.expression) for kind in (exp.GTE, exp.LTE)]
     if isinstance(found, exp.Between):
         return [
             exp.GTE(this=found.this, expression=found.args["low"]),
