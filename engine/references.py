@@ -13,6 +13,8 @@ from engine.schema import Column, Schema
 
 _NAME: Final = re.compile(r"`((?:[^`]|``)+)`|([^\W\d]\w*|\d+[^\W\d]\w*)")
 _NAME_OR_TEXT: Final = re.compile(_NAME.pattern + r"""|'[^']*'|"[^"]*\"""")
+_PACKED: Final = re.compile(r"to_json\(struct\((.* AS c\d+)\)\)")
+_ALIAS: Final = re.compile(r" AS c\d+(?:, |$)")
 _LITERALS: Final = frozenset({"true", "false", "null"})
 
 
@@ -37,3 +39,10 @@ def _find(match: re.Match[str], schema: Schema) -> Column | None:
         return None
     name = (quoted.replace("``", "`") if quoted is not None else bare).lower()
     return next((column for column in schema if column.name.lower() == name), None)
+
+
+def packed_columns(expression: str, schema: Schema) -> frozenset[str]:
+    """The columns that a text holds whole, as a join's key in which NULL meets NULL does; none for anything else."""
+    match = _PACKED.fullmatch(expression)
+    parts = [plain_column(part, schema) for part in _ALIAS.split(match[1])[:-1]] if match else []
+    return frozenset(part.name for part in parts if part is not None) if all(parts) else frozenset()

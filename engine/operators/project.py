@@ -32,7 +32,7 @@ from engine.operator import (
     Strategy,
     forwarded,
 )
-from engine.references import plain_column
+from engine.references import packed_columns, plain_column
 from engine.schema import Column, Schema, arrow_type, quote
 from engine.value_bounds import cast_column, is_non_negative
 
@@ -71,7 +71,7 @@ class Project(Operator):
         return replace(
             given,
             schema=Schema(columns),
-            upsert_keys=_renamed(given.upsert_keys, names),
+            upsert_keys=_renamed(given.upsert_keys, names) | self._packed(given),
             monotonic=monotonic,
             non_negative=non_negative,
         )
@@ -119,6 +119,13 @@ class Project(Operator):
         except ValueError as error:
             raise ExpressionError(node, field, expression, f"{error}.") from error
         return Column(name, found)
+
+    def _packed(self, given: Derived) -> Keys:
+        """The columns that hold a whole key of the input."""
+        packed = {column.name: packed_columns(column.expression, given.schema) for column in self.columns}
+        return frozenset(
+            frozenset({name}) for name, held in packed.items() if any(key and key <= held for key in given.upsert_keys)
+        )
 
     def _new_names(self, schema: Schema) -> Mapping[str, Sequence[str]]:
         """By column of the input, what it is called in the output, where it is passed on as it is."""

@@ -12,7 +12,20 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from engine.joins import JoinKind
-from engine.sql.algebra import Aggregate, Expr, Filter, Join, Named, Relation, Repeated, Select, Union, ref, together
+from engine.sql.algebra import (
+    Aggregate,
+    Expr,
+    Filter,
+    Join,
+    Named,
+    Relation,
+    Repeated,
+    Select,
+    Union,
+    Windowed,
+    ref,
+    together,
+)
 from engine.sql.grouping import distinct
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
@@ -38,10 +51,18 @@ def set_operation(query: exp.SetOperation, read: Callable[[Expr], Relation]) -> 
 
 
 def _union(left: Relation, right: Relation, query: Expr, *, is_distinct: bool) -> Relation:
-    inputs = [part for side in (left, right) for part in (side.inputs if isinstance(side, Union) else (side,))]
+    sides = [_with_duplicates(side) for side in (left, right)] if is_distinct else [left, right]
+    inputs = [part for side in sides for part in (side.inputs if isinstance(side, Union) else (side,))]
     named = tuple(_called_as(left, part) for part in inputs)
     whole = Union(named, query)
     return distinct(whole, query) if is_distinct else whole
+
+
+def _with_duplicates(side: Relation) -> Relation:
+    """A side without a DISTINCT of its own, which that of the whole makes needless (AggregateUnionAggregateRule)."""
+    if isinstance(side, Aggregate) and side.groups and not side.calls and not isinstance(side.input, Windowed):
+        return selected(side.input, side.groups)
+    return side
 
 
 def _called_as(first: Relation, other: Relation) -> Relation:

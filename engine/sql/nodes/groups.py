@@ -9,7 +9,9 @@ from typing import Any, Final
 from sqlglot import exp
 
 from engine.aggregate_functions import Function, result_type
+from engine.joins import JoinKind
 from engine.kernels.window_parameters import BOUNDS
+from engine.references import plain_column
 from engine.schema import quote
 from engine.sql.algebra import (
     Aggregate,
@@ -31,8 +33,8 @@ from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over
 from engine.sql.rejected import SqlRejected
 from engine.windows import Windowing, WindowKind
 
-# What keeps the rows of its input apart, and what makes a key that Flink does not know of at this point.
-_PASSING: Final = ("project", "filter")
+# Joins that keep the rows of their left input apart, and what makes a key that Flink does not know of at this point.
+_LEFT_ONLY: Final = (JoinKind.SEMI.value, JoinKind.ANTI.value)
 _NUMBERING: Final = ("deduplicate", "topn", "window_topn")
 
 
@@ -97,15 +99,20 @@ def _is_never_null(emitter: Emitter, relation: Relation, column: str) -> bool:
 
 def _is_one_row_each(emitter: Emitter, given: Emitted, group_by: Sequence[Any]) -> bool:
     """Whether no two rows are ever in one group, as Flink knows it: it does not look into ROW_NUMBER for that."""
-    groups = {item for item in group_by if isinstance(item, str)}
-    if not groups or not any(key <= groups for key in emitter.derived[given.node].upsert_keys):
-        return False
+    names = {item: item for item in group_by if isinstance(item, str)}
     by_id = {node.id: node for node in emitter.nodes}
-    node = by_id[given.node]
-    while node.operator in _PASSING:
-        (edge,) = (edge for edge in emitter.edges if edge.target == node.id)
-        node = by_id[edge.source]
-    return node.operator not in _NUMBERING
+    node, is_unique = by_id[given.node], False
+    while names:
+        is_unique = is_unique or any(key <= set(names.values()) for key in emitter.derived[node.id].upsert_keys)
+        if node.operator == "project":
+            below = {item["name"]: item["expression"] for item in node.parameters["columns"]}
+            schema = emitter.derived[emitter.input_of(node.id)].schema
+            found = {name: plain_column(below[column], schema) for name, column in names.items()}
+            names = {name: column.name for name, column in found.items() if column is not None}
+        elif node.operator != "filter" and node.parameters.get("kind") not in _LEFT_ONLY:
+            break
+        node = by_id[emitter.input_of(node.id)]
+    return is_unique and node.operator not in _NUMBERING
 
 
 def _is_its_argument(call: dict[str, Any]) -> bool:
