@@ -12,8 +12,8 @@ from engine.errors import PipelineError
 from engine.options import OPTIONS, check_options
 from engine.script.statements import Cursor, Statement, parsed, raw, statements
 from engine.script.tables import TableDdl, create_table
-from engine.script.values import values_of
 from engine.sql.algebra import Expr
+from engine.sql.constants import values_of
 from engine.sql.rejected import SqlRejected
 
 _OF_ALL: Final = ("pipeline", "description", "arrival")

@@ -56,6 +56,15 @@ class Scan:
 
 
 @dataclass(frozen=True)
+class Values:
+    """Rows of literals."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Expr, ...], ...]
+    at: Expr
+
+
+@dataclass(frozen=True)
 class Select:
     """Computed columns."""
 

@@ -1,5 +1,5 @@
-"""CAST and TRY_CAST with Flink's meaning: a text is cut or padded to its length, a DECIMAL that does not hold
-its value is NULL, a boolean is TRUE or FALSE, a moment has its milliseconds."""
+"""CAST and TRY_CAST with Flink's meaning: a text is cut or padded to its length, its decimals are cut off for an
+integer, a DECIMAL that does not hold its value is NULL, a boolean is TRUE or FALSE, a moment has its milliseconds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from engine.aggregate_functions import INTEGER_BITS
 from engine.schema import type_from
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
@@ -33,6 +34,8 @@ def cast(writer: Writer, node: exp.Cast) -> str:
             value = f"upper(CAST({value} AS STRING))"
         elif given in _MOMENTS and not _is_literal_moment(node.this):
             value = f"date_format({value}, 'yyyy-MM-dd HH:mm:ss.SSS')"
+    elif target in INTEGER_BITS and writer.type_of(value) == "string":
+        value = f"regexp_replace({value}, '([0-9])[.][0-9]*( *)$', '$1')"
     elif target.startswith("decimal") and not _fits(writer.type_of(value), target):
         word = "TRY_CAST"
     found = f"{word}({value} AS {target.upper()})"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from sqlglot import exp
 
 from engine.joins import JoinKind
-from engine.sql.algebra import Expr, Join, Relation, Scan, conjuncts, ref
+from engine.sql.algebra import Expr, Join, Relation, Scan, Values, conjuncts, free_name, ref
 from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
 from engine.sql.names import Names, Read
-from engine.sql.pushdown import joined
+from engine.sql.pushdown import joined, selected
 from engine.sql.rejected import SqlRejected
-from engine.sql.scope import Scope
+from engine.sql.scope import Scope, Visible
 from engine.sql.window_functions import window_function
 
 _KINDS = {
@@ -27,11 +30,10 @@ _KINDS = {
 
 
 def from_clause(query: exp.Select, names: Names, read: Read) -> Scope:
-    """Everything that FROM names, joined. Raises SqlRejected without FROM."""
+    """Everything that FROM names, joined; without it, one row of nothing that could be named. Raises SqlRejected."""
     first = query.args.get("from_")
     if first is None:
-        message = "a query without FROM has no rows that could arrive. Name a table."
-        raise SqlRejected(message, query)
+        return Scope(Values(("ROW",), ((exp.Literal.number(1),),), query), ())
     version = first.this.args.get("version")
     if version is not None:
         message = "FOR SYSTEM_TIME AS OF is read after JOIN: FROM l JOIN v FOR SYSTEM_TIME AS OF l.rt ON l.k = v.k."
@@ -45,8 +47,9 @@ def from_clause(query: exp.Select, names: Names, read: Read) -> Scope:
 def _item(item: Expr, names: Names, read: Read) -> Scope:
     """One table, with the joins that stand in its parentheses."""
     alias = item.alias or None
-    _refuse_column_names(item)
-    if isinstance(item, exp.Subquery):
+    if isinstance(item, exp.Values):
+        relation: Relation = values(item)
+    elif isinstance(item, exp.Subquery):
         relation = read(item, names)
     elif isinstance(item, exp.Table) and isinstance(item.this, exp.Anonymous):
         call = item.this
@@ -62,7 +65,7 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
     else:
         message = f"{item.key.upper()} in FROM is not supported. Use a table, a sub-query or a window function."
         raise SqlRejected(message, item)
-    scope = Scope.of(relation, alias)
+    scope = _with_column_names(Scope.of(relation, alias), item)
     for join in item.args.get("joins") or ():
         scope = _join(scope, join, names, read)
     return scope
@@ -79,16 +82,33 @@ def _table(table: exp.Table, names: Names, read: Read) -> Relation:
     raise SqlRejected(message, table)
 
 
-def _refuse_column_names(item: Expr) -> None:
+def values(item: exp.Values) -> Values:
+    """VALUES (...), (...). Raises SqlRejected where the rows do not have the same number of values."""
+    rows = tuple(tuple(row.expressions) if isinstance(row, exp.Tuple) else (row.unnest(),) for row in item.expressions)
+    if uneven := next((row for row in rows if len(row) != len(rows[0])), None):
+        message = f"the first row of VALUES has {len(rows[0])} values, this one has {len(uneven)}."
+        raise SqlRejected(message, uneven[0])
+    return Values(tuple(f"EXPR${at}" for at in range(len(rows[0]))), rows, item)
+
+
+def _with_column_names(scope: Scope, item: Expr) -> Scope:
+    """The scope with the columns called as behind the alias: `AS t(a, b)`."""
     alias = item.args.get("alias")
-    if alias is not None and alias.args.get("columns"):
-        message = "column names after an alias are not read. Name the columns in the sub-query with AS."
+    names = [column.name for column in alias.args.get("columns") or ()] if isinstance(alias, exp.TableAlias) else []
+    if not names:
+        return scope
+    if len(names) != len(scope.visible):
+        message = f"{len(names)} names are given for {len(scope.visible)} columns."
         raise SqlRejected(message, alias)
+    if isinstance(scope.relation, Values):
+        return Scope.of(replace(scope.relation, columns=tuple(names)), item.alias)
+    visible = (replace(one, name=name) for one, name in zip(scope.visible, names, strict=True))
+    return replace(scope, visible=tuple(visible))
 
 
 def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
     side, word = join.side.upper(), join.kind.upper()
-    if join.method or (side, word) not in _KINDS:
+    if join.method not in ("", "NATURAL") or (side, word) not in _KINDS:
         message = (
             f"{' '.join(filter(None, (join.method, side, word)))} JOIN is not supported. Use [LEFT|RIGHT|FULL] JOIN."
         )
@@ -99,28 +119,35 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
     as_of = left.bind(version.expression) if version is not None else None
     shape = Join(left.relation, right.relation, kind, (), join, as_of)
     both = Scope(shape, left.visible + right.renamed(shape.right_names))
-    if join.args.get("using"):
-        return _using(left, right, join, shape, both)
+    using = [column.name for column in join.args.get("using") or ()]
+    if join.method:
+        using = [one.name for one in left.visible if any(one.name == other.name for other in right.visible)]
+    if using:
+        return _using(left, right, join, shape, both, using)
     on = join.args.get("on")
     conditions = tuple(conjuncts(both.bind(on))) if on is not None else ()
     return Scope(joined(left.relation, right.relation, kind, conditions, join, as_of), both.visible)
 
 
-def _using(left: Scope, right: Scope, join: exp.Join, shape: Join, both: Scope) -> Scope:
-    """USING (k): the columns are equal, and the result has them once, from the side that is never padded."""
+def _using(left: Scope, right: Scope, join: exp.Join, shape: Join, both: Scope, names: Sequence[str]) -> Scope:
+    """USING (k), NATURAL: the columns are equal; the result has them once and first, from the side that has them."""
     conditions: list[Expr] = []
-    visible = list(both.visible)
-    for name in join.args["using"]:
-        pair = [scope.find(exp.Column(this=exp.to_identifier(name.name))) for scope in (left, right)]
+    pairs: list[tuple[Visible, str]] = []
+    for name in names:
+        pair = [scope.find(exp.Column(this=exp.to_identifier(name))) for scope in (left, right)]
         if pair[0] is None or pair[1] is None:
-            message = f"USING names {name.name!r}, which is not a column of both sides. Write ON instead."
-            raise SqlRejected(message, name)
+            message = f"USING names {name!r}, which is not a column of both sides. Write ON instead."
+            raise SqlRejected(message, join.args["using"][names.index(name)])
+        pairs.append((pair[0], shape.right_names[pair[1].column]))
+        conditions.append(exp.EQ(this=ref(pair[0].column, join), expression=ref(pairs[-1][1], join)))
+    relation: Relation = joined(left.relation, right.relation, shape.kind, tuple(conditions), join, None)
+    once: list[Visible] = []
+    for own, other in pairs:
+        column = other if shape.kind is JoinKind.RIGHT else own.column
         if shape.kind is JoinKind.FULL:
-            message = "FULL JOIN with USING is not supported. Write ON, and COALESCE in the SELECT."
-            raise SqlRejected(message, name)
-        right_column = shape.right_names[pair[1].column]
-        conditions.append(exp.EQ(this=ref(pair[0].column, name), expression=ref(right_column, name)))
-        dropped = pair[0].column if shape.kind is JoinKind.RIGHT else right_column
-        visible = [one for one in visible if one.column != dropped]
-    relation = joined(left.relation, right.relation, shape.kind, tuple(conditions), join, None)
-    return Scope(relation, tuple(visible))
+            value = exp.Anonymous(this="COALESCE", expressions=[ref(own.column, join), ref(other, join)])
+            column = free_name(own.name, relation.columns)
+            relation = selected(relation, (*((name, ref(name)) for name in relation.columns), (column, value)))
+        once.append(replace(own, column=column))
+    hidden = {column for own, other in pairs for column in (own.column, other)}
+    return Scope(relation, (*once, *(one for one in both.visible if one.column not in hidden)))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from engine.sql.algebra import Expr, Named, Relation, free_name, plain, ref
-from engine.sql.from_clause import from_clause
+from engine.sql.from_clause import from_clause, values
 from engine.sql.grouping import distinct, grouped
 from engine.sql.limit import limited
 from engine.sql.names import Names
@@ -40,7 +40,7 @@ def read(query: Expr, names: Names) -> Relation:
     with_ = query.args.get("with_")
     for common in with_.expressions if with_ is not None else ():
         columns = common.args["alias"].args.get("columns") or ()
-        names = names.with_view(common.alias, _with_columns(common.this, columns))
+        names = names.with_view(common.alias, _with_columns(common.this, common.alias, columns))
     match query:
         case exp.Subquery():
             inner = read(query.this, names)
@@ -50,16 +50,19 @@ def read(query: Expr, names: Names) -> Relation:
             return limited(whole, query, Scope.of(whole, None))
         case exp.Select():
             return _select(query, names)
+        case exp.Values():
+            return values(query)
         case _:
             message = f"{query.key.upper()} is not a query. Write SELECT ..., or a set operation of SELECTs."
             raise SqlRejected(message, query)
 
 
-def _with_columns(query: Expr, columns: tuple[Expr, ...] | list[Expr]) -> Expr:
-    if columns:
-        message = "columns after the name of a common table expression are not read. Name them in its SELECT with AS."
-        raise SqlRejected(message, columns[0])
-    return query
+def _with_columns(query: Expr, name: str, columns: Sequence[Expr]) -> Expr:
+    """The query of a common table expression, its columns called as behind its name: `WITH t(a, b) AS`."""
+    if not columns:
+        return query
+    alias = exp.TableAlias(this=exp.to_identifier(name), columns=list(columns))
+    return exp.select("*").from_(exp.Subquery(this=query, alias=alias))
 
 
 def _select(query: exp.Select, names: Names) -> Relation:

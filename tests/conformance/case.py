@@ -79,14 +79,24 @@ class Case:
             name=self.name,
         )
         used = {node.id for node in made.nodes}
-        order = tuple(name for name in self.arrival if name in used)
+        order = (*self._constants(made), *(name for name in self.arrival if name in used))
         return made.model_copy(update={"arrival": Arrival(mode="listed", order=order, ends="together")})
 
     def after(self, seq: int, pipeline: Pipeline) -> int | str:
         """The arrival that has this number in the run, which leaves out sources that the query does not name."""
         used = {node.id for node in pipeline.nodes}
-        arrivals = [at for at, name in enumerate(self.arrival, start=1) if name in used]
+        arrivals = [0 for _ in self._constants(pipeline)]
+        arrivals += [at for at, name in enumerate(self.arrival, start=1) if name in used]
         return arrivals[seq - 1] if seq <= len(arrivals) else "end"
+
+    def _constants(self, pipeline: Pipeline) -> Sequence[str]:
+        """For each row of VALUES in the query its source. They are there before the first arrival."""
+        return [
+            node.id
+            for node in pipeline.nodes
+            if node.operator == "rows" and node.id not in self.job["sources"]
+            for _ in node.parameters["rows"]
+        ]
 
     def _table(self, name: str, source: Mapping[str, Any]) -> Table:
         is_changelog = bool(source.get("changelog"))

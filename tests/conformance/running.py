@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from math import inf, isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,8 @@ def _plain(value: Any) -> Any:
             return value.isoformat()
         case Decimal():
             return str(value)
+        case float() if not isfinite(value):
+            return {inf: "Infinity", -inf: "-Infinity"}.get(value, "NaN")
         case list() if value and all(isinstance(item, tuple) for item in value):
             return _pairs(value)
         case dict():

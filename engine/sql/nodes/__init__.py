@@ -5,15 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from engine.sql.algebra import Aggregate, Filter, Join, Numbered, Over, Rank, Repeated, Scan, Select, Union, Windowed
+from engine.sql.algebra import (
+    Aggregate,
+    Filter,
+    Join,
+    Numbered,
+    Over,
+    Rank,
+    Repeated,
+    Scan,
+    Select,
+    Union,
+    Values,
+    Windowed,
+)
 from engine.sql.nodes.groups import aggregate
 from engine.sql.nodes.joins import join
 from engine.sql.nodes.ranks import rank
-from engine.sql.nodes.rows import filter_, numbered, repeated, scan, select, union
-from engine.sql.nodes.windows import over, windowed
+from engine.sql.nodes.rows import filter_, repeated, scan, select, union, values
+from engine.sql.nodes.windows import numbered, over, windowed
 
 MAKERS: Final[Mapping[type, Any]] = {
     Scan: scan,
+    Values: values,
     Select: select,
     Filter: filter_,
     Union: union,

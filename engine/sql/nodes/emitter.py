@@ -81,6 +81,23 @@ class Emitter:
             self.nodes.append(node)
             self.derived[node.id] = replace(found, holdbacks={node.id: 0}, node=node.id)
 
+    def constants(self, parameters: Mapping[str, Any]) -> str:
+        """Add a source of rows that stand in the query itself, before all others."""
+        node = Node(id=self._free_id("values"), operator="rows", parameters=dict(parameters))
+        self.source(node)
+        self.nodes.insert(0, self.nodes.pop())
+        return node.id
+
+    def type_of_constants(self, values: Sequence[Expr]) -> str:
+        """The type that holds the values of a column of VALUES. Raises SqlRejected where there is none."""
+        nothing = Schema(())
+        writer = Writer({}, lambda text: self.analyzer.type_of(text, nothing, "", ""))
+        written = [writer.write(value) for value in values]
+        try:
+            return writer.type_of(f"coalesce({', '.join(written)})")
+        except StudioError as error:
+            raise SqlRejected(error.sentence, values[0]) from error
+
     def add(self, operator: str, parameters: Mapping[str, Any], inputs: Sequence[str], at: Expr | None) -> str:
         """Add an operator over its inputs, in the order of its ports. Raises SqlRejected where it does not fit."""
         node = Node(id=self._free_id(operator), operator=operator, parameters=dict(parameters))
@@ -105,6 +122,10 @@ class Emitter:
             Edge(source=name, target=node.id, target_port=port) for name, port in zip(inputs, ports, strict=False)
         ]
         return node.id
+
+    def input_of(self, node: str) -> str:
+        """The node that a node reads, or reads at its first port."""
+        return next(edge.source for edge in self.edges if edge.target == node)
 
     def narrowed(self, emitted: Emitted, columns: Sequence[str], at: Expr | None = None) -> Emitted:
         """The same rows with no more than these columns, as Flink carries no more into its state than is used."""

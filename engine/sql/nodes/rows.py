@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from engine.schema import quote
-from engine.sql.algebra import Filter, Numbered, Repeated, Scan, Select, Union, mentioned, plain
+from engine.sql.algebra import Filter, Repeated, Scan, Select, Union, Values, mentioned, plain
+from engine.sql.constants import value_of
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.rejected import SqlRejected
 
@@ -17,6 +18,17 @@ def scan(emitter: Emitter, relation: Scan, needed: frozenset[str]) -> Emitted:
     emitter.source(relation.table.node)
     names = {name: name for name in relation.table.columns}
     return Emitted(relation.table.name, names, frozenset(relation.table.proctime))
+
+
+def values(emitter: Emitter, relation: Values, needed: frozenset[str]) -> Emitted:
+    """A source of its own, whose rows come before all others, as Flink's do."""
+    columns = [
+        {"name": name, "type": emitter.type_of_constants([row[at] for row in relation.rows])}
+        for at, name in enumerate(relation.columns)
+    ]
+    rows = [[value_of(item) for item in row] for row in relation.rows]
+    node = emitter.constants({"columns": columns, "rows": rows})
+    return Emitted(node, {name: name for name in relation.columns})
 
 
 def select(emitter: Emitter, relation: Select, needed: frozenset[str]) -> Emitted:
@@ -71,17 +83,6 @@ def repeated(emitter: Emitter, relation: Repeated, needed: frozenset[str]) -> Em
     given = emitter.emit(relation.input, relation.input.columns)
     node = emitter.add("repeat", {"times_column": given.names[relation.times]}, [given.node], relation.at)
     return Emitted(node, {name: given.names[name] for name in relation.columns})
-
-
-def numbered(emitter: Emitter, relation: Numbered, needed: frozenset[str]) -> Emitted:
-    """A row number without a last one is refused, unless nobody looks at it."""
-    if relation.name not in needed:
-        return emitter.emit(relation.input, needed)
-    message = (
-        f"{relation.function} needs a last rank: rows have to be kept up to there. Add WHERE {relation.name} <= 10, "
-        "say, in a query around this one."
-    )
-    raise SqlRejected(message, relation.at)
 
 
 def _is_proctime(item: exp.Expr) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from engine.sql.algebra import Over, Windowed, free_name, mentioned
+from engine.sql.algebra import Numbered, Over, Windowed, free_name, mentioned
 from engine.sql.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.groups import call_parameters, window_parameters, with_event_time
@@ -61,6 +61,26 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
         "aggregates": calls,
     }
     return Emitted(emitter.add("over_aggregate", parameters, [given.node], relation.at), names, given.arrival)
+
+
+def numbered(emitter: Emitter, relation: Numbered, needed: frozenset[str]) -> Emitted:
+    """A row number without a last one: by a time it counts the rows so far, else it is refused."""
+    if relation.name not in needed:
+        return emitter.emit(relation.input, needed)
+    message = (
+        f"{relation.function} needs a last rank: rows have to be kept up to there. Add WHERE {relation.name} <= 10, "
+        "say, in a query around this one."
+    )
+    if relation.function != "ROW_NUMBER":
+        raise SqlRejected(message, relation.at)
+    frame = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
+    calls = ((relation.name, exp.Anonymous(this="COUNT", expressions=[exp.Star()])),)
+    try:
+        return over(
+            emitter, Over(relation.input, calls, relation.partition, relation.order, frame, relation.at), needed
+        )
+    except SqlRejected as error:
+        raise SqlRejected(message, relation.at) from error
 
 
 def _frame(relation: Over) -> dict[str, Any]:

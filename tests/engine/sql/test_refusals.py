@@ -21,7 +21,6 @@ REFUSED = [
     ("SELECT pt IS NULL AS x FROM t", "line 1, column 8: 'pt' is a processing time"),
     ("SELECT k FROM t ORDER BY k", "line 1, column 26: ORDER BY needs LIMIT"),
     ("SELECT k FROM t OFFSET 3", "OFFSET needs LIMIT"),
-    ("SELECT 1", "a query without FROM has no rows that could arrive."),
     ("SELECT k FROM t; SELECT k FROM u", "one query is read at a time, but there are 2 statements."),
     ("SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS rn FROM t", "ROW_NUMBER needs a last rank"),
     (
@@ -70,7 +69,11 @@ REFUSED = [
         "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF t.rt ON t.v > w.p",
         "a temporal join needs the versioned table's primary key in ON: l.k = v.k.",
     ),
-    ("SELECT k FROM t NATURAL JOIN u", "NATURAL JOIN is not supported."),
+    ("SELECT a FROM (VALUES (1), (2, 3)) AS x(a)", "the first row of VALUES has 1 values, this one has 2."),
+    ("SELECT a FROM (VALUES (1), (1 + 1)) AS x(a)", "VALUES takes literals here, not 1 + 1. Write the value itself."),
+    ("SELECT a FROM u AS x(a, b)", "2 names are given for 3 columns."),
+    ("SELECT x FROM t JOIN u USING (g)", "USING names 'g', which is not a column of both sides."),
+    ("SELECT k, RANK() OVER (PARTITION BY k ORDER BY rt) AS rn FROM t", "RANK needs a last rank"),
     (
         "SELECT k FROM t WHERE v > ANY (SELECT w FROM u)",
         "a sub-query can stand in FROM, for one value, and in WHERE as",

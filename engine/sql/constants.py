@@ -1,4 +1,4 @@
-"""Rows of INSERT INTO ... VALUES as the rows of a source (`engine.reading.flink_table.row_sql` is the way back).
+"""Rows of VALUES as the rows of a source (`engine.reading.flink_table.row_sql` is the way back).
 
 A text, a number, TRUE and NULL are themselves. A time is epoch ms, as TO_TIMESTAMP_LTZ(ms, 3), or a text, as
 TIMESTAMP '2024-01-01 10:00:00'; CAST says a type and changes nothing.
@@ -19,13 +19,14 @@ from engine.sql.rejected import SqlRejected
 def values_of(row: Expr) -> list[Any]:
     """One row of VALUES. Raises SqlRejected for what is no literal."""
     items = row.expressions if isinstance(row, exp.Tuple) else [row]
-    return [_value(item) for item in items]
+    return [value_of(item) for item in items]
 
 
-def _value(item: Expr) -> Any:
+def value_of(item: Expr) -> Any:
+    """A literal. Raises SqlRejected for what is none."""
     match item:
         case exp.Paren():
-            return _value(item.this)
+            return value_of(item.this)
         case exp.Null():
             return None
         case exp.Boolean():
@@ -33,22 +34,22 @@ def _value(item: Expr) -> Any:
         case exp.Literal():
             return item.name if item.is_string else _number(item.name)
         case exp.Neg():
-            found = _value(item.this)
+            found = value_of(item.this)
             if isinstance(found, int | float):
                 return -found
         case exp.Cast():
-            return _value(item.this)
+            return value_of(item.this)
         case exp.Array():
-            return [_value(part) for part in item.expressions]
+            return [value_of(part) for part in item.expressions]
         case exp.Anonymous() if item.name.upper() == "TO_TIMESTAMP_LTZ" and item.expressions:
-            return _value(item.expressions[0])
+            return value_of(item.expressions[0])
         case exp.Anonymous() if item.name.upper() == "ARRAY":
-            return [_value(part) for part in item.expressions]
+            return [value_of(part) for part in item.expressions]
         case exp.Anonymous() if item.name.upper() == "MAP":
-            parts = [_value(part) for part in item.expressions]
+            parts = [value_of(part) for part in item.expressions]
             return [list(pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
         case exp.Bracket() if item.this.name.upper() in ("ARRAY", "MAP"):
-            return _value(exp.Anonymous(this=item.this.name, expressions=item.expressions))
+            return value_of(exp.Anonymous(this=item.this.name, expressions=item.expressions))
     message = f"VALUES takes literals here, not {item.sql(dialect=Flink)}. Write the value itself."
     raise SqlRejected(message, item)
 
