@@ -160,7 +160,9 @@ def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> N
     if sink.mode is SinkMode.UPSERT:
         own = sorted((sorted(key) for key in real.derived.upsert_keys), key=lambda key: (len(key), key))
         keys = sink.keys or tuple(own[0])
-        lines.append(f"  PRIMARY KEY ({', '.join(map(identifier, keys))}) NOT ENFORCED")
+        if keys:
+            # A single row has no key.
+            lines.append(f"  PRIMARY KEY ({', '.join(map(identifier, keys))}) NOT ENFORCED")
         comments.append("An upsert sink: print shows -U as well; upsert-kafka or jdbc, say, take no -U.")
     if sink.mode is SinkMode.APPEND:
         comments.append("A sink that takes no updates; print would.")
