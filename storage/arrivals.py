@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from storage.database import Database
+from storage.answers import Answers
+from storage.database import Database, Row
 from storage.lifetimes import FOREVER
 from storage.model import Edge, Run, Values
 from storage.runs import Runs
@@ -88,9 +89,10 @@ class OperatorTimes:
 class Arrivals:
     """The events of all runs. Every method raises UnknownRun."""
 
-    def __init__(self, database: Database, runs: Runs) -> None:
+    def __init__(self, database: Database, runs: Runs, answers: Answers) -> None:
         self._database = database
         self._runs = runs
+        self._answers = answers
 
     def page(
         self,
@@ -133,7 +135,14 @@ class Arrivals:
         if not order:
             return ()
         sql = _SOURCES.format(events=identifier(f"run_{run_id}", EVENTS), forever=FOREVER)
-        rows = self._database.rows(sql, {"from": from_seq, "to": to_seq})
+
+        def find() -> list[Row]:
+            return self._database.rows(sql, {"from": from_seq, "to": to_seq})
+
+        run = self._runs.get(run_id)
+        # A page begins with the whole run; of its parts nobody asks twice.
+        is_whole = from_seq <= 1 and to_seq >= run.last_seq
+        rows = self._answers.get(run_id, "sources", (run.records, run.last_seq), find) if is_whole else find()
         return tuple(SourceTimes(*row) for row in sorted(rows, key=lambda row: order.index(row[0])))
 
     def operators(self, run_id: int, from_seq: int, to_seq: int) -> tuple[OperatorTimes, ...]:

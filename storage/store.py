@@ -102,7 +102,7 @@ class Store:
         self.changelog = Changelogs(self._database, self.runs)
         self.timeline = Timelines(self._database, self.runs)
         self.silences = Silences(self._database, self.timeline)
-        self.arrivals = Arrivals(self._database, self.runs)
+        self.arrivals = Arrivals(self._database, self.runs, self.answers)
         self.futures = FutureRecords(self._database, self.runs, self.arrivals, self.answers)
         self.late = LateRecords(self._database, self.runs)
         self.flows = Flows(self._database, self.runs, self.answers)
@@ -145,6 +145,7 @@ class Store:
             self.differences.hashes(edge)
         for judged in self.what_if.operators(run_id):
             self.what_if.losses(run_id, judged)
+        self.arrivals.sources(run_id, 1, run.last_seq)
         self.futures.find(run_id)
         self.differences.times(run_id, run_id)
 
