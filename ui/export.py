@@ -17,6 +17,7 @@ from plotly.offline import get_plotlyjs
 from streamlit.proto.Element_pb2 import Element
 
 from ui import theme
+from ui.exported_canvas import canvas_as_html
 
 _GRID_CSS: Final = Path(__file__).parent / "components" / "grid" / "grid.css"
 _COLORS: Final = {
@@ -118,7 +119,7 @@ def _element(element: Element) -> str:
         case "plotly_chart":
             return _chart(element.plotly_chart.spec)
         case "bidi_component":
-            return _table(element.bidi_component.json)
+            return _component(element.bidi_component.json)
     return ""
 
 
@@ -129,19 +130,26 @@ def _chart(spec: str) -> str:
     layout.pop("template", None)
     layout |= {"paper_bgcolor": theme.TRANSPARENT, "plot_bgcolor": theme.TRANSPARENT, "dragmode": "zoom"}
     layout.setdefault("colorway", list(theme.SERIES))
+    # So does the room that labels need beside an axis.
+    for name in ("xaxis", "yaxis"):
+        layout.setdefault(name, {})["automargin"] = True
     text = json.dumps({"data": figure.get("data", []), "layout": layout}, ensure_ascii=False)
     # Nothing in a text may end the script that holds it.
     safe = text.replace("</", "<\\/").replace("<!--", "<\\!--")
     return f'<div class="chart"><script type="application/json">{safe}</script></div>'
 
 
-def _table(data: str) -> str:
-    """A grid of the page; other components have no HTML of their own."""
+def _component(data: str) -> str:
+    """A grid or a canvas of the page; other components show nothing that one would take along."""
     try:
         drawn = json.loads(data)
     except ValueError:
         return ""
-    if not isinstance(drawn, dict) or not isinstance(drawn.get("html"), str) or drawn.get("shape") == "chips":
+    if not isinstance(drawn, dict):
+        return ""
+    if "document" in drawn:
+        return canvas_as_html(drawn)
+    if not isinstance(drawn.get("html"), str) or drawn.get("shape") == "chips":
         return ""
     label = str(drawn.get("label") or "")
     heading = f"<h3>{escape(label)}</h3>" if label else ""

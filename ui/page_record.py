@@ -6,7 +6,8 @@ component to know of it, and what is exported cannot differ from what is shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import streamlit as st
@@ -16,6 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 _KEY: Final = "page-record"
 _NOTED: Final = "_changelog_studio_notes"
+_ASIDE: Final = "_changelog_studio_aside"
 
 Place = tuple[int, ...]
 
@@ -34,7 +36,7 @@ def start_record() -> None:
     setattr(context, _NOTED, send)
 
     def note(message: ForwardMsg) -> None:
-        if message.WhichOneof("type") == "delta":
+        if message.WhichOneof("type") == "delta" and not getattr(context, _ASIDE, False):
             place = tuple(message.metadata.delta_path)
             if message.delta.WhichOneof("type") == "new_element":
                 record[place] = message.delta.new_element
@@ -44,6 +46,17 @@ def start_record() -> None:
         send(message)
 
     context.enqueue = note
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """What is drawn in here is about the studio, not about what the page shows: it is not exported."""
+    context: Any = get_script_run_ctx()
+    setattr(context, _ASIDE, True)
+    try:
+        yield
+    finally:
+        setattr(context, _ASIDE, False)
 
 
 def recorded() -> Callable[[], list[Element]]:

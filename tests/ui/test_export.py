@@ -7,8 +7,10 @@ import re
 
 from streamlit.proto.Element_pb2 import Element
 
+from engine.examples import examples
 from ui.components.grid import Cell, Row, Table, html_of
 from ui.export import page_as_html
+from ui.picture import document
 
 
 def element(kind: str, **fields: object) -> Element:
@@ -44,6 +46,30 @@ def test_a_page_without_charts_is_small_and_asks_for_nothing() -> None:
     page = page_as_html("Changelog", "run 1", [element("markdown", body="text")])
     assert len(page) < 30_000
     assert not re.findall(r'(?:src|href)\s*=\s*["\']|@import|url\(', page)
+
+
+def test_a_canvas_is_a_picture_with_what_went_along_its_edges() -> None:
+    pipeline = examples()["01-word-frequency"]
+    data = {
+        "name": "words <b>",
+        "document": document(pipeline),
+        "nodes": {
+            "count_words": {"mode": ["+I", "-U", "+U"]},
+            "words": {"problems": [{"sentence": "<i> is missing."}]},
+        },
+        "edges": {
+            "words>count_words:in": {"counts": {"+I": 3, "-U": 0, "+U": 0, "-D": 0}},
+            "count_words>count_counts:in": {"records": [{"kind": "-U", "title": "cnt=<1>"}], "more": 2},
+        },
+    }
+    page = page_as_html("Build", "a draft", [element("bidi_component", json=json.dumps(data))])
+    assert page.count('class="node"') == len(pipeline.nodes)
+    assert "words &lt;b&gt;: 4 nodes" in page
+    assert "&lt;i&gt; is missing." in page
+    assert "<td><span>words → count_words</span></td>" in page
+    assert "<span>cnt=&lt;1&gt;</span>" in page
+    assert "count_words → count_counts: and 2 more" in page
+    assert "<i>" not in page
 
 
 def test_what_users_wrote_is_text() -> None:

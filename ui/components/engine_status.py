@@ -6,6 +6,7 @@ import streamlit as st
 
 from ui.engine_gate import GateStatus, gate
 from ui.guard import as_sentence
+from ui.page_record import aside
 
 
 def engine_failure() -> None:
@@ -26,4 +27,5 @@ def engine_note() -> None:
 def _starting() -> None:
     if gate().status is not GateStatus.STARTING:
         st.rerun()
-    st.caption(":material/hourglass_top: Spark is starting, this takes a few seconds. You can already look around.")
+    with aside():
+        st.caption(":material/hourglass_top: Spark is starting, this takes a few seconds. You can already look around.")

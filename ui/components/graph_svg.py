@@ -1,7 +1,7 @@
 """A pipeline as an SVG picture: nodes coloured by role, edges with their changelog mode, marks on what is wrong.
 
-Text and lines take the page's own colour, so the picture is right on light and on dark pages. Every node and edge
-carries `data-pick`, which `ui.components.graph` turns into a selection by mouse and keyboard.
+Text and lines take the page's own colour, so the picture is right on light and on dark pages. There is nothing in it
+to click: it is for cards and for pages that were exported.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Marks:
 
 
 def graph_svg(pipeline: Pipeline, marks: Marks, *, small: bool = False) -> str:
-    """The picture. small: for a card, without badges and with nothing to click."""
+    """The picture. small: for a card, without badges."""
     spots = layered(pipeline)
     if not spots:
         return ""
@@ -65,7 +65,7 @@ def graph_svg(pipeline: Pipeline, marks: Marks, *, small: bool = False) -> str:
     parts += [_node(pipeline, node.id, spots[node.id], marks, small) for node in pipeline.nodes]
     fit = f"width:{width:.0f}px;max-width:100%;" + ("height:80px" if small else f"min-width:{width * 0.6:.0f}px")
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="group" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
         f'aria-label="{escape(pipeline.name)}: {len(pipeline.nodes)} nodes" '
         f'style="{fit};{"" if small else "height:auto;"}display:block;font-family:inherit">{"".join(parts)}</svg>'
     )
@@ -87,15 +87,6 @@ def _node(pipeline: Pipeline, node_id: str, spot: Spot, marks: Marks, small: boo
     color = ROLE_COLORS[role]
     chosen = marks.selected == node_id
     stroke = PROBLEM if wrong else color if chosen else LINE
-    label = f"{role} {node_id}, {hint}" + (f", {wrong[0]}" if wrong else "")
-    pick = (
-        ""
-        if small
-        else (
-            f'data-pick="{escape(node_id)}" tabindex="0" role="button" aria-pressed="{str(chosen).lower()}" '
-            f'aria-label="{escape(label)}"'
-        )
-    )
     title = escape("\n".join(wrong) if wrong else hint)
     mark = (
         f'<circle cx="{right - 3}" cy="{y + 3}" r="9" fill="{PROBLEM}"/><text x="{right - 3}" y="{y + 7.5}" '
@@ -111,7 +102,7 @@ def _node(pipeline: Pipeline, node_id: str, spot: Spot, marks: Marks, small: boo
             f'<text x="{x + 18}" y="{bottom - 13}" font-size="11.5" fill="{MUTED}">{escape(_short(hint, 23))}</text>'
         )
     return (
-        f'<g class="node" {pick}><title>{title}</title>'
+        f'<g class="node"><title>{title}</title>'
         f'<rect class="body" x="{x}" y="{y}" width="{sizes.width}" height="{sizes.height}" rx="7" fill="{FAINT}" '
         f'stroke="{stroke}" stroke-width="{2.5 if chosen or wrong else 1.2}"/>'
         f'<path d="M{x + 7},{y} h-0 a7,7 0 0 0 -7,7 v{sizes.height - 14} a7,7 0 0 0 7,7 z" fill="{color}"/>'
@@ -143,11 +134,7 @@ def _edge(pipeline: Pipeline, edge: Edge, spots: Mapping[str, Spot], marks: Mark
     label = _port_label(pipeline, edge, x2, y2)
     # Badges stand near the middle of the curve, which for a gap that is skipped lies in a free column.
     badges = _badges(mode, (x1 + x2) / 2, (y1 + y2) / 2) if mode else ""
-    return (
-        f'<g class="edge" data-pick="{escape(key)}" tabindex="0" role="button" aria-pressed="{str(chosen).lower()}" '
-        f'aria-label="{escape(words)}"><title>{escape(words)}</title>'
-        f'<path d="{line}" fill="none" stroke="transparent" stroke-width="18"/>{drawn}{badges}{label}</g>'
-    )
+    return f'<g class="edge" data-edge="{escape(key)}"><title>{escape(words)}</title>{drawn}{badges}{label}</g>'
 
 
 def _port_height(pipeline: Pipeline, edge: Edge) -> float:

@@ -1,0 +1,74 @@
+"""The canvas in an exported page: the pipeline as a picture, and what a run or an event sent along its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from engine.changelog import SYMBOLS, ChangelogMode, RowKind
+from engine.pipeline import Pipeline
+from ui.components.graph_svg import Marks, graph_svg
+from ui.components.grid import Cell, Row, Table, html_of
+
+
+def canvas_as_html(drawn: Mapping[str, Any]) -> str:
+    """What a canvas was given to draw, as HTML that nobody can edit."""
+    document = drawn["document"]
+    pipeline = Pipeline.from_dict(
+        {
+            "name": drawn["name"],
+            "nodes": [{"id": node["id"], "operator": node["operator"]} for node in document["nodes"]],
+            "edges": [
+                {
+                    "source": edge["source"],
+                    "source_port": edge["out"],
+                    "target": edge["target"],
+                    "target_port": edge["port"],
+                }
+                for edge in document["edges"]
+            ],
+        }
+    )
+    facts: Mapping[str, Mapping[str, Any]] = drawn["nodes"]
+    marks = Marks(
+        modes={node: ChangelogMode(map(RowKind.of, fact["mode"])) for node, fact in facts.items() if "mode" in fact},
+        problems={
+            node: tuple(problem["sentence"] for problem in fact["problems"])
+            for node, fact in facts.items()
+            if "problems" in fact
+        },
+    )
+    found = [*_counts(drawn["edges"]), *_records(drawn["edges"])]
+    return graph_svg(pipeline, marks) + "".join(f'<div class="grid">{html_of(table)}</div>' for table in found)
+
+
+def _counts(edges: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:
+    """The records of each kind on each edge, of a run that is laid over the canvas."""
+    counted = {edge: fact["counts"] for edge, fact in edges.items() if "counts" in fact}
+    if counted:
+        rows = [
+            Row((Cell(_named(edge)), *(_count(counts.get(kind, 0)) for kind in SYMBOLS)))
+            for edge, counts in counted.items()
+        ]
+        yield Table(("records on", *SYMBOLS), rows, frozenset(SYMBOLS))
+
+
+def _count(number: int) -> Cell:
+    return Cell(f"{number:,}" if number else "", is_number=True)
+
+
+def _records(edges: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:
+    """The records that an event sent along each edge."""
+    rows = [
+        Row((Cell(_named(edge)), Cell(kinds=(RowKind.of(record["kind"]),)), Cell(record["title"])))
+        for edge, fact in edges.items()
+        for record in fact.get("records", ())
+    ]
+    rows += [Row(note=f"{_named(edge)}: and {fact['more']:,} more") for edge, fact in edges.items() if fact.get("more")]
+    if rows:
+        yield Table(("on", "kind", "record"), rows, narrow=frozenset({"kind"}))
+
+
+def _named(edge: str) -> str:
+    source, _, target = edge.partition(">")
+    return f"{source} → {target.removesuffix(':in')}"
