@@ -113,7 +113,7 @@ class IntervalJoinKernel(Kernel):
             if other_ms <= expired_ms:
                 self._let_go(1 - port, other_ms, out)
         # Flink's watermarks begin at 0, in 1970: rows of later times do not wait for what happened before.
-        is_over = last_ms <= 0 < time_ms
+        is_over = last_ms <= 0 <= time_ms
         if out.watermark_ms < last_ms and not is_over:
             own.keep(time_ms, columns, met, out)
         elif not met and own.pads:
