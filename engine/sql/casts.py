@@ -14,13 +14,13 @@ from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
-    from engine.sql.expressions import Writer
+    from engine.sql.writer import ExpressionWriter
 
 _WHOLE_DIGITS: Final = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19, "boolean": 1}
 _MOMENTS: Final = ("timestamp", "timestamp_ntz")
 
 
-def cast(writer: Writer, node: exp.Cast) -> str:
+def cast(writer: ExpressionWriter, node: exp.Cast) -> str:
     """A CAST as Spark SQL. Raises SqlRejected for a type that the studio does not have."""
     value = writer.write(node.this)
     target, length = spark_type(node.to)

@@ -11,7 +11,7 @@ from engine.sql.algebra import Expr
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
-    from engine.sql.expressions import Writer
+    from engine.sql.writer import ExpressionWriter
 
 EXTRACTED: Final = {
     "YEAR": "year({0})",
@@ -39,7 +39,7 @@ UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SE
 _DAYS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
 
 
-def extracted(writer: Writer, call: exp.Extract) -> str:
+def extracted(writer: ExpressionWriter, call: exp.Extract) -> str:
     """EXTRACT(unit FROM x). Raises SqlRejected for an unknown unit."""
     unit = call.name.upper()
     if unit not in EXTRACTED:
@@ -51,7 +51,7 @@ def extracted(writer: Writer, call: exp.Extract) -> str:
     return f"CAST({EXTRACTED[unit].replace('{0}', value)} AS BIGINT)"
 
 
-def cut_off(writer: Writer, call: exp.Floor | exp.Ceil) -> str:
+def cut_off(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     """FLOOR and CEIL of a moment to a unit. Raises SqlRejected for an unknown unit."""
     value = writer.write(call.this)
     unit = call.args["to"].name.upper()
@@ -70,7 +70,7 @@ def cut_off(writer: Writer, call: exp.Floor | exp.Ceil) -> str:
     return f"CASE WHEN {down} = {value} THEN {value} ELSE CAST({down} + {length} AS {type_}) END"
 
 
-def shifted(writer: Writer, call: exp.Anonymous) -> str:
+def shifted(writer: ExpressionWriter, call: exp.Anonymous) -> str:
     """TIMESTAMPADD and TIMESTAMPDIFF."""
     name = call.name.upper()
     unit, first, second = call.expressions
@@ -82,7 +82,7 @@ def shifted(writer: Writer, call: exp.Anonymous) -> str:
     return found
 
 
-def from_epoch(writer: Writer, arguments: list[str], at: Expr) -> str:
+def from_epoch(writer: ExpressionWriter, arguments: list[str], at: Expr) -> str:
     """TO_TIMESTAMP_LTZ(number[, precision]) or of a text. Raises SqlRejected for another precision than 0 and 3."""
     value, *rest = arguments
     if writer.type_of(value) == "string":

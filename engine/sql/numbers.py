@@ -11,7 +11,7 @@ from sqlglot import exp
 from engine.sql.algebra import Expr
 
 if TYPE_CHECKING:
-    from engine.sql.expressions import Writer
+    from engine.sql.writer import ExpressionWriter
 
 INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 _FLOATING: Final = ("float", "double")
@@ -23,7 +23,7 @@ _WHOLE: Final = {
 _OPERATORS: Final[dict[type[Expr], str]] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%", exp.Div: "/"}
 
 
-def arithmetic(writer: Writer, node: Expr) -> str:
+def arithmetic(writer: ExpressionWriter, node: Expr) -> str:
     """a + b and the like."""
     sides = [node.this, node.expression]
     left, right = (writer.write(side) for side in sides)
@@ -35,7 +35,7 @@ def arithmetic(writer: Writer, node: Expr) -> str:
     return _as_float(writer, f"({left} {_OPERATORS[type(node)]} {right})", left, right)
 
 
-def remainder(writer: Writer, sides: list[Expr], left: str, right: str) -> str:
+def remainder(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> str:
     """a % b, of integers in the type of b."""
     left, right = _widened(writer, sides, left, right)
     found = f"({left} % {right})"
@@ -44,7 +44,7 @@ def remainder(writer: Writer, sides: list[Expr], left: str, right: str) -> str:
     return f"CAST({found} AS {types[1].upper()})" if is_narrowed else found
 
 
-def rounded(writer: Writer, call: exp.Floor | exp.Ceil) -> str:
+def rounded(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     """FLOOR and CEIL of a number, in its type."""
     value = writer.write(call.this)
     name = "floor" if isinstance(call, exp.Floor) else "ceil"
@@ -58,7 +58,7 @@ def rounded(writer: Writer, call: exp.Floor | exp.Ceil) -> str:
     return f"CAST({found} AS {type_.upper()})"
 
 
-def truncated(writer: Writer, value: str, places: str) -> str:
+def truncated(writer: ExpressionWriter, value: str, places: str) -> str:
     """TRUNCATE: towards zero, in the type that ROUND has."""
     type_ = writer.type_of(f"round({value}, {places})")
     return (
@@ -66,7 +66,7 @@ def truncated(writer: Writer, value: str, places: str) -> str:
     )
 
 
-def _divided(writer: Writer, sides: list[Expr], left: str, right: str) -> str:
+def _divided(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> str:
     types = [writer.type_of(side) for side in (left, right)]
     if all(type_ in INTEGERS for type_ in types):
         wider = max(types, key=INTEGERS.index)
@@ -80,7 +80,7 @@ def _divided(writer: Writer, sides: list[Expr], left: str, right: str) -> str:
     return f"({left} / {right})"
 
 
-def _widened(writer: Writer, sides: list[Expr], left: str, right: str) -> tuple[str, str]:
+def _widened(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> tuple[str, str]:
     """Both sides, an integer literal beside a DECIMAL as an INT: Spark takes it for as wide as it is written."""
     texts = [left, right]
     for at, side in enumerate(sides):
@@ -90,12 +90,12 @@ def _widened(writer: Writer, sides: list[Expr], left: str, right: str) -> tuple[
     return texts[0], texts[1]
 
 
-def _as_float(writer: Writer, found: str, left: str, right: str) -> str:
+def _as_float(writer: ExpressionWriter, found: str, left: str, right: str) -> str:
     types = {writer.type_of(side) for side in (left, right)} if "float" in _cheap_types(writer, left, right) else set()
     return f"CAST({found} AS FLOAT)" if "float" in types and types <= {*INTEGERS, *_FLOATING} else found
 
 
-def _cheap_types(writer: Writer, *sides: str) -> set[str]:
+def _cheap_types(writer: ExpressionWriter, *sides: str) -> set[str]:
     return {writer.type_of(side) for side in sides if not re.fullmatch(r"-?\d+", side)}
 
 

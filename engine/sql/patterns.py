@@ -11,7 +11,7 @@ from engine.sql.algebra import Expr
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
-    from engine.sql.expressions import Writer
+    from engine.sql.writer import ExpressionWriter
 
 _ANY: Final = {"%": ".*", "_": "."}
 _SPECIAL: Final = ".^$\\{}"
@@ -22,13 +22,13 @@ def text(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def like(writer: Writer, node: exp.Like, escape: Expr | None = None) -> str:
+def like(writer: ExpressionWriter, node: exp.Like, escape: Expr | None = None) -> str:
     """[NOT] LIKE. Without ESCAPE no character escapes, where in Spark the backslash does."""
     found = f"({writer.write(node.this)} LIKE {_pattern(writer, node.expression, escape)})"
     return f"(NOT {found})" if node.args.get("negate") else found
 
 
-def _pattern(writer: Writer, pattern: Expr, escape: Expr | None) -> str:
+def _pattern(writer: ExpressionWriter, pattern: Expr, escape: Expr | None) -> str:
     if escape is not None:
         return f"{writer.write(pattern)} ESCAPE {writer.write(escape)}"
     literal = pattern.unnest()
@@ -37,7 +37,7 @@ def _pattern(writer: Writer, pattern: Expr, escape: Expr | None) -> str:
     return f"replace({writer.write(pattern)}, {text(chr(92))}, {text(chr(92) * 2)})"
 
 
-def similar(writer: Writer, node: exp.SimilarTo) -> str:
+def similar(writer: ExpressionWriter, node: exp.SimilarTo) -> str:
     """SIMILAR TO a pattern that is written out, as a regular expression. Raises SqlRejected for any other."""
     literal = node.expression.unnest()
     if not isinstance(literal, exp.Literal) or not literal.is_string:
