@@ -10,19 +10,21 @@ The records of one key decide its state, so nothing else is read; what comes of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.described import Description, Label, Names, instant, state_table
 from engine.kernel import Emitted, End, Key, KeyLoop, Output, Saved
+from engine.kernels.binary_row import hash_of, row_encoder
 from engine.kernels.bundles import held_back
 from engine.planner.derive import merge_holdbacks
 from engine.position import ORDINALS
-from engine.replay.bundles import bundle_ends
+from engine.replay.bundles import Bundles
 from engine.replay.clock import Marks, RunClock
 from engine.replay.question import KeyedNode, Spark, keyed_node, keyed_nodes
 from engine.replay.values import Record, values_of
+from engine.runtime.keyed import hashed_order
 from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ class Replay:
         self._loop = KeyLoop(step.kernel(), self._out)
         self._key: Key | None = None
         self._labels: dict[int, tuple[Label, ...]] = {}
+        self._key_types: tuple[str, ...] = ()
         self._marks = marks
         self._bundled: list[tuple[End | None, Record, int]] = []
         self._bundled_until = 0
@@ -90,7 +93,8 @@ class Replay:
                 (record.seq, record.step + ORDINALS[port] if ports > 1 else record.step) for record, port in found
             ]
             keys = [record.key for record, _ in found]
-            ends = bundle_ends(positions, keys, bundling, self._flushes(), self._node.plan.rank)
+            bundles = Bundles(bundling, self._flushes(), self._node.plan.rank, self._hash())
+            ends = bundles.ends(positions, keys)
             self._bundled = [
                 (end, record, port)
                 for end, (record, port) in zip(ends, found, strict=True)
@@ -101,6 +105,14 @@ class Replay:
                 self._begin(record.key)
                 self._loop.record_of_bundle(record.seq, record.step, port, record.kind, record.row, end)
         self._bundled_until = until
+
+    def _hash(self) -> Callable[[Key], int]:
+        """What Flink's hash maps put the keys in order by; nothing where that is not known."""
+        order = hashed_order(self._node.step, self._node.plan.inputs[0].schema)
+        encode = row_encoder([self._key_types[at] for at in order])
+        if encode is None or not order:
+            return lambda key: 0
+        return lambda key: hash_of(encode(tuple(key[at] for at in order)))
 
     def _flushes(self) -> list[int]:
         """The events that end a bundle whatever its size: each input's watermark."""
@@ -133,6 +145,7 @@ class Replay:
         for port, table in records.items():
             given = values_of(self._node.step.inputs[port], self._node.plan.inputs[port].schema, table, spark)
             self._labels[port] = given.labels
+            self._key_types = given.key_types
             found += [(record, port) for record in given.records()]
         found.sort(key=lambda item: (item[0].seq, item[0].step + ORDINALS[item[1]]))
         return found

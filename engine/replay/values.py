@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 POSITION: Final = ("__seq", "__step", "__kind")
-_WIDER: Final = re.compile(r"CAST\((`(?:[^`]|``)+`) AS (?:SMALLINT|INT|BIGINT)\)")
+_WIDER: Final = re.compile(r"CAST\((`(?:[^`]|``)+`) AS (SMALLINT|INT|BIGINT)\)")
 _SECONDS: Final = re.compile(r"CAST\((`(?:[^`]|``)+`) AS BIGINT\) \* 1000")
 _INSTANT: Final = re.compile(r"unix_millis\(CAST\((`(?:[^`]|``)+`) AS TIMESTAMP\)\)")
 _PRESENT: Final = re.compile(r"`(?:[^`]|``)+` IS NOT NULL(?: AND `(?:[^`]|``)+` IS NOT NULL)*")
@@ -40,12 +40,16 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True)
 class Values:
-    """The keys and values of some records, column by column. labels: what the values are called."""
+    """The keys and values of some records, column by column. labels: what the values are called.
+
+    key_types: the Spark types of the key's parts.
+    """
 
     positions: Sequence[Sequence[Any]]
     keys: Sequence[Sequence[Any]]
     values: Sequence[Sequence[Any]]
     labels: tuple[Label, ...]
+    key_types: tuple[str, ...]
 
     def records(self) -> Iterator[Record]:
         """The records, one by one."""
@@ -77,7 +81,8 @@ def values_of(given: KeyedInput, schema: Schema, records: pa.Table, spark: Calla
     if kept is not None:
         position = [[value for value, is_kept in zip(held, kept, strict=True) if is_kept] for held in position]
     labels = tuple(_label(each, schema, made[each]) for each in given.values)
-    return Values(position, [plain(key) for key in given.keys], [plain(value) for value in given.values], labels)
+    types = tuple(_type(each, schema, made[each]) for each in given.keys)
+    return Values(position, [plain(key) for key in given.keys], [plain(value) for value in given.values], labels, types)
 
 
 def _label(expression: str, schema: Schema, made: Any) -> Label:
@@ -85,6 +90,15 @@ def _label(expression: str, schema: Schema, made: Any) -> Label:
 
     column = plain_column(expression, schema)
     return Label(column.name if column else expression.replace("`", ""), pa.types.is_timestamp(made.type))
+
+
+def _type(expression: str, schema: Schema, made: Any) -> str:
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    if match := _WIDER.fullmatch(expression):
+        return match[2].lower()
+    column = plain_column(expression, schema)
+    return column.type if column else str(from_arrow_type(made.type).simpleString())
 
 
 def _key_column(expression: str, schema: Schema) -> Column | None:

@@ -21,7 +21,7 @@ from engine.planner.derive import merge_holdbacks
 from engine.position import ordinal
 from engine.runtime.bundles import Flushes, bundle
 from engine.runtime.ingest import Ingested
-from engine.runtime.keyed import gather, hashed_keys, run_keyed
+from engine.runtime.keyed import gather, hashed_order, run_keyed
 from engine.runtime.native import run_native
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.runtime.watermarks import Watermarks
@@ -171,7 +171,7 @@ class EpochRunner:
             ),
             rank=node.rank,
             folder=self.work / "bundles" / node.id / f"epoch={epoch}",
-            keys=hashed_keys(step, node.inputs[0].schema),
+            keys=[f"__k{at}" for at in hashed_order(step, node.inputs[0].schema)],
         )
         self._open_bundles[node.id] = bundled.open
         return self.spark.read.schema(bundled.schema).parquet(str(bundled.closed))

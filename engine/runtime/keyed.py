@@ -26,14 +26,12 @@ def gather(step: Keyed, inputs: Sequence[DataFrame]) -> DataFrame:
     return whole
 
 
-def hashed_keys(step: Keyed, schema: Schema) -> list[str]:
-    """The key columns of a gathered input as Flink has them: plain columns in the order of the input."""
+def hashed_order(step: Keyed, schema: Schema) -> list[int]:
+    """The places of a key's parts as Flink has them: plain columns in the order of the input."""
     keys = step.inputs[0].keys
     places = {quote(name): at for at, name in enumerate(schema.names)}
     order = list(range(len(keys)))
-    if all(key in places for key in keys):
-        order = sorted(order, key=lambda at: places[keys[at]])
-    return [f"__k{at}" for at in order]
+    return sorted(order, key=lambda at: places[keys[at]]) if all(key in places for key in keys) else order
 
 
 def run_keyed(
