@@ -80,15 +80,20 @@ def dark_page(open_page: OpenPage) -> Page:
 
 QUIET_MS = 90
 _IS_QUIET = """ms => {
+    if (!window.drawn) {
+        window.drawn = { at: performance.now() }
+        const noted = new MutationObserver(() => { window.drawn.at = performance.now() })
+        noted.observe(document.body, { childList: true, subtree: true, characterData: true })
+    }
     const app = document.querySelector('[data-testid="stApp"]')
     const isIdle = app?.dataset.testConnectionState === 'CONNECTED' && app.dataset.testScriptState === 'notRunning'
     window.quietSince = isIdle ? window.quietSince ?? performance.now() : null
-    return isIdle && performance.now() - window.quietSince >= ms
+    return isIdle && performance.now() - Math.max(window.quietSince, window.drawn.at) >= ms
 }"""
 
 
 def wait_until_settled(page: Page) -> None:
-    """Wait until the script has run to its end and the page shows what it drew.
+    """Wait until the script has run to its end and the browser has drawn what it sent.
 
     One look is not enough: between the end of a run and the start of the next that was asked for meanwhile, none runs.
     """
