@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 DIFFERENCES = Path(__file__).parent / "differences"
 ONE_AND_SEVERAL = (1, 2)
-SEVERAL = (2,)
 MISSING_BEFORE = ("FLINK-39966", "FLINK-40368")
 
 
