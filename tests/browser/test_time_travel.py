@@ -128,3 +128,14 @@ def test_the_player_stays_in_sight(open_page: OpenPage, color_scheme: str) -> No
     expect(page.get_by_role("button", name="Play")).to_be_in_viewport(ratio=1)
     width = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth - innerWidth")
     assert width <= 0
+
+
+def test_the_player_of_another_page_stands_at_the_same_event(open_page: OpenPage) -> None:
+    page = open_page("changelog?run=1&event=3")
+    expect(number(page)).to_have_value("3")
+    for name in ("Time travel", "Retractions", "Time travel", "Changelog"):
+        page.get_by_role("link", name=name, exact=True).click()
+        page.wait_for_url(f"**/{name.lower().replace(' ', '-')}?**")
+        wait_until_settled(page)
+        expect(number(page)).to_have_value("3")
+        expect(page.get_by_test_id("stSliderThumbValue")).to_have_text("3")

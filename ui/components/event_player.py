@@ -9,9 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from engine.changelog import RowKind
 from storage.model import Edge, Run
@@ -25,6 +26,7 @@ _PLAYING: Final = "event-playing"
 _TICKS: Final = "event-ticks"
 _NOTHING: Final = "event-nothing-more"
 _DRAWN: Final = "event-drawn"
+_PLACE: Final = "event-place"
 _REMEMBERED: Final = 4
 _BEAT_S: Final = 1.1
 _LEFT_S: Final = 15.0
@@ -124,9 +126,14 @@ def time_player(run: Run, edge: Edge) -> int:
 def _bar(event: int, last_seq: int, neighbours: _Neighbours) -> None:
     if last_seq == 0:
         return
+    # On another page, or with another end, they are new widgets, which know nothing of what the old ones said.
+    context: Any = get_script_run_ctx()
+    place = (context.page_script_hash if context is not None else "", last_seq)
+    is_new = st.session_state.get(_PLACE) != place
+    st.session_state[_PLACE] = place
     for key in (_SLIDER, _NUMBER):
         # What is set is sent, and would take back what a person has moved meanwhile.
-        if st.session_state.get(key) != event:
+        if is_new or st.session_state.get(key) != event:
             st.session_state[key] = event
     drawn: list[int] = st.session_state.get(_DRAWN, [])
     if drawn[-1:] != [event]:
