@@ -3,60 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 import pytest
 from playwright.sync_api import expect
 
 from engine.examples import examples
-from engine.recorder import RunPlan
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage
-from tests.storage.written_runs import Epoch, columns, edge
+from tests.ui import seeded_store
 
 RUN_TIMEOUT_MS = 180_000
 pytestmark = pytest.mark.slow
-
-
-def word_frequency(store: Store, folder: Path, last: tuple[int, int]) -> None:
-    """A run of the example as it is, but for the last record of its sink."""
-    document = examples()["01-word-frequency"]
-    counted = columns(cnt="bigint", freq="bigint")
-    edges = (
-        edge("words", columns(word="string"), operator="rows", role="source"),
-        edge("count_words", columns(word="string", cnt="bigint"), "[I,UB,UA]", ["word"], operator="aggregate"),
-        edge("count_counts", counted, "[I,UB,UA,D]", ["cnt"], operator="aggregate"),
-        edge("frequencies", counted, "[I,UB,UA,D]", ["cnt"], operator="sink", role="sink"),
-    )
-    outer = [
-        (1, b"\0\0", "+I", (1, 1)),
-        (2, b"\0\0", "-U", (1, 1)),
-        (2, b"\0\1", "+U", (1, 2)),
-        (3, b"\0\0", "-U", (1, 2)),
-        (3, b"\0\1", "+U", (1, 1)),
-        (3, b"\1\0", "+I", (2, 1)),
-    ]
-    epoch = Epoch(
-        records={
-            "words": [(1, b"", "+I", ("Hello",)), (2, b"", "+I", ("World",)), (3, b"", "+I", ("Hello",))],
-            "count_words": [
-                (1, b"\0", "+I", ("Hello", 1)),
-                (2, b"\0", "+I", ("World", 1)),
-                (3, b"\0", "-U", ("Hello", 1)),
-                (3, b"\1", "+U", ("Hello", 2)),
-            ],
-            "count_counts": outer,
-            "frequencies": [*outer[:-1], (3, b"\1\0", "+I", last)],
-        },
-        watermarks=[(n, "words", None, None, False) for n in (1, 2, 3)] + [(4, "words", None, (1 << 63) - 1, True)],
-    )
-    run = store.runs.create(document.name, document.to_json(), engine="local[2]")
-    recorder = store.record(run.run_id)
-    recorder.begin(RunPlan(document.to_json(), edges, {}, 1))
-    recorder.commit(epoch.write(folder / f"run-{run.run_id}", edges))
-    recorder.finish()
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +23,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """The app with runs: 1 the word frequency, 2 the same with a wrong row in its sink, 3 a late record, cancelled."""
     folder = tmp_path_factory.mktemp("app")
     with Store.open(folder / "studio.duckdb") as store:
-        word_frequency(store, folder, (2, 1))
-        word_frequency(store, folder, (2, 7))
+        seeded_store.example(store, folder)
+        seeded_store.example(store, folder, last=(2, 7))
         late = examples()["02-window-late-record"]
         run = store.runs.create(late.name, late.to_json())
         store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from engine.examples import examples
 from engine.position import timer
 from engine.recorder import EdgeInfo, RunPlan
+from engine.schema import Schema
 from storage import Store
 from tests.storage.written_runs import Epoch, columns, edge
 
@@ -48,54 +49,45 @@ def record(store: Store, folder: Path, name: str, text: str, edges: Sequence[Edg
 
 def word_count(store: Store, folder: Path) -> int:
     """The word frequency of the retraction document: Hello, World, Hello."""
+    nodes = ("words", "inner", "outer", "out")
     text = document(
         "word count",
         [("words", "rows"), ("inner", "group_aggregate"), ("outer", "group_aggregate"), ("out", "sink")],
         [("words", "inner"), ("inner", "outer"), ("outer", "out")],
     )
     counted = columns(cnt="bigint", words="bigint")
-    edges = (
-        edge("words", columns(word="string"), operator="rows", role="source"),
-        edge("inner", columns(word="string", cnt="bigint"), "[I,UB,UA]", ["word"], operator="group_aggregate"),
-        edge("outer", counted, "[I,UB,UA,D]", ["cnt"], operator="group_aggregate"),
-        edge("out", counted, "[I,UB,UA,D]", ["cnt"], operator="sink", role="sink"),
-    )
-    outer = [
-        (1, b"\x00\x00", "+I", (1, 1)),
-        (2, b"\x00\x00", "-U", (1, 1)),
-        (2, b"\x00\x01", "+U", (1, 2)),
-        (3, b"\x00\x00", "-U", (1, 2)),
-        (3, b"\x00\x01", "+U", (1, 1)),
-        (3, b"\x01\x00", "+I", (2, 1)),
-    ]
-    epoch = Epoch(
-        records={
-            "words": [(1, b"", "+I", ("Hello",)), (2, b"", "+I", ("World",)), (3, b"", "+I", ("Hello",))],
-            "inner": [
-                (1, b"\x00", "+I", ("Hello", 1)),
-                (2, b"\x00", "+I", ("World", 1)),
-                (3, b"\x00", "-U", ("Hello", 1)),
-                (3, b"\x01", "+U", ("Hello", 2)),
-            ],
-            "outer": outer,
-            "out": outer,
-        },
-        watermarks=[(n, "words", None, None, False) for n in (1, 2, 3)] + [(4, "words", None, END, True)],
-    )
-    return record(store, folder, "word count", text, edges, epoch)
+    return _word_frequency(store, folder, "word count", text, nodes, "group_aggregate", counted)
 
 
-def example(store: Store, folder: Path) -> int:
-    """The example of the word frequency, with its own document: what the engine can replay."""
-    text = examples()["01-word-frequency"].to_json()
+def example(store: Store, folder: Path, last: tuple[int, int] = (2, 1)) -> int:
+    """The example of the word frequency, with its own document: what the engine can replay.
+
+    last: the row with which its sink ends, where that shall be a wrong one.
+    """
+    found = examples()["01-word-frequency"]
+    nodes = ("words", "count_words", "count_counts", "frequencies")
     counted = columns(cnt="bigint", freq="bigint")
+    return _word_frequency(store, folder, found.name, found.to_json(), nodes, "aggregate", counted, last)
+
+
+def _word_frequency(  # noqa: PLR0913
+    store: Store,
+    folder: Path,
+    name: str,
+    text: str,
+    nodes: tuple[str, str, str, str],
+    operator: str,
+    counted: Schema,
+    last: tuple[int, int] = (2, 1),
+) -> int:
+    words, inner, outer, out = nodes
     edges = (
-        edge("words", columns(word="string"), operator="rows", role="source"),
-        edge("count_words", columns(word="string", cnt="bigint"), "[I,UB,UA]", ["word"], operator="aggregate"),
-        edge("count_counts", counted, "[I,UB,UA,D]", ["cnt"], operator="aggregate"),
-        edge("frequencies", counted, "[I,UB,UA,D]", ["cnt"], operator="sink", role="sink"),
+        edge(words, columns(word="string"), operator="rows", role="source"),
+        edge(inner, columns(word="string", cnt="bigint"), "[I,UB,UA]", ["word"], operator=operator),
+        edge(outer, counted, "[I,UB,UA,D]", ["cnt"], operator=operator),
+        edge(out, counted, "[I,UB,UA,D]", ["cnt"], operator="sink", role="sink"),
     )
-    outer = [
+    frequencies = [
         (1, b"\x00\x00", "+I", (1, 1)),
         (2, b"\x00\x00", "-U", (1, 1)),
         (2, b"\x00\x01", "+U", (1, 2)),
@@ -105,19 +97,19 @@ def example(store: Store, folder: Path) -> int:
     ]
     epoch = Epoch(
         records={
-            "words": [(1, b"", "+I", ("Hello",)), (2, b"", "+I", ("World",)), (3, b"", "+I", ("Hello",))],
-            "count_words": [
+            words: [(1, b"", "+I", ("Hello",)), (2, b"", "+I", ("World",)), (3, b"", "+I", ("Hello",))],
+            inner: [
                 (1, b"\x00", "+I", ("Hello", 1)),
                 (2, b"\x00", "+I", ("World", 1)),
                 (3, b"\x00", "-U", ("Hello", 1)),
                 (3, b"\x01", "+U", ("Hello", 2)),
             ],
-            "count_counts": outer,
-            "frequencies": outer,
+            outer: frequencies,
+            out: [*frequencies[:-1], (3, b"\x01\x00", "+I", last)],
         },
-        watermarks=[(n, "words", None, None, False) for n in (1, 2, 3)] + [(4, "words", None, END, True)],
+        watermarks=[(n, words, None, None, False) for n in (1, 2, 3)] + [(4, words, None, END, True)],
     )
-    return record(store, folder, "Word frequency", text, edges, epoch)
+    return record(store, folder, name, text, edges, epoch)
 
 
 def windows(store: Store, folder: Path, delay: int = 5000) -> int:
