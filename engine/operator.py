@@ -18,7 +18,7 @@ A file in `engine/sources/` is the same for a source, with `read` in place of in
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
@@ -28,10 +28,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from engine.batch.given import BatchInput
 from engine.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
 from engine.errors import PlanRejected
-from engine.kernel import Kernel
-from engine.mini_batch import Bundling
 from engine.origin import Origin
 from engine.schema import Schema, TimeUnit
+from engine.step import Step
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -148,61 +147,6 @@ class StepContext:
     def generate_update_before(self) -> bool:
         """True where somebody downstream needs -U."""
         return self.mode.has_update_before
-
-
-@dataclass(frozen=True)
-class Projection:
-    """What a native step does with one input: Spark SQL expressions, one per output column, and a condition.
-
-    each: a Spark SQL array; a record comes out once per element, in their order, which the values call `__each`.
-    """
-
-    values: tuple[str, ...]
-    where: str | None = None
-    each: str | None = None
-
-
-@dataclass(frozen=True)
-class Native:
-    """A stateless step in Spark SQL: the union of its inputs' projections. `kinds` are kept, others dropped.
-
-    forward: positions stay as they are (a sink); else each record's step is extended.
-    """
-
-    projections: tuple[Projection, ...]
-    kinds: frozenset[int] | None = None
-    forward: bool = False
-
-
-@dataclass(frozen=True)
-class KeyedInput:
-    """What a kernel sees of one input: the key and the values of a row, as Spark SQL expressions.
-
-    Timestamps reach the kernel as BIGINT microseconds and leave it so; the runtime converts.
-    """
-
-    keys: tuple[str, ...]
-    values: tuple[str, ...]
-    where: str | None = None
-
-
-@dataclass(frozen=True)
-class Keyed:
-    """A stateful step: repartition by key, sort by position, run a kernel per key.
-
-    kernel: called once per partition, without arguments (functools.partial of the kernel's class).
-    uses_time: whether the kernel looks at watermarks or sets timers. by_event_time: whether it needs event
-    time at all. bundling: in mini-batch; the kernel is told of every bundle's end.
-    """
-
-    inputs: tuple[KeyedInput, ...]
-    kernel: Callable[[], Kernel]
-    uses_time: bool = False
-    by_event_time: bool = False
-    bundling: Bundling | None = None
-
-
-Step = Native | Keyed
 
 
 class Parameters(BaseModel):

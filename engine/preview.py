@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import engine
 from engine.errors import RunFailed, StudioError
-from engine.operator import InputPlan, Native, Operator, Source
+from engine.operator import InputPlan, Operator, Source
 from engine.options import MINI_BATCH
 from engine.pipeline import Arrival
 from engine.planner import NodePlan, Plan
@@ -27,6 +27,7 @@ from engine.runtime.keyed import gather, run_keyed
 from engine.runtime.native import run_native
 from engine.runtime.steps import step_of
 from engine.runtime.worker import RECORD, KnownTimeline
+from engine.step import Native
 from engine.timeline import MAX_WATERMARK, Timeline, combine
 
 if TYPE_CHECKING:

@@ -25,20 +25,11 @@ from engine.described import Description, Names, kept_row
 from engine.errors import ExpressionError
 from engine.kernel import Kernel, Key, Output, Row
 from engine.mini_batch import bundling
-from engine.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keyed,
-    KeyedInput,
-    Offer,
-    Operator,
-    StepContext,
-    Strategy,
-)
+from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
 from engine.options import has_state_ttl
 from engine.origin import Origin
 from engine.schema import Schema, quote
+from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -36,21 +36,11 @@ from engine.kernels.deduplication import (
 )
 from engine.late_port import RoutesLate
 from engine.mini_batch import bundling
-from engine.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keyed,
-    KeyedInput,
-    Offer,
-    Step,
-    StepContext,
-    Strategy,
-    require_insert_only,
-)
+from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.options import COMPACT, SENSITIVE, has_state_ttl, is_on
 from engine.origin import Origin
 from engine.schema import Column, Schema, TimeUnit, quote
+from engine.step import Keyed, KeyedInput, Step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -17,21 +17,10 @@ from pydantic import Field
 from engine.batch.given import BatchInput
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import ExpressionError
-from engine.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Native,
-    Offer,
-    Operator,
-    Projection,
-    Step,
-    StepContext,
-    Strategy,
-    forwarded,
-)
+from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
 from engine.references import mentioned
 from engine.schema import Schema, quote
+from engine.step import Native, Projection, Step
 from engine.value_bounds import required_non_negative
 
 if TYPE_CHECKING:

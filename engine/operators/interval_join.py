@@ -28,17 +28,9 @@ from engine.joins import PORTS, JoinKind, joined
 from engine.kernel import Kernel, Key, Output, Row
 from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
 from engine.late_port import RoutesLate
-from engine.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keyed,
-    Offer,
-    StepContext,
-    Strategy,
-    require_insert_only,
-)
+from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.schema import Column, Schema, quote
+from engine.step import Keyed
 from engine.timeline import MAX_WATERMARK
 from engine.windows import duration, interval
 

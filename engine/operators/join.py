@@ -28,16 +28,9 @@ from engine.kernels.join_bundles import BundledJoin, Change, ReplacingKernel
 from engine.kernels.ordered_rows import identity
 from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside
 from engine.mini_batch import bundling
-from engine.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keyed,
-    Offer,
-    StepContext,
-    Strategy,
-)
+from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
 from engine.schema import Schema, quote
+from engine.step import Keyed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -29,19 +29,10 @@ from engine.kernels.accumulators import AggregateCall
 from engine.kernels.aggregation import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
 from engine.kernels.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.late_port import RoutesLate
-from engine.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keyed,
-    KeyedInput,
-    Offer,
-    StepContext,
-    Strategy,
-    require_insert_only,
-)
+from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.origin import Origin
 from engine.schema import Schema, TimeUnit, quote
+from engine.step import Keyed, KeyedInput
 from engine.windows import interval
 
 if TYPE_CHECKING:

@@ -23,17 +23,15 @@ from engine.operator import (
     Derived,
     InputPlan,
     Keys,
-    Native,
     Offer,
     Operator,
-    Projection,
-    Step,
     StepContext,
     Strategy,
     forwarded,
 )
 from engine.references import packed_columns, plain_column
 from engine.schema import Column, Schema, arrow_type, quote
+from engine.step import Native, Projection, Step
 from engine.value_bounds import cast_column, is_non_negative
 
 if TYPE_CHECKING:

@@ -19,19 +19,9 @@ from engine.changelog import ChangelogMode, UpdateKind
 from engine.described import Description, Names
 from engine.errors import PipelineError
 from engine.kernel import Kernel, Key, Output, Row
-from engine.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keyed,
-    KeyedInput,
-    Offer,
-    Operator,
-    StepContext,
-    Strategy,
-    forwarded,
-)
+from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
 from engine.schema import Schema, quote
+from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -27,18 +27,14 @@ from engine.operator import (
     Analyzer,
     Derived,
     InputPlan,
-    Keyed,
-    KeyedInput,
-    Native,
     Offer,
     Operator,
-    Projection,
-    Step,
     StepContext,
     Strategy,
     require_insert_only,
 )
 from engine.schema import Schema, quote
+from engine.step import Keyed, KeyedInput, Native, Projection, Step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -25,8 +25,9 @@ from engine.errors import PlanRejected
 from engine.joins import JoinKind, join_keys, joined
 from engine.kernel import Kernel, Key, Output, Row
 from engine.keyed_join import KeyedJoin, Matches, beside, event_time, require_event_times
-from engine.operator import Analyzer, Derived, InputPlan, Keyed, Offer, StepContext, Strategy
+from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
 from engine.schema import Schema, quote
+from engine.step import Keyed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -20,16 +20,14 @@ from engine.operator import (
     Derived,
     InputPlan,
     Monotonicity,
-    Native,
     Offer,
     Operator,
-    Projection,
-    Step,
     StepContext,
     Strategy,
     forwarded,
 )
 from engine.schema import Column, Schema, quote
+from engine.step import Native, Projection, Step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

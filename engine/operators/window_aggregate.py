@@ -39,18 +39,10 @@ from engine.kernels.aggregation import (
 )
 from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
 from engine.kernels.windows import AttachedWindowKernel, SessionWindowKernel, SlicedWindowKernel
-from engine.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keyed,
-    KeyedInput,
-    Offer,
-    StepContext,
-    Strategy,
-)
+from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
 from engine.origin import Origin
 from engine.schema import Column, Schema, quote
+from engine.step import Keyed, KeyedInput
 from engine.windows import WindowKind, duration
 
 if TYPE_CHECKING:

@@ -22,24 +22,10 @@ from engine.batch.windows import WINDOW, bounds, in_sessions, in_windows
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.kernels.session_rows import SessionRowsKernel
 from engine.kernels.window_parameters import MadeWindows, bound_columns
-from engine.operator import (
-    NO_KEYS,
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keyed,
-    KeyedInput,
-    Keys,
-    Native,
-    Offer,
-    Projection,
-    Step,
-    StepContext,
-    Strategy,
-    forwarded,
-)
+from engine.operator import NO_KEYS, Analyzer, Derived, InputPlan, Keys, Offer, StepContext, Strategy, forwarded
 from engine.origin import Origin
 from engine.schema import Column, Schema, quote
+from engine.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.windows import WindowKind
 
 if TYPE_CHECKING:

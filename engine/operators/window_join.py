@@ -40,19 +40,10 @@ from engine.kernels.window_parameters import (
 from engine.kernels.window_rows import WindowRowsKernel
 from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
 from engine.late_port import RoutesLate
-from engine.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Keyed,
-    KeyedInput,
-    Offer,
-    StepContext,
-    Strategy,
-    require_insert_only,
-)
+from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.origin import Origin
 from engine.schema import Column, Schema, quote
+from engine.step import Keyed, KeyedInput
 from engine.windows import Window, Windowing, WindowKind
 
 if TYPE_CHECKING:

@@ -32,8 +32,6 @@ from engine.operator import (
     Analyzer,
     Derived,
     InputPlan,
-    Keyed,
-    KeyedInput,
     Offer,
     StepContext,
     Strategy,
@@ -43,6 +41,7 @@ from engine.operators.topn.operator import OrderBy
 from engine.origin import Origin
 from engine.schema import Column, Schema, quote
 from engine.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
+from engine.step import Keyed, KeyedInput
 from engine.windows import Window, Windowing, WindowKind
 
 if TYPE_CHECKING:

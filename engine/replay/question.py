@@ -13,10 +13,11 @@ from engine.changelog import RowKind
 from engine.described import moment
 from engine.errors import NotReplayable
 from engine.kernel import Key
-from engine.operator import OUT, Keyed, Operator
+from engine.operator import OUT, Operator
 from engine.planner import NodePlan, Plan
 from engine.replay.values import key_columns, values_of
 from engine.runtime.steps import sources_by_event_time, step_of
+from engine.step import Keyed
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from engine.described import Label
-from engine.operator import KeyedInput
 from engine.references import plain_column
 from engine.schema import Column, Schema, quote
+from engine.step import KeyedInput
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
 
-from engine.operator import OUT, InputPlan, Keyed, Native, Operator
+from engine.operator import OUT, InputPlan, Operator
 from engine.options import RETRACTION, is_on
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
@@ -26,6 +26,7 @@ from engine.runtime.native import run_native
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.runtime.watermarks import Watermarks
 from engine.runtime.worker import FIRED, LATE, RECORD, STATE, TimelineFiles
+from engine.step import Keyed, Native
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

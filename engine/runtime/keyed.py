@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from engine.operator import Keyed, KeyedInput
 from engine.planner import NodePlan
 from engine.runtime.worker import STATE_PORT, KnownTimeline, Task, TimelineFiles, port_suffix
 from engine.schema import Schema, arrow_type, quote
+from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

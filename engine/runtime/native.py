@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from engine.operator import Native
 from engine.planner import NodePlan
 from engine.position import ordinal
+from engine.step import Native
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from engine.mini_batch import mini_batch
-from engine.operator import Keyed, Operator, Step, StepContext
+from engine.operator import Operator, StepContext
 from engine.planner import NodePlan, Plan
+from engine.step import Keyed, Step
 
 
 def step_of(plan: Plan, node: NodePlan) -> Step:

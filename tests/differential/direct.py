@@ -12,13 +12,14 @@ from engine.changelog import RowKind
 from engine.expressions import compile_condition
 from engine.kernel import Emitted, Input, Key, Row, run
 from engine.mini_batch import mini_batch
-from engine.operator import InputPlan, Keyed, Source
+from engine.operator import InputPlan, Source
 from engine.operators.window_assign import WindowAssign
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.position import ordinal
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.schema import Schema, quote
+from engine.step import Keyed
 from engine.timeline import MAX_WATERMARK, Timeline, combine
 from engine.windows import WindowKind
 from tests.engine.cases import bundled

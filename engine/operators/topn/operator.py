@@ -22,8 +22,6 @@ from engine.operator import (
     Analyzer,
     Derived,
     InputPlan,
-    Keyed,
-    KeyedInput,
     Keys,
     Monotonicity,
     Offer,
@@ -41,6 +39,7 @@ from engine.operators.topn.updatable import UpdatableTopN
 from engine.origin import Origin
 from engine.schema import Column, Schema, quote
 from engine.sort_keys import Nulls, SortColumn
+from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -10,10 +10,11 @@ import pytest
 
 from engine.changelog import ChangelogMode
 from engine.errors import ExpressionError, PlanRejected, UnknownColumn
-from engine.operator import Keyed, StepContext
+from engine.operator import StepContext
 from engine.operators.changelog_normalize import BundledChangelogNormalize, ChangelogNormalizeKernel
 from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
+from engine.step import Keyed
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes, pipeline_of, plan_of, rows
 

@@ -9,8 +9,9 @@ import pytest
 
 from engine.errors import PipelineError, PlanRejected, UnknownColumn
 from engine.kernel import Kernel
-from engine.operator import Keyed, StepContext
+from engine.operator import StepContext
 from engine.planner.plan import NodePlan
+from engine.step import Keyed
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import plan_of, rows
 

@@ -6,9 +6,10 @@ import pytest
 
 from engine.changelog import UpdateKind
 from engine.errors import ExpressionError
-from engine.operator import Native, StepContext
+from engine.operator import StepContext
 from engine.operators.filter import Filter
 from engine.planner.plan import NodePlan
+from engine.step import Native
 from tests.engine.planning import plan_of, rows
 
 CDC = rows("k string, v bigint", changelog=True, primary_key=["k"])

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from engine.errors import ExpressionError, PipelineError
-from engine.operator import Derived, Monotonicity, Native, StepContext
+from engine.operator import Derived, Monotonicity, StepContext
 from engine.operators.project import Project
 from engine.planner.plan import NodePlan
 from engine.schema import TimeUnit
+from engine.step import Native
 from tests.engine.planning import KnownTypes, plan_of, rows
 
 SOURCE = rows("k string, g string, v bigint, rt bigint", event_time="rt")

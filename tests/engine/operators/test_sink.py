@@ -8,8 +8,9 @@ import pytest
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UpdateKind
 from engine.errors import PipelineError, PlanRejected, UnknownColumn
-from engine.operator import Keyed, Native, StepContext
+from engine.operator import StepContext
 from engine.planner.plan import NodePlan
+from engine.step import Keyed, Native
 from tests.engine.planning import plan_of, rows
 
 PLAIN = rows("k string, v bigint")

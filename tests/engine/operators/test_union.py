@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import PipelineError
-from engine.operator import Native, StepContext
+from engine.operator import StepContext
 from engine.planner.plan import NodePlan
+from engine.step import Native
 from tests.engine.planning import plan_of, rows
 
 UNION = ("union", {})

@@ -12,9 +12,10 @@ from engine.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind, Upda
 from engine.errors import PlanRejected, UnknownColumn
 from engine.joins import JoinKind
 from engine.kernel import Input, Kernel, Row, run
-from engine.operator import Derived, InputPlan, Keyed, StepContext
+from engine.operator import Derived, InputPlan, StepContext
 from engine.operators.window_join import WindowJoin, WindowJoinKernel
 from engine.schema import Column, Schema, TimeUnit
+from engine.step import Keyed
 from engine.timeline import MAX_WATERMARK, Timeline
 from engine.windows import Windowing, WindowKind
 from tests.engine.cases import Case, check_cases

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from engine.changelog import ALL_CHANGES, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.errors import PipelineError, UnknownColumn
-from engine.operator import Derived, InputPlan, Keyed, Monotonicity, StepContext
+from engine.operator import Derived, InputPlan, Monotonicity, StepContext
 from engine.operators.topn import TopN
 from engine.operators.topn.append_only import AppendOnlyTopN
 from engine.operators.topn.ranks import TopNKernel
@@ -18,6 +18,7 @@ from engine.operators.topn.tied import TiedTopN
 from engine.operators.topn.top_1 import FastTop1
 from engine.operators.topn.updatable import UpdatableTopN
 from engine.schema import Column, Schema, TimeUnit
+from engine.step import Keyed
 
 SCHEMA = Schema(
     (

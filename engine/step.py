@@ -1,0 +1,67 @@
+"""What an operator does on Spark, as a value: a projection in Spark SQL, or a kernel per key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.columnar import RECORD_BY_RECORD, Columnar
+from engine.kernel import Kernel
+from engine.mini_batch import Bundling
+
+
+@dataclass(frozen=True)
+class Projection:
+    """What a native step does with one input: Spark SQL expressions, one per output column, and a condition.
+
+    each: a Spark SQL array; a record comes out once per element, in their order, which the values call `__each`.
+    """
+
+    values: tuple[str, ...]
+    where: str | None = None
+    each: str | None = None
+
+
+@dataclass(frozen=True)
+class Native:
+    """A stateless step in Spark SQL: the union of its inputs' projections. `kinds` are kept, others dropped.
+
+    forward: positions stay as they are (a sink); else each record's step is extended.
+    """
+
+    projections: tuple[Projection, ...]
+    kinds: frozenset[int] | None = None
+    forward: bool = False
+
+
+@dataclass(frozen=True)
+class KeyedInput:
+    """What a kernel sees of one input: the key and the values of a row, as Spark SQL expressions.
+
+    Timestamps reach the kernel as BIGINT microseconds and leave it so; the runtime converts.
+    """
+
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A stateful step: repartition by key, sort by position, run a kernel per key.
+
+    kernel: called once per partition, without arguments (functools.partial of the kernel's class).
+    uses_time: whether the kernel looks at watermarks or sets timers. by_event_time: whether it needs event
+    time at all. bundling: in mini-batch; the kernel is told of every bundle's end. columnar: the same rule on whole
+    batches, where there is one and its conditions hold.
+    """
+
+    inputs: tuple[KeyedInput, ...]
+    kernel: Callable[[], Kernel]
+    uses_time: bool = False
+    by_event_time: bool = False
+    bundling: Bundling | None = None
+    columnar: Columnar = RECORD_BY_RECORD
+
+
+Step = Native | Keyed
