@@ -1,7 +1,7 @@
 """The protocol through which a run's output leaves the engine. `storage` implements it.
 
-The engine writes every epoch as Parquet files in a folder of the run and hands their places over; a
-recorder loads them in one transaction. Committing the same epoch twice changes nothing.
+The engine writes every epoch as Parquet files and hands their places over, edge by edge; a recorder loads them in one
+transaction. Committing the same epoch twice changes nothing.
 """
 
 from __future__ import annotations
@@ -15,13 +15,27 @@ from engine.schema import Schema
 
 
 @dataclass(frozen=True)
+class EdgeView:
+    """An edge that says what another one says, so that it has no files: of the same position in it, but for a suffix.
+
+    node, port: the other edge, which is no view itself and comes before. columns: by column of the view, that of the
+    other edge. suffix: what every step is longer by.
+    """
+
+    node: str
+    port: str
+    columns: tuple[str, ...]
+    suffix: bytes = b""
+
+
+@dataclass(frozen=True)
 class EdgeInfo:
     """What a recorder needs to know of a node's output before the first record: one table per edge.
 
     node: its id. port: the output port, "out" but for second outputs. operator: its name. role: "source",
     "operator" or "sink". upsert_key: the columns that identify a row of the table that the changelog
-    describes, or () where only the whole row does. mode: the changelog mode, `[I,UB,UA]`. source_of_time:
-    for a source, its watermark delay in ms, else None.
+    describes, or () where only the whole row does. mode: the changelog mode, `[I,UB,UA]`. watermark_delay_ms:
+    for a source, its watermark delay, else None. view: where its records are another edge's.
     """
 
     node: str
@@ -32,6 +46,7 @@ class EdgeInfo:
     mode: str
     upsert_key: tuple[str, ...] = ()
     watermark_delay_ms: int | None = None
+    view: EdgeView | None = None
 
 
 @dataclass(frozen=True)
@@ -45,31 +60,56 @@ class RunPlan:
 
 
 @dataclass(frozen=True)
-class EpochOutput:
-    """The output of one epoch, as folders of Parquet files, whose rows come in any order.
+class EdgeFile:
+    """A Parquet file of an edge's records.
 
-    edges: by (node, port). Columns `__seq` BIGINT, `__step` BINARY, `__kind` TINYINT (0 +I, 1 -U, 2 +U,
-    3 -D) and the schema's columns; the files may hold further columns that begin with `__`.
-    watermarks: `seq` BIGINT, `source` STRING, `event_time_ms` BIGINT (null for an end or an explicit
-    watermark), `watermark_ms` BIGINT (the source's watermark after the event; null before its first,
-    9223372036854775807 after its end), `is_end` BOOLEAN. One row per source event.
-    late: `node`, `port` STRING, `seq` BIGINT, `step` BINARY (the input record), `event_time_ms`,
-    `window_start_ms`, `window_end_ms`, `watermark_ms` (the operator's, before the record), `lateness_ms`
-    BIGINT, `reason` STRING ("window closed", ...). Window columns are null where there is no window.
-    fires: `node` STRING, `seq` BIGINT (the event whose watermark fired it), `window_start_ms`,
-    `window_end_ms` BIGINT: one row per window of an operator that fired (whatever the number of keys).
-    rejected: `node`, `file` STRING, `line` BIGINT, `raw` STRING, `reason` STRING. Only in epoch 0.
-    key_times: by node, the keys that took it longest: `key` STRING (its values as a JSON array), `ns` BIGINT,
-    `records` BIGINT. The folder need not be there.
+    first_seq None: `engine.frames.changelog_schema`, rows in any order. Else it is a source's: the row r, from 0, is the
+    record of event first_seq + r, its step is empty, its kind +I unless the file has KIND; only the rows of the
+    events low to high, both included, are meant. Files may have further columns that begin with `__`.
+    """
+
+    path: str
+    first_seq: int | None = None
+    low: int = 0
+    high: int = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class ClockFile:
+    """The event times of a source, in a file of its edge: the event first_seq + r has the event time TIME, in ms.
+
+    Its watermark is max(TOP, top_before_ms) - delay_ms, TOP being the largest event time of the file so far. Only events
+    low to high, both included, are meant. top_before_ms: None for the source's first file. delay_ms: None where the
+    source sends no watermark.
+    """
+
+    path: str
+    source: str
+    first_seq: int
+    top_before_ms: int | None
+    delay_ms: int | None
+    low: int = 0
+    high: int = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class EpochOutput:
+    """The output of one epoch, as Parquet files; `engine.frames` has their schemas.
+
+    edges: by (node, port), those of all edges that are no views. clocks: the events of sources whose watermark follows
+    their records, one by one. watermarks: files (or folders) of `watermarks_schema`, the events of all others, and the
+    ends of all sources. Clocks and watermarks together have each source event once. late, fires, rejected, key_times
+    (by node): files or folders of these schemas; they need not be there. rejected comes with the first epoch.
     """
 
     epoch: int
-    edges: Mapping[tuple[str, str], Path]
-    watermarks: Path | None = None
+    edges: Mapping[tuple[str, str], tuple[EdgeFile, ...]]
+    clocks: tuple[ClockFile, ...] = ()
+    watermarks: tuple[Path, ...] = ()
     late: tuple[Path, ...] = ()
     fires: tuple[Path, ...] = ()
     rejected: tuple[Path, ...] = ()
-    key_times: Mapping[str, Path] = field(default_factory=dict)
+    key_times: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     last_seq: int = 0
     is_last: bool = False
 
@@ -101,6 +141,13 @@ class Recorder(Protocol):
 
     def begin(self, plan: RunPlan) -> None:
         """The run is planned and about to start."""
+
+    def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
+        """An edge of an epoch is complete: it may be loaded from now on, in the background, while others are made.
+
+        Nothing of it shows before `commit`, which has the same files again and says what went wrong. Epochs and
+        edges come in order. The files stay until then.
+        """
 
     def commit(self, output: EpochOutput) -> None:
         """Take one epoch, whole or not at all. The files may be gone after the call."""
