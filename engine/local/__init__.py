@@ -1,13 +1,12 @@
 """A plan without Spark jobs, node by node, over records that fit memory: the rules of a run, record for record.
 
-    sources             the events of sources, as a run reads them
-    arrivals            their numbers, in one order over all sources
-    watermarks          each source's watermark after each event
-    plain_expressions   Spark SQL that means the same without Spark
-    values              what expressions make of records; Spark is asked for the others, once per input
-    native              stateless steps
-    bundles             mini-batch
-    keyed               stateful steps, through the operators' plain kernels
+    sources       the events of sources, as a run reads them
+    arrivals      their numbers, in one order over all sources
+    watermarks    each source's watermark after each event
+    values        what expressions make of records; Spark is asked for what Arrow cannot do, once per input
+    native        stateless steps
+    bundles       mini-batch
+    keyed         stateful steps, through the operators' plain kernels
 
 First records while one composes, the replay of a key's state, and tests that need no cluster stand on it.
 """

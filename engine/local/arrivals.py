@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.local.plain_expressions import plain_values
+from engine.local.values import plain_values
 from engine.operator import Source
 from engine.pipeline import Arrival
 from engine.planner import NodePlan

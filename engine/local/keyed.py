@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from engine.described import Label
+from engine.expressions import Expression
 from engine.frames import KIND, SEQ, STEP
 from engine.kernel import Emitted, Input, Kernel, Key, Late, Output, Saved, run
 from engine.kernels.binary_row import hash_of, row_encoder
 from engine.local.bundles import KeyedRecord, unordered
-from engine.local.plain_expressions import plain_values
-from engine.local.values import Spark, select
+from engine.local.values import Spark, plain_values, select
 from engine.planner import NodePlan
 from engine.position import ORDINALS
-from engine.references import plain_column
 from engine.runtime.keyed import hashed_order
+from engine.schema import Schema
 from engine.step import Keyed
 from engine.timeline import Timeline
 
@@ -67,10 +67,7 @@ def gather(node: NodePlan, step: Keyed, inputs: Mapping[int, pa.Table], spark: S
             continue
         size = len(made.records)
         key_types = tuple(_spark_type(made.columns[key].type) for key in given.keys)
-        labels[port] = tuple(
-            _label(column.name if (column := plain_column(each, schema)) else each, made.columns[each].type)
-            for each in given.values
-        )
+        labels[port] = tuple(_label(each, schema, made.columns[each]) for each in given.values)
         keys = _rows([plain_values(made.columns[key]) for key in given.keys], size)
         rows = _rows([plain_values(made.columns[value]) for value in given.values], size)
         position = [made.records.column(name).to_pylist() for name in (SEQ, STEP, KIND)]
@@ -135,10 +132,11 @@ def _rows(columns: Sequence[Sequence[Any]], size: int) -> Sequence[tuple[Any, ..
     return list(zip(*columns, strict=True)) if columns else [()] * size
 
 
-def _label(text: str, type_: Any) -> Label:
+def _label(expression: str, schema: Schema, made: Any) -> Label:
     import pyarrow as pa
 
-    return Label(text.replace("`", ""), pa.types.is_timestamp(type_))
+    column = Expression.parse(expression).plain_column(schema)
+    return Label(column.name if column else expression.replace("`", ""), pa.types.is_timestamp(made.type))
 
 
 def _spark_type(type_: Any) -> str:

@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.local.plain_expressions import without_spark
-from engine.references import plain_column
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from engine.expressions import Expression
 from engine.schema import Column, Schema, quote
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ def select(
     numbers: Sequence[int] | None = None
     if where is not None and (passes := without_spark(where, schema, records)) is not None:
         records, where = records.filter(passes), None
-    if where is None and each is not None and (lists := without_spark(each, schema, records)) is not None:
+    if where is None and each is not None and (lists := _lists_without_spark(each, schema, records)) is not None:
         records, schema, numbers = _exploded(records, schema, lists)
         each = None
     made: dict[str, Any] = {}
@@ -62,7 +64,7 @@ def select(
         made = {text: without_spark(text, schema, records) for text in dict.fromkeys(expressions)}
         open_ = [text for text, column in made.items() if column is None]
     else:
-        plain = [text for text in dict.fromkeys(expressions) if plain_column(text, schema) is not None]
+        plain = [text for text in dict.fromkeys(expressions) if Expression.parse(text).plain_column(schema)]
         made = {text: without_spark(text, schema, records) for text in plain}
         open_ = [text for text in dict.fromkeys(expressions) if text not in plain]
     if not len(records):
@@ -77,14 +79,53 @@ def select(
     return Selected(records, made | {text: asked[f"__x{at}"] for at, text in enumerate(open_)}, numbers)
 
 
-def _exploded(records: pa.Table, schema: Schema, lists: Any) -> tuple[pa.Table, Schema, list[int]]:
+def without_spark(expression: str, schema: Schema, records: pa.Table) -> Any:
+    """The column that an expression makes of these records; None where Spark has to be asked. Raises OverflowError."""
+    found = Expression.parse(expression)
+    if (column := found.plain_column(schema)) is not None:
+        return records.column(column.name)
+    function = found.arrow(schema)
+    return None if function is None else function(records)
+
+
+def plain_values(column: Any) -> list[Any]:
+    """Values as kernels know them: instants are BIGINT microseconds."""
+    import pyarrow as pa
+
+    found: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+    return found
+
+
+def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[Sequence[int]] | None:
+    """The elements by record, where they are a sequence of numbers, as those of windows are; else None."""
+    try:
+        tree = parse_one(each, dialect="spark")
+    except SqlglotError:
+        return None
+    if not isinstance(tree, exp.GenerateSeries):
+        return None
+    ends = [without_spark(tree.args[end].sql(dialect="spark"), schema, records) for end in ("start", "end", "step")]
+    if any(end is None for end in ends):
+        return None
+    found: list[Sequence[int]] = []
+    for first, last, step in zip(*(end.to_pylist() for end in ends), strict=True):
+        if first is None or last is None or step is None:
+            found.append(())
+        elif not step or (last - first) * step < 0:
+            # Spark has a sentence for it.
+            return None
+        else:
+            found.append(range(first, last + (1 if step > 0 else -1), step))
+    return found
+
+
+def _exploded(records: pa.Table, schema: Schema, lists: Sequence[Sequence[int]]) -> tuple[pa.Table, Schema, list[int]]:
     """The records once per element, which is a column of its own then; and each element's place."""
     import pyarrow as pa
 
-    found: list[list[Any]] = [items or [] for items in lists.to_pylist()]
-    places = [place for place, items in enumerate(found) for _ in items]
-    numbers = [number for items in found for number in range(len(items))]
-    elements = pa.array([item for items in found for item in items], lists.type.value_type)
+    places = [place for place, items in enumerate(lists) for _ in items]
+    numbers = [number for items in lists for number in range(len(items))]
+    elements = pa.array([item for items in lists for item in items], pa.int64())
     wide = Schema((*schema, Column(_EACH, "bigint")))
     return records.take(pa.array(places, pa.int64())).append_column(_EACH, elements), wide, numbers
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from engine.frames import WATERMARK
 from engine.local.arrivals import Events
-from engine.local.plain_expressions import plain_values, without_spark
+from engine.local.values import plain_values, without_spark
 from engine.operator import Source
 from engine.planner import NodePlan
 from engine.timeline import MAX_WATERMARK, Timeline

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 from engine.changelog import RowKind
 from engine.described import moment
 from engine.errors import NotReplayable
+from engine.expressions import Expression
 from engine.kernel import Key
 from engine.local.keyed import gather
 from engine.local.values import Spark
 from engine.operator import OUT, Operator
 from engine.planner import NodePlan, Plan
-from engine.references import plain_column
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.schema import Column, Schema
 from engine.step import Keyed, KeyedInput
@@ -132,7 +132,7 @@ def key_columns(given: KeyedInput, schema: Schema) -> tuple[str | None, ...]:
 def _key_column(expression: str, schema: Schema) -> Column | None:
     """The column of a key, also where a join compares it as a wider integer."""
     match = _WIDER.fullmatch(expression)
-    column = plain_column(match[1] if match else expression, schema)
+    column = Expression.parse(match[1] if match else expression).plain_column(schema)
     return None if column is None or (match and column.type not in _WHOLE) else column
 
 
