@@ -17,10 +17,11 @@ from decimal import Decimal
 from math import fmod
 from typing import Any, Final
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from engine.errors import ExpressionError
+from engine.expressions.parsing import tree_of
 from engine.schema import Schema
 
 Row = tuple[Any, ...]
@@ -67,7 +68,7 @@ class _Unsupported(Exception):
 def compile_condition(condition: str, schema: Schema, node: str, field: str) -> Function:
     """The function from a row of these columns to True, False or None. Raises ExpressionError."""
     try:
-        part = _Compiler(schema).part(parse_one(condition, dialect="spark"))
+        part = _Compiler(schema).part(tree_of(condition))
     except (_Unsupported, SqlglotError) as error:
         reason = (
             f"{str(error).splitlines()[0]}. A join condition is made of columns, literals, comparisons, AND, OR, NOT."

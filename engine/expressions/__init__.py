@@ -1,0 +1,155 @@
+"""Spark SQL expressions as values: parsed once, they answer what planner, replay and runtime ask of them.
+
+parsing      words and tree of a text, by sqlglot
+bounds       which values are never below zero
+conditions   a part of Spark SQL on a pair of rows, for the kernels of joins
+vectors      what computes on whole Arrow columns, without sqlglot: workers load this
+parts        compiled parts with their types: how two become one type, and what may fail
+arrow        the expressions that mean the same there as on Spark, compiled to vectors
+projections  a native step's projection as one function of Arrow columns, or as a choice of columns
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Self, cast
+
+from sqlglot import exp
+
+from engine.expressions.bounds import is_number, required
+from engine.expressions.conditions import compile_condition
+from engine.expressions.parsing import UNREADABLE, Word, tree_of, words_of
+from engine.schema import Column, Schema
+
+if TYPE_CHECKING:
+    from engine.expressions.vectors import ArrowFunction
+
+__all__ = ["Expression", "compile_condition"]
+
+_BARE_TOO: Final = frozenset({"current_timestamp", "current_date", "current_time", "localtimestamp", "current_user"})
+_IMPURE: Final = _BARE_TOO | {
+    *("rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle"),
+    *("now", "curdate", "session_user", "current_database", "current_catalog", "version"),
+    *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
+}
+_SEVERAL_ROWS: Final = frozenset(
+    {"explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack"}
+)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A Spark SQL expression. `sql` is the text as it was written, and all that two of them are compared by."""
+
+    sql: str
+    _words: tuple[Word, ...] | None = field(compare=False, repr=False)
+    _tree: exp.Expr | None = field(compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The expression of a text. What cannot be read is one as well, of which nothing is known."""
+        return cast(Self, _parse(text))
+
+    def columns(self, schema: Schema) -> frozenset[str]:
+        """The columns that are mentioned. A word that is no column may be taken for one, never the other way round.
+
+        Spark's analyzer knows more, but not in a way that classic PySpark and Spark Connect share.
+        """
+        words = {word.text for word in self._words or () if word.is_name}
+        has_star = self._has("*") if self._tree is None else self._tree.find(exp.Star) is not None
+        # `struct(*)` takes all columns, and `identifier('a')` one whose name is in a text literal.
+        if self._words is None or has_star or "identifier" in words:
+            return frozenset(schema.names)
+        return frozenset(column.name for column in schema if column.name.lower() in words)
+
+    def plain_column(self, schema: Schema) -> Column | None:
+        """The column that is passed on as it is, or None where something is computed."""
+        # By the word, not by the tree: where there is a column `current_date`, Spark takes the bare word for it.
+        if self._words is None or len(self._words) != 1 or not self._words[0].is_name:
+            return None
+        return _column(self._words[0].text, schema)
+
+    def cast_column(self, schema: Schema) -> Column | None:
+        """The column that is passed on, as it is or with another type."""
+        tree = self._tree
+        if isinstance(tree, exp.Cast) and not tree.args.get("safe"):
+            return _column_of(tree.this, schema)
+        return self.plain_column(schema)
+
+    def packed_columns(self, schema: Schema) -> frozenset[str]:
+        """The columns that a text holds whole, as a join's key in which NULL meets NULL does; none of anything else."""
+        tree = self._tree
+        if not (isinstance(tree, exp.JSONFormat) and isinstance(tree.this, exp.Struct)) or tree.args.get("options"):
+            return frozenset()
+        parts = [part.expression if isinstance(part, exp.PropertyEQ) else part for part in tree.this.expressions]
+        columns = [_column_of(part, schema) for part in parts]
+        return frozenset(column.name for column in columns if column is not None) if all(columns) else frozenset()
+
+    def non_negative(self, schema: Schema, known: Collection[str]) -> bool:
+        """Whether the value is never below zero. known: the columns that are not."""
+        column = self.cast_column(schema)
+        if column is not None:
+            return column.name in known
+        return self._tree is not None and is_number(self._tree)
+
+    def required_non_negative(self, schema: Schema) -> frozenset[str]:
+        """The columns that this, as a condition, requires to be zero or more."""
+        found = () if self._tree is None else required(self._tree)
+        columns = (_column_of(value, schema) for value in found)
+        return frozenset(column.name for column in columns if column is not None)
+
+    @property
+    def impure_function(self) -> str | None:
+        """The function that gives another answer each time, or None."""
+        words = self._words or ()
+        for at, (name, is_quoted) in enumerate(words):
+            following = "".join(word.text for word in words[at + 1 : at + 3] if not word.is_quoted)
+            if name in _IMPURE and (following.startswith("(") or (name in _BARE_TOO and not is_quoted)):
+                return name
+            if name == "unix_timestamp" and following == "()":
+                return name
+        return None
+
+    @property
+    def beyond_the_record(self) -> str | None:
+        """What Spark would take in a SELECT, but what reads more than the record or makes several of it; or None."""
+        words = [*(self._words or ()), Word("", False)]
+        for (name, is_quoted), (mark, _) in zip(words, words[1:], strict=False):
+            if name == "over" and mark == "(" and not is_quoted:
+                return "a window function"
+            if name == "(" and mark == "select":
+                return "a subquery"
+            if name in _SEVERAL_ROWS and mark == "(":
+                return "a function that makes several rows"
+        return None
+
+    def arrow(self, schema: Schema) -> ArrowFunction | None:
+        """The same on whole Arrow columns of this schema; None where that could mean something else than on Spark."""
+        from engine.expressions.arrow import compiled
+
+        return None if self._tree is None else compiled(self.sql, self._tree, schema)
+
+    def _has(self, mark: str) -> bool:
+        return any(word.text == mark for word in self._words or ())
+
+
+@lru_cache(maxsize=8192)
+def _parse(text: str) -> Expression:
+    try:
+        tree = tree_of(text)
+    except UNREADABLE:
+        tree = None
+    return Expression(text, words_of(text), tree)
+
+
+def _column(name: str, schema: Schema) -> Column | None:
+    """The column of one name; Spark does not look at its case."""
+    return next((column for column in schema if column.name.lower() == name.lower()), None)
+
+
+def _column_of(value: exp.Expr, schema: Schema) -> Column | None:
+    while isinstance(value, exp.Paren):
+        value = value.this
+    return _column(value.name, schema) if isinstance(value, exp.Column) and not value.table else None

@@ -1,0 +1,300 @@
+"""The expressions that mean the same on Arrow columns as on Spark, compiled once; of any other it says None.
+
+Spark 4 is strict: what overflows or does not fit stops the run, and so it does here. Spark leaves out what it
+need not know, the right side of FALSE AND, or of NULL +; so nothing stands in such a place that could fail.
+Left out: floating point and decimals but to pass them on, functions of texts, and where sqlglot and Spark do not
+group operators alike (a comparison of comparisons, without brackets).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Final
+
+from sqlglot import exp
+
+from engine.expressions.parts import (
+    ORDERED,
+    OnlySpark,
+    Part,
+    alike,
+    as_boolean,
+    check_order,
+    common,
+    compared,
+    constant,
+    converted,
+    fits,
+    fitting,
+    moment,
+    number,
+    of_type,
+    whole,
+)
+from engine.expressions.vectors import (
+    ArrowFunction,
+    Call,
+    Constant,
+    Converted,
+    FloorDivided,
+    InputColumn,
+    OneOf,
+    Remainder,
+    Vector,
+)
+from engine.schema import Column, Schema, arrow_type
+
+_COMPARISONS: Final[dict[type[exp.Expr], str]] = {
+    exp.EQ: "equal",
+    exp.NEQ: "not_equal",
+    exp.LT: "less",
+    exp.LTE: "less_equal",
+    exp.GT: "greater",
+    exp.GTE: "greater_equal",
+}
+_ARITHMETIC: Final[dict[type[exp.Expr], tuple[str, Callable[[int, int], int]]]] = {
+    exp.Add: ("add_checked", lambda a, b: a + b),
+    exp.Sub: ("subtract_checked", lambda a, b: a - b),
+    exp.Mul: ("multiply_checked", lambda a, b: a * b),
+}
+_TYPES: Final = {
+    exp.DType.TINYINT: "tinyint",
+    exp.DType.SMALLINT: "smallint",
+    exp.DType.INT: "int",
+    exp.DType.BIGINT: "bigint",
+    exp.DType.TEXT: "string",
+    exp.DType.BOOLEAN: "boolean",
+    exp.DType.DATE: "date",
+    exp.DType.TIMESTAMPTZ: "timestamp",
+    exp.DType.TIMESTAMPLTZ: "timestamp",
+    exp.DType.TIMESTAMPNTZ: "timestamp_ntz",
+}
+
+
+def compiled(sql: str, tree: exp.Expr, schema: Schema) -> ArrowFunction | None:
+    """An expression over these columns as a function of their Arrow columns, or None."""
+    try:
+        part = _Compiler(sql, schema).part(tree)
+    except (OnlySpark, RecursionError):
+        return None
+    return ArrowFunction(sql, part.type, part.value)
+
+
+def cast_to(function: ArrowFunction, type_: str) -> ArrowFunction | None:
+    """A compiled expression cast to a type, or None."""
+    try:
+        part = converted(Part(function.value, function.type), type_)
+    except (OnlySpark, ValueError):
+        return None
+    return ArrowFunction(function.sql, part.type, part.value)
+
+
+class _Compiler:
+    """Compiles parts of one expression over the columns of a schema."""
+
+    def __init__(self, sql: str, schema: Schema) -> None:
+        self.columns = {column.name.lower(): column for column in schema}
+        # What a backslash means within quotes depends on the reader.
+        self.has_escapes = "\\" in sql
+
+    def part(self, node: exp.Expr) -> Part:
+        match node:
+            case exp.Paren():
+                return self.part(node.this)
+            case exp.Column() if not node.table:
+                return self._column(node.name)
+            case exp.Literal():
+                return self._literal(node)
+            case exp.Boolean():
+                return constant(bool(node.this), "boolean")
+            case exp.Null():
+                return constant(None, "void")
+            case exp.Neg():
+                return self._negated(node)
+            case exp.Add() | exp.Sub() | exp.Mul():
+                return self._arithmetic(node)
+            case exp.Mod():
+                return self._remainder(node.this, node.expression, is_positive=False)
+            case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
+                one, other = self._operand(node.this), self._operand(node.expression)
+                return compared(_COMPARISONS[type(node)], one, other)
+            case exp.NullSafeEQ() | exp.NullSafeNEQ():
+                return self._same(node)
+            case exp.And() | exp.Or():
+                return self._logic(node)
+            case exp.Not():
+                inner = as_boolean(self.part(node.this))
+                return replace(inner, value=Call("invert", (inner.value,)))
+            case exp.Is():
+                return self._is(node)
+            case exp.Between() if not node.args.get("symmetric"):
+                return self._between(node)
+            case exp.In() if node.expressions:
+                return self._in(node)
+            case exp.Coalesce():
+                return self._coalesce([node.this, *node.expressions])
+            case exp.Case() | exp.If():
+                return self._case(node)
+            case exp.Cast() if not node.args.get("safe") and not node.args.get("format"):
+                return self._cast(node)
+            case exp.UnixMillis():
+                instant = of_type(self.part(node.this), "timestamp")
+                return replace(instant, value=FloorDivided(instant.value, 1000), type="bigint")
+            case exp.Anonymous():
+                return self._function(str(node.this).lower(), node.expressions)
+        raise OnlySpark
+
+    def _column(self, name: str) -> Part:
+        column = self.columns.get(name.lower())
+        if column is None:
+            raise OnlySpark
+        return Part(InputColumn(column.name, _read_as(column)), column.type, needs=frozenset({column.name}))
+
+    def _literal(self, node: exp.Literal) -> Part:
+        text = str(node.this)
+        if node.is_string:
+            if self.has_escapes:
+                raise OnlySpark
+            return constant(text, "string")
+        if not (text.isascii() and text.isdigit()):
+            raise OnlySpark
+        return whole(int(text))
+
+    def _operand(self, node: exp.Expr) -> Part:
+        """A side of a comparison, which binds closer than all that is true or false."""
+        if isinstance(node, exp.Predicate | exp.Connector | exp.Not):
+            raise OnlySpark
+        return self.part(node)
+
+    def _negated(self, node: exp.Neg) -> Part:
+        if isinstance(node.this, exp.Literal) and not node.this.is_string and str(node.this.this).isdigit():
+            # -2147483648 is an INT, 2147483648 is none.
+            return whole(-int(str(node.this.this)))
+        positive = number(self.part(node.this))
+        if positive.constant is not None:
+            return fitting(-positive.constant.value, positive.type)
+        return replace(positive, value=Call("negate_checked", (positive.value,)), can_fail=True)
+
+    def _arithmetic(self, node: exp.Expr) -> Part:
+        function, of_constants = _ARITHMETIC[type(node)]
+        one, other, type_ = alike(number(self._operand(node.this)), number(self._operand(node.expression)))
+        if one.constant is not None and other.constant is not None:
+            return fitting(of_constants(one.constant.value, other.constant.value), type_)
+        needs = None if one.needs is None or other.needs is None else one.needs | other.needs
+        check_order(one, other)
+        return Part(Call(function, (one.value, other.value)), type_, can_fail=True, needs=needs)
+
+    def _remainder(self, dividend: exp.Expr, divisor: exp.Expr, *, is_positive: bool) -> Part:
+        one, other, type_ = alike(number(self._operand(dividend)), number(self._operand(divisor)))
+        by = 0 if other.constant is None else int(other.constant.value)
+        # The sign of a divisor says nothing, but to PMOD.
+        if by == 0 or (is_positive and by < 0) or not fits(abs(by), type_):
+            raise OnlySpark
+        return replace(one, value=Remainder(one.value, abs(by), is_positive), type=type_)
+
+    def _same(self, node: exp.Expr) -> Part:
+        """IS NOT DISTINCT FROM, or IS DISTINCT FROM: NULL is equal to NULL."""
+        one, other, _ = alike(self._operand(node.this), self._operand(node.expression))
+        equal = compared("equal", one, other)
+        both_null = Call("and", (Call("is_null", (one.value,)), Call("is_null", (other.value,))))
+        same: Vector = Call("coalesce", (equal.value, both_null))
+        if isinstance(node, exp.NullSafeNEQ):
+            same = Call("invert", (same,))
+        if other.can_fail:
+            raise OnlySpark
+        return Part(same, "boolean", one.can_fail)
+
+    def _logic(self, node: exp.Expr) -> Part:
+        parts = [as_boolean(self.part(part)) for part in node.flatten()]
+        if any(part.can_fail for part in parts[1:]):
+            raise OnlySpark
+        function = "and_kleene" if isinstance(node, exp.And) else "or_kleene"
+        return Part(_folded(function, [part.value for part in parts]), "boolean", parts[0].can_fail)
+
+    def _is(self, node: exp.Is) -> Part:
+        inner = self._operand(node.this)
+        match node.expression:
+            case exp.Null():
+                return Part(Call("is_null", (inner.value,)), "boolean", inner.can_fail)
+            case exp.Boolean():
+                truth = as_boolean(inner)
+                wanted = truth.value if node.expression.this else Call("invert", (truth.value,))
+                return Part(Call("coalesce", (wanted, Constant(False, "boolean"))), "boolean", inner.can_fail)
+        raise OnlySpark
+
+    def _between(self, node: exp.Between) -> Part:
+        value = self._operand(node.this)
+        low, high = (self._operand(node.args[bound]) for bound in ("low", "high"))
+        if low.can_fail or high.can_fail:
+            raise OnlySpark
+        above, below = compared("greater_equal", value, low), compared("less_equal", value, high)
+        return Part(Call("and_kleene", (above.value, below.value)), "boolean", value.can_fail)
+
+    def _in(self, node: exp.In) -> Part:
+        value, *items = (self._operand(each) for each in (node.this, *node.expressions))
+        if any(item.constant is None for item in items) or value.type == "void":
+            raise OnlySpark
+        type_ = common([value, *items])
+        if type_ not in ORDERED:
+            raise OnlySpark
+        values = [item.constant.value for item in items if item.constant is not None]
+        known = tuple(each for each in values if each is not None)
+        one_of = OneOf(converted(value, type_).value, known, type_, len(known) < len(values))
+        return Part(one_of, "boolean", value.can_fail)
+
+    def _coalesce(self, nodes: Sequence[exp.Expr]) -> Part:
+        parts = [self.part(node) for node in nodes]
+        type_ = common(parts)
+        if any(part.can_fail for part in parts[1:]) or type_ == "void":
+            raise OnlySpark
+        values = tuple(converted(part, type_).value for part in parts)
+        return Part(Call("coalesce", values), type_, parts[0].can_fail)
+
+    def _case(self, node: exp.Case | exp.If) -> Part:
+        if isinstance(node, exp.Case) and node.this is not None:
+            raise OnlySpark
+        branches = [node] if isinstance(node, exp.If) else node.args["ifs"]
+        otherwise = node.args.get("false" if isinstance(node, exp.If) else "default") or exp.Null()
+        tests = [as_boolean(self.part(branch.this)) for branch in branches]
+        *results, rest = (self.part(each) for each in (*(branch.args["true"] for branch in branches), otherwise))
+        type_ = common([*results, rest])
+        if any(part.can_fail for part in (*tests[1:], *results, rest)) or type_ == "void":
+            raise OnlySpark
+        value = converted(rest, type_).value
+        for test, result in zip(reversed(tests), reversed(results), strict=True):
+            is_true = Call("coalesce", (test.value, Constant(False, "boolean")))
+            value = Call("if_else", (is_true, converted(result, type_).value, value))
+        return Part(value, type_, tests[0].can_fail)
+
+    def _cast(self, node: exp.Cast) -> Part:
+        type_ = None if node.to.expressions else _TYPES.get(node.to.this)
+        if type_ is None:
+            raise OnlySpark
+        if isinstance(node.this, exp.Literal) and type_ in ("date", "timestamp", "timestamp_ntz"):
+            return moment(str(node.this.this), type_)
+        return converted(self.part(node.this), type_)
+
+    def _function(self, name: str, arguments: Sequence[exp.Expr]) -> Part:
+        match name, len(arguments):
+            case "pmod", 2:
+                return self._remainder(arguments[0], arguments[1], is_positive=True)
+            case "timestamp_millis", 1:
+                millis = converted(number(self.part(arguments[0])), "bigint")
+                micros = Call("multiply_checked", (millis.value, Constant(1000, "bigint")))
+                return Part(Converted(micros, "timestamp"), "timestamp", can_fail=True, needs=millis.needs)
+        raise OnlySpark
+
+
+def _read_as(column: Column) -> str | None:
+    """The type in which a column is read; a nested one, which is only passed on, as it comes."""
+    try:
+        arrow_type(column.type)
+    except ValueError:
+        return None
+    return None if "<" in column.type else column.type
+
+
+def _folded(function: str, values: Sequence[Vector]) -> Vector:
+    return reduce(lambda one, other: Call(function, (one, other)), values)

@@ -1,0 +1,67 @@
+"""The words and the tree of a Spark SQL expression, as far as sqlglot reads it.
+
+What runs is Spark's reading. So nothing is refused here: a text without a tree still has its words, and one
+without words only itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from sqlglot import Dialect, TokenType, exp
+from sqlglot.errors import SqlglotError
+
+# Beside its own errors the parser stumbles over a few texts that it does not expect, and over very deep ones.
+UNREADABLE: Final = (SqlglotError, ValueError, TypeError, AttributeError, LookupError, RecursionError)
+_SPARK: Final = "spark"
+_VALUES: Final = frozenset(
+    {
+        TokenType.STRING,
+        TokenType.RAW_STRING,
+        TokenType.NATIONAL_STRING,
+        TokenType.UNICODE_STRING,
+        TokenType.HEX_STRING,
+        TokenType.BIT_STRING,
+        TokenType.BYTE_STRING,
+        TokenType.HEREDOC_STRING,
+    }
+)
+
+
+class Word(NamedTuple):
+    """A word or a mark outside of text literals and comments, in lower case; is_quoted: a name in backticks."""
+
+    text: str
+    is_quoted: bool
+
+    @property
+    def is_name(self) -> bool:
+        """Whether this can name a column: no number, no mark, and none of TRUE, FALSE and NULL."""
+        if self.is_quoted:
+            return True
+        is_word = self.text.replace("_", "a").isalnum() and not self.text.isdigit()
+        return is_word and self.text not in ("true", "false", "null")
+
+
+def words_of(text: str) -> tuple[Word, ...] | None:
+    """The words and marks of an expression in order; of a literal an empty one. None where it has no end."""
+    try:
+        tokens = Dialect.get_or_raise(_SPARK).tokenize(text)
+    except UNREADABLE:
+        return None
+    return tuple(
+        Word("", False)
+        if token.token_type in _VALUES
+        else Word(token.text.lower(), token.token_type is TokenType.IDENTIFIER)
+        for token in tokens
+    )
+
+
+def tree_of(text: str) -> exp.Expr:
+    """The tree of an expression. Raises one of UNREADABLE; SqlglotError has a sentence."""
+    trees = Dialect.get_or_raise(_SPARK).parse_into(exp.Expr, text)
+    tree = trees[0] if len(trees) == 1 else None
+    if not isinstance(tree, exp.Expr) or isinstance(tree, exp.Command):
+        message = f"{text!r} is not one expression"
+        raise SqlglotError(message)
+    return tree

@@ -1,0 +1,157 @@
+"""Compiled parts of expressions with their types: how Spark brings two to one type, and what may fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Any, Final
+
+from engine.expressions.vectors import Call, Constant, Converted, FloorDivided, Vector
+
+WHOLE: Final = ("tinyint", "smallint", "int", "bigint")
+ORDERED: Final = (*WHOLE, "string", "date", "timestamp", "timestamp_ntz")
+_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A compiled part of an expression. can_fail: for some values it is an error.
+
+    needs: the columns of which a NULL, and nothing else, makes it NULL; None where that is not so.
+    """
+
+    value: Vector
+    type: str
+    can_fail: bool = False
+    needs: frozenset[str] | None = None
+
+    @property
+    def constant(self) -> Constant | None:
+        """The literal that it is, or None."""
+        return self.value if isinstance(self.value, Constant) else None
+
+
+class OnlySpark(Exception):
+    """A part that is left to Spark."""
+
+
+def constant(value: Any, type_: str) -> Part:
+    """A literal."""
+    return Part(Constant(value, type_), type_, needs=None if value is None else frozenset())
+
+
+def whole(value: int) -> Part:
+    """An integer literal: an INT, or a BIGINT where it is larger."""
+    return fitting(value, "int" if fits(value, "int") else "bigint")
+
+
+def fitting(value: int, type_: str) -> Part:
+    """An integer literal of a type; where it does not fit, the error is Spark's."""
+    if not fits(value, type_):
+        raise OnlySpark
+    return constant(value, type_)
+
+
+def fits(value: int, type_: str) -> bool:
+    """Whether an integer type has a value."""
+    half: int = 1 << (_BITS[type_] - 1)
+    return -half <= value < half
+
+
+def moment(text: str, type_: str) -> Part:
+    """A date or a timestamp that is written in full; the session's zone is UTC."""
+    pattern = "%Y-%m-%d" if type_ == "date" else "%Y-%m-%d %H:%M:%S"
+    try:
+        moment = datetime.strptime(text, pattern)  # noqa: DTZ007 - of both sides
+    except ValueError as error:
+        raise OnlySpark from error
+    if moment.strftime(pattern) != text:
+        raise OnlySpark
+    days = (moment.date() - date(1970, 1, 1)).days
+    seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
+    return constant(days if type_ == "date" else (days * 86_400 + seconds) * 1_000_000, type_)
+
+
+def of_type(part: Part, *types: str) -> Part:
+    """The part, if it is of one of these types."""
+    if part.type not in types:
+        raise OnlySpark
+    return part
+
+
+def number(part: Part) -> Part:
+    """The part, if it is an integer, and no NULL that somebody cast to one."""
+    if part.constant is not None and part.constant.value is None:
+        raise OnlySpark
+    return of_type(part, *WHOLE)
+
+
+def as_boolean(part: Part) -> Part:
+    """The part as a condition."""
+    return converted(part, "boolean") if part.type == "void" else of_type(part, "boolean")
+
+
+def common(parts: Sequence[Part]) -> str:
+    """The one type of several parts: integers become the widest, NULL is of any; nothing else is converted."""
+    types = {part.type for part in parts} - {"void"}
+    if types and types <= set(WHOLE):
+        return max(types, key=WHOLE.index)
+    if len(types) > 1 or any("<" in each for each in types):
+        raise OnlySpark
+    return next(iter(types), "void")
+
+
+def alike(one: Part, other: Part) -> tuple[Part, Part, str]:
+    """Two parts in their one type."""
+    type_ = common([one, other])
+    if type_ == "void":
+        raise OnlySpark
+    return converted(one, type_), converted(other, type_), type_
+
+
+def compared(function: str, one: Part, other: Part) -> Part:
+    """A comparison, by the name that Arrow has for it."""
+    one, other, type_ = alike(one, other)
+    if type_ not in ORDERED and not (type_ == "boolean" and function in ("equal", "not_equal")):
+        raise OnlySpark
+    check_order(one, other)
+    return Part(Call(function, (one.value, other.value)), "boolean", one.can_fail or other.can_fail)
+
+
+def check_order(one: Part, other: Part) -> None:
+    """Of two sides Spark leaves out the right one where the left one is NULL: then it may not fail."""
+    if not other.can_fail:
+        return
+    is_never_null = one.constant is not None and one.constant.value is not None
+    is_null_alike = one.needs is not None and one.needs == other.needs and len(one.needs) == 1
+    if not (is_never_null or is_null_alike):
+        raise OnlySpark
+
+
+def converted(part: Part, type_: str) -> Part:
+    """A part cast to a type, where that is exact or an error."""
+    if part.type == type_:
+        return part
+    literal = part.constant
+    if literal is not None and literal.value is None:
+        if "<" in type_:
+            raise OnlySpark
+        return constant(None, type_)
+    if part.type in WHOLE and type_ in WHOLE:
+        if literal is not None:
+            return fitting(literal.value, type_)
+        narrows = _BITS[type_] < _BITS[part.type]
+        return replace(part, value=Converted(part.value, type_), type=type_, can_fail=part.can_fail or narrows)
+    value: Vector
+    match part.type, type_:
+        case "tinyint" | "smallint" | "int" | "bigint" | "boolean", "string":
+            value = Converted(part.value, type_)
+        case "timestamp", "bigint":
+            value = FloorDivided(part.value, 1_000_000)
+        case ("timestamp", "timestamp_ntz") | ("timestamp_ntz", "timestamp"):
+            # The same microseconds, since the session's zone is UTC.
+            value = Converted(Converted(part.value, "bigint"), type_)
+        case _:
+            raise OnlySpark
+    return replace(part, value=value, type=type_)

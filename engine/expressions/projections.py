@@ -1,0 +1,65 @@
+"""A native step's projection without Spark: as a function of Arrow columns, or as a mere choice of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.expressions import Expression
+from engine.schema import Schema
+from engine.step import Projection
+
+if TYPE_CHECKING:
+    from engine.expressions.vectors import ArrowFunction
+
+
+@dataclass(frozen=True)
+class ArrowProjection:
+    """A projection of records: those that meet the condition, each with the values under these names."""
+
+    names: tuple[str, ...]
+    values: tuple[ArrowFunction, ...]
+    where: ArrowFunction | None
+
+    def __call__(self, records: Any, carried: Sequence[str] = ()) -> Any:
+        """A RecordBatch of a RecordBatch, or a Table of a Table. carried: columns that come out before, as they are.
+
+        Raises OverflowError, as Spark stops.
+        """
+        if self.where is not None:
+            records = records.filter(self.where(records))
+        columns = [*(records.column(name) for name in carried), *(value(records) for value in self.values)]
+        return type(records).from_arrays(columns, names=[*carried, *self.names])
+
+
+def arrow_projection(projection: Projection, given: Schema, made: Schema) -> ArrowProjection | None:
+    """The projection of columns `given` to columns `made`, or None where a part of it is left to Spark."""
+    from engine.expressions.arrow import cast_to
+
+    if projection.each is not None:
+        return None
+    where = None if projection.where is None else Expression.parse(projection.where).arrow(given)
+    if projection.where is not None and (where is None or where.type != "boolean"):
+        return None
+    values = []
+    for value, column in zip(projection.values, made, strict=True):
+        function = Expression.parse(value).arrow(given)
+        function = None if function is None else cast_to(function, column.type)
+        if function is None:
+            return None
+        values.append(function)
+    return ArrowProjection(made.names, tuple(values), where)
+
+
+def renames_only(projection: Projection, given: Schema, made: Schema) -> tuple[str, ...] | None:
+    """The input's columns that the output's are, where nothing is computed, converted or left out; else None."""
+    if projection.where is not None or projection.each is not None:
+        return None
+    names = []
+    for value, column in zip(projection.values, made, strict=True):
+        plain = Expression.parse(value).plain_column(given)
+        if plain is None or plain.type != column.type:
+            return None
+        names.append(plain.name)
+    return tuple(names)

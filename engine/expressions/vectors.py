@@ -1,0 +1,136 @@
+"""What is computed on whole Arrow columns: small values that call each other, without sqlglot.
+
+A part gives an array, or a scalar where it is the same for all records. Workers get these values, not the text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.schema import arrow_type
+
+
+class Vector(Protocol):
+    """Computes a column, or a scalar, of records: a RecordBatch or a Table."""
+
+    def __call__(self, records: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class ArrowFunction:
+    """A compiled expression. type: the Spark type of what it gives; `void` for a NULL without a type."""
+
+    sql: str
+    type: str
+    value: Vector
+
+    def __call__(self, records: Any) -> Any:
+        """The values as an array, one per record of a RecordBatch or a Table. Raises OverflowError, as Spark stops."""
+        try:
+            made = self.value(records)
+        except pa.ArrowInvalid as error:
+            message = f"{self.sql}: a value does not fit into its type, {error}"
+            raise OverflowError(message) from error
+        if not isinstance(made, pa.Scalar):
+            return made
+        return pa.repeat(made, records.num_rows) if made.is_valid else pa.nulls(records.num_rows, made.type)
+
+
+@dataclass(frozen=True)
+class InputColumn:
+    """A column. type: what it has to be, where records may write it otherwise (a time's zone); else None."""
+
+    name: str
+    type: str | None
+
+    def __call__(self, records: Any) -> Any:
+        column = records.column(self.name)
+        if isinstance(column, pa.ChunkedArray):
+            column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        wanted = column.type if self.type is None else arrow_type(self.type)
+        return column if column.type == wanted else column.cast(wanted)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A literal. Dates are days and timestamps are microseconds since 1970."""
+
+    value: Any
+    type: str
+
+    def __call__(self, records: Any) -> Any:
+        return pa.scalar(self.value, pa.null() if self.type == "void" else arrow_type(self.type))
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of Arrow. Those that can overflow are given with their checked variant."""
+
+    function: str
+    arguments: tuple[Vector, ...]
+
+    def __call__(self, records: Any) -> Any:
+        return pc.call_function(self.function, [argument(records) for argument in self.arguments])
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A value in another type; one that does not fit is an error."""
+
+    argument: Vector
+    type: str
+
+    def __call__(self, records: Any) -> Any:
+        return self.argument(records).cast(arrow_type(self.type))
+
+
+@dataclass(frozen=True)
+class FloorDivided:
+    """A timestamp as a count of so many microseconds: down, not towards zero, before 1970 as well."""
+
+    argument: Vector
+    divisor: int
+
+    def __call__(self, records: Any) -> Any:
+        micros = self.argument(records).cast(pa.int64())
+        quotient = pc.divide(micros, self.divisor)
+        below = pc.less(pc.subtract(micros, pc.multiply(quotient, self.divisor)), 0)
+        return pc.subtract(quotient, below.cast(pa.int64()))
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """The remainder by a number above zero: with the sign of the dividend, or if is_positive never below zero."""
+
+    argument: Vector
+    divisor: int
+    is_positive: bool
+
+    def __call__(self, records: Any) -> Any:
+        dividend = self.argument(records)
+        divisor = pa.scalar(self.divisor, dividend.type)
+        # Nothing here can overflow: the product is no further from zero than the dividend.
+        rest = pc.subtract(dividend, pc.multiply(pc.divide(dividend, divisor), divisor))
+        if not self.is_positive:
+            return rest
+        return pc.if_else(pc.less(rest, pa.scalar(0, dividend.type)), pc.add(rest, divisor), rest)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """IN a list of literals: NULL for NULL, and where nothing is equal but the list has a NULL."""
+
+    argument: Vector
+    values: tuple[Any, ...]
+    type: str
+    has_null: bool
+
+    def __call__(self, records: Any) -> Any:
+        value = self.argument(records)
+        found = pc.is_in(value, value_set=pa.array(self.values, arrow_type(self.type)))
+        is_known = pc.and_(pc.is_valid(value), found) if self.has_null else pc.is_valid(value)
+        return pc.if_else(is_known, found, pa.scalar(None, pa.bool_()))
