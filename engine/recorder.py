@@ -65,13 +65,15 @@ class EdgeFile:
 
     first_seq None: `engine.frames.changelog_schema`, rows in any order. Else it is a source's: the row r, from 0,
     is the record of event first_seq + r, its step is empty, its kind +I unless the file has KIND; only the rows of
-    the events low to high, both included, are meant. Files may have further columns that begin with `__`.
+    the events low to high, both included, are meant. Files may have further columns that begin with `__`; a source's
+    have UNIT, which is the same number in all rows.
     """
 
     path: str
     first_seq: int | None = None
     low: int = 0
     high: int = (1 << 63) - 1
+    unit: int = 0
 
 
 @dataclass(frozen=True)

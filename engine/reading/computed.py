@@ -5,14 +5,21 @@ One of them can be the event time. A record of which that is null is rejected, a
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.expressions import Expression
+from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, TIME, WATERMARK
 from engine.operator import Analyzer, Derived, Source, SourceFrames
 from engine.reading.columns import time_unit
-from engine.schema import Column, Schema, quote
+from engine.reading.scan import RAW_CHARS, ReadPart, Rejected, milliseconds
+from engine.schema import Column, Schema, arrow_type, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -53,8 +53,10 @@ class Scan:
     has_marks: bool = False
 
 
+RAW_CHARS: Final = 500
+"""So much is kept of a row that cannot be read."""
 # So many records fit between the ordinals of two parts.
-_PART_BITS = 32
+_PART_BITS: Final = 32
 
 
 def rows_of(scan: Scan, spark: SparkSession, schema: Schema) -> DataFrame:

@@ -14,6 +14,7 @@ from engine.changelog import INSERT
 from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, WATERMARK
 from engine.operator import SourceFrames
 from engine.reading.lines import TEXT
+from engine.reading.scan import RAW_CHARS
 from engine.reading.values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
 from engine.schema import Column as SchemaColumn
 from engine.schema import Schema, TimeUnit
@@ -21,7 +22,6 @@ from engine.schema import Schema, TimeUnit
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-RAW_CHARS: Final = 500
 _VALUE_CHARS: Final = 100
 
 

@@ -237,6 +237,7 @@ def _longs(batch: pa.RecordBatch, name: str) -> Longs:
     column = batch.column(name)
     if column.null_count:
         column = column.fill_null(NO_TIME)
-    return column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    longs: Longs = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return longs
 
 

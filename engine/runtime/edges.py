@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from engine.frames import KIND, SEQ, STEP, UNIT, changelog_ddl
-from engine.recorder import EdgeFile, EdgeView
+from engine.changelog import APPEND, INSERT
+from engine.frames import KIND, SEQ, STEP, TOP, UNIT, changelog_ddl
+from engine.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView
 from engine.schema import Schema, quote
 
 if TYPE_CHECKING:
@@ -29,23 +30,21 @@ class SourceFile:
     def part(self, after_seq: int, last_seq: int) -> EdgeFile | None:
         """What of it belongs to the events (after_seq, last_seq]."""
         low, high = max(self.first_seq, after_seq + 1), min(self.first_seq + self.rows - 1, last_seq)
-        return EdgeFile(self.path, self.first_seq, low, high) if low <= high else None
+        return EdgeFile(self.path, self.first_seq, low, high, self.unit) if low <= high else None
 
 
 @dataclass(frozen=True)
 class EdgeRecords:
     """An edge's records in an epoch.
 
-    files: where they are. units: of a source, whose files have no numbers of their own, the unit of each file; is_cut:
-    the files hold other events too. kind, step: of all its records, where that is known. rows: how many there are.
-    stored, stored_schema, suffix: of a view, what its columns are called in the files, all that is there, and what a
-    step is longer by.
+    files: where they are. is_cut: of a source, the files hold other events too. kind, step: of all its records,
+    where that is known. rows: how many there are. stored, stored_schema, suffix: of a view, what its columns are
+    called in the files, all that is there, and what a step is longer by.
     """
 
     schema: Schema
     files: tuple[EdgeFile, ...]
     rows: int
-    units: Mapping[str, int] | None = None
     kind: int | None = None
     step: bytes | None = None
     is_cut: bool = False
@@ -77,30 +76,66 @@ class EdgeRecords:
         paths = [file.path for file in self.files]
         if not paths:
             return spark.createDataFrame([], changelog_ddl(self.schema))
-        if self.units is None:
+        if self.files[0].first_seq is None:
             read = spark.read.schema(changelog_ddl(held)).parquet(*paths)
             step = f.concat(f.col(STEP), f.lit(self.suffix)) if self.suffix else f.col(STEP)
             return read.select(SEQ, step.alias(STEP), KIND, *columns)
         kind = f.col(KIND) if self.kind is None else f.lit(self.kind).cast("tinyint")
         ddl = ", ".join([*([f"{KIND} tinyint"] if self.kind is None else []), held.ddl(), f"{UNIT} int"])
-        read = self.numbered(spark, spark.read.schema(ddl).parquet(*paths))
+        read = numbered(spark, spark.read.schema(ddl).parquet(*paths), self.files)
         if self.is_cut:
             low, high = min(file.low for file in self.files), max(file.high for file in self.files)
             read = read.where(f.col(SEQ).between(low, high))
         return read.select(SEQ, f.lit(self.step or b"").alias(STEP), kind.alias(KIND), *columns)
 
-    def numbered(self, spark: SparkSession, read: DataFrame) -> DataFrame:
-        """What is read of the files, with SEQ: what its file starts with, and its place in there."""
-        from pyspark.sql import functions as f
 
-        assert self.units is not None, "files of records have their numbers"
-        starts = {self.units[file.path]: file.first_seq or 0 for file in self.files}
-        place: Column = f.col("_metadata.row_index")
-        if len(starts) == 1:
-            return read.withColumn(SEQ, f.lit(next(iter(starts.values()))).cast("bigint") + place)
-        if max(starts) < _LISTED:
-            listed = ", ".join(f"{starts.get(at, 0)}L" for at in range(max(starts) + 1))
-            return read.withColumn(SEQ, f.expr(f"element_at(array({listed}), {UNIT} + 1)") + place)
-        known = spark.createDataFrame(list(starts.items()), f"{UNIT} int, __start bigint")
-        joined = read.withColumn("__place", place).join(f.broadcast(known), UNIT)
-        return joined.withColumn(SEQ, f.col("__start") + f.col("__place"))
+def records_of(info: EdgeInfo, files: tuple[EdgeFile, ...]) -> EdgeRecords:
+    """An edge's records as a recorder was given them, in one epoch. Their number is not known."""
+    is_source = bool(files) and files[0].first_seq is not None
+    if not is_source:
+        return EdgeRecords(info.schema, files, 0)
+    kind = INSERT if info.mode == str(APPEND) else None
+    return EdgeRecords(info.schema, files, 0, kind=kind, step=b"", is_cut=True)
+
+
+def numbered(spark: SparkSession, read: DataFrame, files: Sequence[EdgeFile]) -> DataFrame:
+    """What is read of a source's files, with SEQ: what its file starts with, and its place in there."""
+    from pyspark.sql import functions as f
+
+    starts = {file.unit: file.first_seq or 0 for file in files}
+    place: Column = f.col("_metadata.row_index")
+    if len(starts) == 1:
+        return read.withColumn(SEQ, f.lit(next(iter(starts.values()))).cast("bigint") + place)
+    if max(starts) < _LISTED:
+        listed = ", ".join(f"{starts.get(at, 0)}L" for at in range(max(starts) + 1))
+        return read.withColumn(SEQ, f.expr(f"element_at(array({listed}), {UNIT} + 1)") + place)
+    known = spark.createDataFrame(list(starts.items()), f"{UNIT} int, __start bigint")
+    joined = read.withColumn("__place", place).join(f.broadcast(known), UNIT)
+    return joined.withColumn(SEQ, f.col("__start") + f.col("__place"))
+
+
+def together(spark: SparkSession, schema: Schema, epochs: Sequence[EdgeRecords]) -> DataFrame:
+    """An edge's records of several epochs."""
+    frames = [records.frame(spark) for records in epochs if records.files]
+    if not frames:
+        return spark.createDataFrame([], changelog_ddl(schema))
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.unionAll(frame)
+    return whole
+
+
+def watermark_marks(spark: SparkSession, clocks: Sequence[ClockFile], files: Sequence[str]) -> DataFrame:
+    """The watermark of each source after each of its events: seq, source, watermark_ms."""
+    from pyspark.sql import functions as f
+
+    ddl = "seq bigint, source string, watermark_ms bigint"
+    whole = spark.read.schema(ddl).parquet(*files) if files else spark.createDataFrame([], ddl)
+    for clock in clocks:
+        seq = f.lit(clock.first_seq).cast("bigint") + f.col("_metadata.row_index")
+        top = f.col(TOP) if clock.top_before_ms is None else f.greatest(f.col(TOP), f.lit(clock.top_before_ms))
+        mark = f.lit(None) if clock.delay_ms is None else top - f.lit(clock.delay_ms)
+        read = spark.read.schema(f"{TOP} bigint").parquet(clock.path)
+        marks = read.select(seq.alias("seq"), f.lit(clock.source).alias("source"), mark.cast("bigint").alias("mark"))
+        whole = whole.unionAll(marks.where(f.col("seq").between(clock.low, clock.high)))
+    return whole

@@ -36,7 +36,7 @@ from engine.runtime.reports import Batches, Report, run_tasks, task_name
 from engine.runtime.steps import watermark_steps_ms
 from engine.runtime.units import Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
 from engine.runtime.workspace import PartFile, Workspace
-from engine.timeline import MAX_WATERMARK
+from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -100,7 +100,6 @@ class _Arrived:
             node.schema,
             parts,
             rows,
-            units={file.path: file.unit for file in self.files},
             kind=INSERT if node.derived.is_insert_only else None,
             step=b"",
             is_cut=rows != sum(whole[part.path] for part in parts),
@@ -172,7 +171,9 @@ def _last_events(last_seq: int, epochs: int) -> tuple[int, ...]:
 
 
 def _in_place(node: NodePlan, units: Sequence[Unit], first_seq: int) -> _Arrived:
-    files, tops, top = [], [], None
+    files: list[SourceFile] = []
+    tops: list[int | None] = []
+    top: int | None = None
     for unit in units:
         files.append(SourceFile(unit.path, unit.number, first_seq, unit.events))
         tops.append(top)
@@ -199,7 +200,7 @@ def _followed(
         if delay is None:
             return arrived, ()
         return arrived, tuple(
-            Rises(unit.rises, file.first_seq, clocks.MIN_WATERMARK if before is None else before, delay)
+            Rises(unit.rises, file.first_seq, MIN_WATERMARK if before is None else before, delay)
             for unit, file, before in zip(units, arrived.files, arrived.tops, strict=True)
             if unit.rises is not None
         )

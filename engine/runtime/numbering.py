@@ -21,7 +21,7 @@ from engine.operator import Source
 from engine.pipeline import Arrival
 from engine.planner import NodePlan, Plan
 from engine.recorder import EdgeFile
-from engine.runtime.edges import EdgeRecords
+from engine.runtime.edges import numbered
 from engine.runtime.reports import Batches, Report, run_tasks, task_name
 from engine.runtime.units import Unit, UnitFiles
 from engine.runtime.workspace import PartFile, Workspace
@@ -98,7 +98,7 @@ def indexed(spark: SparkSession, files: UnitFiles, units: Sequence[Unit]) -> Dat
 
     first, edge_files = 0, []
     for unit in units:
-        edge_files.append(EdgeFile(unit.path, first))
+        edge_files.append(EdgeFile(unit.path, first, unit=unit.number))
         first += unit.events
     names = [name for name in files.arrow.names if name not in (TOP, UNIT)]
     held = ", ".join(
@@ -112,9 +112,8 @@ def indexed(spark: SparkSession, files: UnitFiles, units: Sequence[Unit]) -> Dat
     if not units:
         read = spark.createDataFrame([], f"{held}, {INDEX} bigint")
     else:
-        records = EdgeRecords(files.schema, tuple(edge_files), first, {unit.path: unit.number for unit in units})
         scanned = spark.read.schema(f"{held}, {UNIT} int").parquet(*(unit.path for unit in units))
-        read = records.numbered(spark, scanned).withColumnRenamed(SEQ, INDEX)
+        read = numbered(spark, scanned, edge_files).withColumnRenamed(SEQ, INDEX)
     kind = f.col(KIND) if KIND in names else f.lit(0).cast("tinyint")
     no_number = f.lit(None).cast("bigint")
     return read.select(
@@ -247,8 +246,8 @@ def write_numbered(
             yield {"events": events.path}
 
     chosen = (f.col(quote(name)) for name in node.schema.names)
-    numbered = frame.withColumn(SEQ, numbers.seq_column()).select(SEQ, KIND, TIME, WATERMARK, *chosen)
-    reports = run_tasks(numbered.sortWithinPartitions(SEQ), task)
+    with_seq = frame.withColumn(SEQ, numbers.seq_column()).select(SEQ, KIND, TIME, WATERMARK, *chosen)
+    reports = run_tasks(with_seq.sortWithinPartitions(SEQ), task)
     records: dict[int, tuple[tuple[str, int], ...]] = {}
     for report in reports:
         if "epoch" in report:

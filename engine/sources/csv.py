@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from pydantic import Field
 
 from engine.errors import PipelineError
+from engine.frames import FILE, LINE
 from engine.operator import Derived, SourceFrames
 from engine.reading.csv_sample import Dialect, sample_csv
 from engine.reading.file_source import RowFile, one_character
 from engine.reading.files import InputFile
-from engine.reading.lines import FILE, LINE, PARSED, TEXT, read_lines
+from engine.reading.lines import PARSED, TEXT, read_lines
 from engine.reading.texts import written
 from engine.schema import Column, Schema
 
