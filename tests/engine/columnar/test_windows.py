@@ -1,0 +1,170 @@
+"""Columnar window aggregation equals the plain kernels, whatever comes late and wherever the input is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.aggregate_functions import Function
+from engine.columnar import Layout
+from engine.columnar.windows import WindowColumns
+from engine.kernel import Input
+from engine.kernels.accumulators import AggregateCall
+from engine.kernels.windows import AttachedWindowKernel, SlicedWindowKernel
+from engine.timeline import Timeline
+from engine.windows import Windowing, WindowKind
+from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
+
+LARGE = (1 << 63) - 1
+TUMBLE = (Windowing(WindowKind.TUMBLE, 10), Windowing(WindowKind.TUMBLE, 7, offset_ms=-3))
+HOP = (Windowing(WindowKind.HOP, 12, 4), Windowing(WindowKind.HOP, 10, 2, offset_ms=1), Windowing(WindowKind.HOP, 5, 5))
+CUMULATE = (
+    Windowing(WindowKind.CUMULATE, 12, 4),
+    Windowing(WindowKind.CUMULATE, 10, 2, offset_ms=3),
+    Windowing(WindowKind.CUMULATE, 5, 5),
+)
+
+ROW: tuple[pa.DataType, ...] = (pa.int64(), pa.int32(), pa.bool_(), pa.string(), pa.date32())
+KEYS = st.tuples(st.sampled_from(["a", "b", None]))
+TIMES = st.integers(-25, 60)
+VALUES = st.one_of(st.none(), st.integers(-4, 4), st.sampled_from([2**31 - 1, -(2**31)]))
+LONGS = st.one_of(st.none(), st.integers(-4, 4), st.sampled_from([LARGE, -LARGE - 1]))
+CONDITIONS = st.booleans()
+TEXTS = st.sampled_from(["x", "y", None])
+
+COUNT, SUM, AVG, MIN, MAX = Function.COUNT, Function.SUM, Function.AVG, Function.MIN, Function.MAX
+CALLS: Sequence[tuple[AggregateCall, pa.DataType]] = (
+    (AggregateCall(COUNT), pa.int64()),
+    (AggregateCall(COUNT, filter=2), pa.int64()),
+    (AggregateCall(COUNT, 3, "string"), pa.int64()),
+    (AggregateCall(COUNT, 1, "int"), pa.int64()),
+    (AggregateCall(SUM, 1, "int"), pa.int32()),
+    (AggregateCall(SUM, 4, "bigint", filter=2), pa.int64()),
+    (AggregateCall(SUM, 4, "bigint"), pa.int64()),
+    (AggregateCall(AVG, 4, "bigint"), pa.int64()),
+    (AggregateCall(AVG, 1, "int"), pa.int32()),
+)
+EXTREMES: Sequence[tuple[AggregateCall, pa.DataType]] = (
+    (AggregateCall(MIN, 1, "int"), pa.int32()),
+    (AggregateCall(MAX, 1, "int", distinct=True), pa.int32()),
+    (AggregateCall(MAX, 4, "bigint", filter=2), pa.int64()),
+    (AggregateCall(MIN, 4, "bigint"), pa.int64()),
+)
+
+
+def layout_of(times: int, results: Sequence[pa.DataType], *, bounds: int = 2) -> Layout:
+    """times: how many values of a row come before those that the calls see."""
+    values = (*[pa.int64()] * times, pa.int32(), pa.bool_(), pa.string(), pa.int64())
+    return Layout((pa.string(),), (values,), (pa.string(), *[pa.int64()] * bounds, *results), rank=3)
+
+
+def rules(
+    windowing: Windowing, calls: Sequence[tuple[AggregateCall, pa.DataType]], *, retracting: bool, window_time: bool
+) -> Rules:
+    plain = [call for call, _ in calls]
+    settings: dict[str, Any] = {"retracting": retracting, "window_time": window_time}
+    return Rules(
+        lambda: SlicedWindowKernel(windowing, plain, **settings),
+        lambda layout: WindowColumns(windowing, plain, layout, **settings),
+        layout_of(1, [type_ for _, type_ in calls], bounds=3 if window_time else 2),
+        uses_time=True,
+    )
+
+
+def some(calls: Sequence[tuple[AggregateCall, pa.DataType]]) -> st.SearchStrategy[Any]:
+    return st.lists(st.sampled_from(calls), max_size=4)
+
+
+@st.composite
+def with_jumps(draw: st.DrawFn, drawn: st.SearchStrategy[Given]) -> Given:
+    """The same with a watermark that stays for some events and then rises at once, or rises on its own."""
+    given_ = draw(drawn)
+    line = given_.timeline
+    keep = np.array([draw(st.booleans()) for _ in line.seqs], dtype=bool)
+    ahead = draw(st.sampled_from([0, 0, 8]))
+    marks = [mark if mark > 1 << 60 else mark + ahead for mark in line.marks.tolist()]
+    steps = [step for step, stays in zip(zip(line.seqs.tolist(), marks, strict=True), keep, strict=True) if stays]
+    return replace(given_, timeline=Timeline.of(steps))
+
+
+RECORDS = st.tuples(TIMES, VALUES, CONDITIONS, TEXTS, LONGS)
+
+
+# An average of rows some of which were never there may be too large for its type.
+SMALL = st.tuples(TIMES, st.one_of(st.none(), st.integers(-4, 4)), CONDITIONS, TEXTS, st.integers(-9, 9))
+
+
+def drawn(rows: Any = RECORDS, kinds: Sequence[int] = INSERTS) -> st.SearchStrategy[Given]:
+    return with_jumps(inputs(keys=KEYS, rows=rows, kinds=kinds, time_at=[0]))
+
+
+@pytest.mark.parametrize("windowings", [TUMBLE, HOP, CUMULATE], ids=["tumble", "hop", "cumulate"])
+def test_windows_of_rows_that_only_come(windowings: Sequence[Windowing]) -> None:
+    @given(drawn(), st.sampled_from(windowings), some([*CALLS, *EXTREMES]), st.booleans())
+    def check(given_: Given, windowing: Windowing, calls: Any, window_time: bool) -> None:
+        check_equal(rules(windowing, calls, retracting=False, window_time=window_time), given_)
+
+    check()
+
+
+@pytest.mark.parametrize("windowings", [TUMBLE, HOP, CUMULATE], ids=["tumble", "hop", "cumulate"])
+def test_windows_of_rows_that_are_taken_back(windowings: Sequence[Windowing]) -> None:
+    @given(drawn(SMALL, ALL_KINDS), st.sampled_from(windowings), some(CALLS))
+    def check(given_: Given, windowing: Windowing, calls: Any) -> None:
+        check_equal(rules(windowing, calls, retracting=True, window_time=False), given_)
+
+    check()
+
+
+# A record's time is its window's end, so that the watermark follows the windows.
+WINDOWS = st.tuples(st.integers(-8, 30), st.integers(1, 9)).map(lambda found: (found[0], found[0] + found[1]))
+ATTACHED = st.tuples(WINDOWS, VALUES, CONDITIONS, TEXTS, LONGS).map(lambda row: (*row[0], *row[1:]))
+ATTACHED_CALLS = tuple(
+    (
+        AggregateCall(
+            call.function,
+            None if call.argument is None else call.argument + 1,
+            call.type,
+            filter=None if call.filter is None else call.filter + 1,
+        ),
+        type_,
+    )
+    for call, type_ in (*CALLS, *EXTREMES)
+)
+
+
+@given(with_jumps(inputs(keys=KEYS, rows=ATTACHED, time_at=[1])), some(ATTACHED_CALLS), st.booleans())
+def test_windows_that_rows_have_already(given_: Given, calls: Any, window_time: bool) -> None:
+    plain = [call for call, _ in calls]
+    layout = layout_of(2, [type_ for _, type_ in calls], bounds=3 if window_time else 2)
+    settings: dict[str, Any] = {"retracting": False, "window_time": window_time}
+    rules_ = Rules(
+        lambda: AttachedWindowKernel(plain, **settings),
+        lambda layout: WindowColumns(None, plain, layout, **settings),
+        layout,
+        uses_time=True,
+    )
+    check_equal(rules_, given_)
+
+
+def test_one_key_over_windows_chunks_and_epochs() -> None:
+    """Records of one window come in three chunks and two epochs; the last fires without any record."""
+    row = (None, True, None, None)
+    records = [Input(seq, 0, (time, *row)) for seq, time in enumerate([1, 2, 11, 3, 12, 25, 4, 26], 1)]
+    line = Timeline.of([(3, 5), (6, 12), (10, 40)])
+    given_ = Given(tuple((("a",), record) for record in records), line, (2, 8), (1, 2))
+    found = check_equal(rules(TUMBLE[0], CALLS[:1], retracting=False, window_time=False), given_)
+    assert [(record.seq, record.row) for record in found.emitted] == [
+        (6, ("a", 0, 10_000, 3)),
+        (10, ("a", 10_000, 20_000, 2)),
+        (10, ("a", 20_000, 30_000, 2)),
+    ]
+    assert [(late.seq, late.lateness_ms) for late in found.lates] == [(7, 3)]
+    assert found.fired == {(6, 0, 10), (10, 10, 20), (10, 20, 30)}
