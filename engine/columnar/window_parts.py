@@ -50,6 +50,18 @@ def why_not(calls: Sequence[AggregateCall], *, retracting: bool) -> str | None:
     return None
 
 
+def described(calls: Sequence[AggregateCall]) -> tuple[str, ...]:
+    """The calls in words, `COUNT and SUM of integers`; nothing where there are none."""
+    names = list(dict.fromkeys(call.function.value for call in calls))
+    if not names:
+        return ()
+    words = " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), names[-1]])
+    if names == ["COUNT"]:
+        return (words,)
+    of_times = any(call.type not in INTEGER_BITS for call in calls if call.function is not Function.COUNT)
+    return (f"{words} of {'integers and times' if of_times else 'integers'}",)
+
+
 @dataclass(frozen=True)
 class Part:
     """A column that is kept. argument, filter: places in the row; ufunc: how two are one.
@@ -173,15 +185,15 @@ def _reduced(part: Part, runs: Runs, values: Longs | None, there: Flags | None, 
         if there is not None:
             values = np.where(there, values, _MOST if part.ufunc is np.minimum else _LEAST)
         return part.ufunc.reduceat(values, runs.starts)
-    if values is None:
-        if there is None and signs is None:
-            return runs.lengths
-        values = there.astype(np.int64) if signs is None else signs if there is None else signs * there
-    else:
-        # A value that is NULL is 0 already, but one that the condition leaves out is not.
-        values = values if there is None else values * there
-        values = values if signs is None else values * signs
-    return np.add.reduceat(values, runs.starts)
+    # A value that is NULL is 0 already, but one that the condition leaves out is not.
+    factors = [factor for factor in (values, signs, there) if factor is not None]
+    if not factors:
+        return runs.lengths
+    terms = factors[0] if len(factors) == 1 else factors[0] * factors[1]
+    for factor in factors[2:]:
+        terms = terms * factor
+    found: Longs = np.add.reduceat(terms, runs.starts, dtype=np.int64)
+    return found
 
 
 def _average(sums: Longs, counts: Longs, bits: int, type_: pa.DataType) -> pa.Array:

@@ -14,20 +14,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar import Advanced, Chunk, Emitted, Fired, Lates, Layout, Longs, Records, state_batch
+from engine.columnar import Advanced, Chunk, Columnar, Emitted, Fired, Lates, Layout, Longs, Records, state_batch
 from engine.columnar.columns import taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Flags, Runs
 from engine.columnar.window_cells import Cells, in_order
-from engine.columnar.window_parts import Parts
+from engine.columnar.window_parts import Parts, described, why_not
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.windows import LATE
 from engine.timeline import MIN_WATERMARK, Timeline
 from engine.windows import Windowing, WindowKind
+
+_WORDS: Final = {
+    WindowKind.TUMBLE: "tumbling windows",
+    WindowKind.HOP: "hopping windows",
+    WindowKind.CUMULATE: "cumulating windows",
+}
 
 
 class WindowColumns:
@@ -236,6 +244,36 @@ class WindowColumns:
         )
 
 
+def columnar_windows(
+    windowing: Windowing | None,
+    calls: Sequence[AggregateCall],
+    *,
+    retracting: bool,
+    fires_once: bool,
+    lateness_ms: int,
+    window_time: bool,
+) -> Columnar:
+    """The planner's choice. windowing: None for windows that rows have already."""
+    reason = why_not(calls, retracting=retracting)
+    if lateness_ms:
+        reason = "allowed lateness keeps windows open after they fired"
+    elif not fires_once:
+        reason = "windows that fire early replace what went out before"
+    elif windowing is not None and windowing.kind is WindowKind.SESSION:
+        reason = "sessions merge with each record"
+    if reason is not None:
+        return Columnar(None, f"record by record: {reason}")
+    make = partial(_windows, windowing, tuple(calls), retracting=retracting, window_time=window_time)
+    what = _WORDS[windowing.kind] if windowing is not None else "windows that rows have"
+    return Columnar(make, f"columnar: {', '.join([what, *described(calls)])}")
+
+
+def _windows(
+    windowing: Windowing | None, calls: Sequence[AggregateCall], layout: Layout, **settings: Any
+) -> WindowColumns:
+    return WindowColumns(windowing, calls, layout, **settings)
+
+
 def _runs_of(*columns: Longs | None) -> Runs:
     """Neighbours that agree in all columns."""
     given = [column for column in columns if column is not None]
@@ -277,4 +315,4 @@ def _due(timeline: Timeline, ends: Longs, slide_ms: int) -> Longs:
 def _windows_until(horizon: Longs, cells: Cells, slide_ms: int) -> Longs:
     """How many windows of each cell the horizon reaches: those with end - 1 at or before it."""
     reached = np.clip(horizon, cells.firsts - 1 - slide_ms, cells.lasts - 1)
-    return np.maximum((reached + 1 - cells.firsts) // slide_ms + 1, 0)
+    return (reached + 1 - cells.firsts) // slide_ms + 1

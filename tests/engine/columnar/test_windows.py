@@ -13,14 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.aggregate_functions import Function
-from engine.columnar import Layout
+from engine.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode, ModifyKinds, UpdateKind
+from engine.columnar import Columnar, Layout
 from engine.columnar.windows import WindowColumns
 from engine.kernel import Input
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.windows import AttachedWindowKernel, SlicedWindowKernel
+from engine.operator import Derived, InputPlan, StepContext
+from engine.operators.window_aggregate import WindowAggregate
+from engine.schema import Column, Schema, TimeUnit
 from engine.timeline import Timeline
 from engine.windows import Windowing, WindowKind
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
+from tests.engine.planning import KnownTypes
 
 LARGE = (1 << 63) - 1
 TUMBLE = (Windowing(WindowKind.TUMBLE, 10), Windowing(WindowKind.TUMBLE, 7, offset_ms=-3))
@@ -168,3 +173,63 @@ def test_one_key_over_windows_chunks_and_epochs() -> None:
     ]
     assert [(late.seq, late.lateness_ms) for late in found.lates] == [(7, 3)]
     assert found.fired == {(6, 0, 10), (10, 10, 20), (10, 20, 30)}
+
+
+INPUT = Schema(
+    (
+        Column("k", "string"),
+        Column("v", "int"),
+        Column("x", "double"),
+        Column("rt", "timestamp", time=TimeUnit.TIMESTAMP),
+    )
+)
+SUMS = ({"function": "COUNT"}, {"function": "SUM", "argument": "v"})
+LARGEST = ({"function": "MAX", "argument": "rt"},)
+
+
+def planned(modify: ModifyKinds = INSERT_ONLY, **fields: Any) -> Columnar:
+    """What the planner chooses for ten-second windows over the columns above."""
+    operator = WindowAggregate.model_validate({"group_by": ["k"], **({"size_ms": 10_000} | fields)})
+    given_ = Derived(INPUT, modify)
+    derived = operator.derive("w", (given_,), KnownTypes())
+    mode = ChangelogMode.of(modify, UpdateKind.BEFORE_AND_AFTER if modify != INSERT_ONLY else UpdateKind.NONE)
+    inputs_ = (InputPlan("source", given_, mode),)
+    step = operator.step(
+        StepContext("w", 1, inputs_, derived.schema, ChangelogMode.of(INSERT_ONLY, UpdateKind.NONE), derived)
+    )
+    assert step.columnar.why.startswith("columnar" if step.columnar.make is not None else "record by record")
+    return step.columnar
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"aggregates": SUMS}, "columnar: tumbling windows, COUNT and SUM of integers"),
+        ({"aggregates": SUMS[:1]}, "columnar: tumbling windows, COUNT"),
+        ({"aggregates": LARGEST}, "columnar: tumbling windows, MAX of integers and times"),
+        ({"kind": "hop", "slide_ms": 5_000}, "columnar: hopping windows"),
+        ({"kind": "cumulate", "step_ms": 5_000}, "columnar: cumulating windows"),
+        ({"allowed_lateness_ms": 1}, "record by record: allowed lateness keeps windows open after they fired"),
+        ({"early_fire_each_record": True}, "record by record: windows that fire early replace what went out before"),
+        ({"kind": "session", "size_ms": None, "gap_ms": 5}, "record by record: sessions merge with each record"),
+        ({"aggregates": ({"function": "SUM", "argument": "x"},)}, "record by record: SUM of double"),
+        (
+            {"aggregates": ({"function": "COUNT", "argument": "v", "distinct": True},)},
+            "record by record: COUNT of distinct values",
+        ),
+        (
+            {"modify": ALL_CHANGES, "aggregates": LARGEST},
+            "record by record: MAX has to find the next value when one is taken back",
+        ),
+        ({"modify": ALL_CHANGES, "aggregates": SUMS}, "columnar: tumbling windows, COUNT and SUM of integers"),
+    ],
+)
+def test_the_planner_chooses_by_windows_and_calls(fields: dict[str, Any], why: str) -> None:
+    assert planned(**fields).why == why
+
+
+def test_what_the_planner_makes_has_a_state_of_plain_columns() -> None:
+    chosen = planned(aggregates=SUMS)
+    assert chosen.make is not None
+    kernel = chosen.make(layout_of(1, [pa.int64(), pa.int32()]))
+    assert kernel.state_schema.names == ["end_ms", "origin_seq", "origin_step", "rows", "number_1", "sum_1"]
