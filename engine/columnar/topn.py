@@ -7,17 +7,19 @@ the best says what goes out; columns are taken once at the end, by the places of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.columnar import Advanced, Chunk, Emitted, Kinds, Layout, Longs, paths, state_batch
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode
+from engine.columnar import Advanced, Chunk, Columnar, Emitted, Kinds, Layout, Longs, paths, state_batch
 from engine.columnar import columns as columns_of
 from engine.columnar.best_rows import BestRows, Entered
-from engine.columnar.order_keys import order_keys
+from engine.columnar.order_keys import is_ordered, order_keys
 from engine.columnar.runs import Runs
+from engine.schema import Schema
 from engine.sort_keys import SortColumn
 
 if TYPE_CHECKING:
@@ -25,6 +27,27 @@ if TYPE_CHECKING:
 
 # So many ranks of groups are held at once: 128 MB.
 _ROOM: Final = 1 << 23
+
+
+# Each change of the best rows is handled as a whole, whatever part of it goes out.
+_MOST_RANKS: Final = 100
+
+
+def columnar_topn(ranks: Ranks, order: Sequence[SortColumn], given: Schema, mode: ChangelogMode) -> Columnar:
+    """The planner's choice for ROW_NUMBER. given, mode: the input's."""
+    types = [given.columns[part.place].type for part in order]
+    if not mode.is_insert_only:
+        reason = "rows of its input are replaced or taken back"
+    elif ranks.end is None:
+        reason = "each partition has its own last rank"
+    elif ranks.end > _MOST_RANKS:
+        reason = f"it keeps more than {_MOST_RANKS} rows of a partition"
+    elif refused := [type_ for type_ in types if not is_ordered(type_)]:
+        reason = f"it is ordered by {refused[0]}"
+    else:
+        rows = "row" if ranks.end == 1 else f"{ranks.end} rows"
+        return Columnar(partial(TopNColumns, ranks, tuple(order)), f"columnar: the best {rows} of an insert-only input")
+    return Columnar(None, f"record by record: {reason}")
 
 
 class _Changes(NamedTuple):
