@@ -80,3 +80,16 @@ def row_of_groups(state: pa.RecordBatch, groups: int) -> Longs:
     found = np.full(groups, -1, np.int64)
     found[state.column(0).to_numpy()] = np.arange(state.num_rows)
     return found
+
+
+def by_group(
+    groups: Longs, columns: Sequence[pa.Array], other_groups: Longs, other_columns: Sequence[pa.Array]
+) -> tuple[Longs, Columns]:
+    """The rows of both, in order of their groups: rows of one group as they come, the first ones before the others."""
+    if not len(other_groups):
+        return groups, tuple(columns)
+    if not len(groups):
+        return other_groups, tuple(other_columns)
+    all_groups = np.concatenate((groups, other_groups))
+    order = np.argsort(all_groups, kind="stable")
+    return all_groups[order], taken(joined(columns, other_columns), order)
