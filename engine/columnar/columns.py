@@ -82,6 +82,17 @@ def row_of_groups(state: pa.RecordBatch, groups: int) -> Longs:
     return found
 
 
+def rows_of_others(state: pa.RecordBatch, touched: Longs, groups: int) -> tuple[Longs, Columns]:
+    """The state's rows of the groups that are not touched: their groups and columns."""
+    stays = np.ones(groups, np.bool_)
+    stays[touched] = False
+    known: Longs = state.column(0).to_numpy()
+    places = np.flatnonzero(stays[known])
+    if len(places) == len(known):
+        return known, tuple(state.columns[1:])
+    return known[places], taken(state.columns[1:], places)
+
+
 def by_group(
     groups: Longs, columns: Sequence[pa.Array], other_groups: Longs, other_columns: Sequence[pa.Array]
 ) -> tuple[Longs, Columns]:

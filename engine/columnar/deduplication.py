@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from engine.changelog import INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.columnar import Advanced, Chunk, Emitted, Kinds, Layout, Longs, Records, state_batch
-from engine.columnar.columns import Columns, by_group, joined, longs, row_of_groups, same_rows, taken
+from engine.columnar.columns import Columns, by_group, joined, longs, row_of_groups, rows_of_others, same_rows, taken
 from engine.columnar.paths import extended
 from engine.columnar.paths import taken as taken_paths
 from engine.columnar.runs import Flags, Runs, running_most, shifted
@@ -60,7 +60,7 @@ class RowTimeColumns:
         replaced = Replaced.of(records, wins, row_of_run, runs)
         emitted = replaced.emitted(records, rows, kept_rows, self._first_kind)
         stays = (given, *(rows if self._update_before else ()))
-        return Advanced(emitted, replaced.state(self.state_schema, state, stays))
+        return Advanced(emitted, replaced.state(self.state_schema, chunk, stays))
 
 
 class KeepFirstColumns:
@@ -117,7 +117,7 @@ class KeepLastColumns:
             changed[starts] = ~same_rows(taken(rows, starts), taken(kept, row_of_run[known]), len(starts))
         replaced = Replaced.of(records, changed, row_of_run, runs)
         emitted = replaced.emitted(records, rows, kept if self._update_before else None, INSERT)
-        return Advanced(emitted, replaced.state(self.state_schema, state, rows if self._keeps_row else ()))
+        return Advanced(emitted, replaced.state(self.state_schema, chunk, rows if self._keeps_row else ()))
 
 
 @dataclass(frozen=True)
@@ -167,16 +167,12 @@ class Replaced:
             joined(after, taken(rows, self.before[from_records]), taken(kept, self.row_before[from_state])),
         )
 
-    def state(self, schema: pa.Schema, state: pa.RecordBatch, columns: Sequence[pa.Array | Longs]) -> pa.RecordBatch:
+    def state(self, schema: pa.Schema, chunk: Chunk, columns: Sequence[pa.Array | Longs]) -> pa.RecordBatch:
         """The last of these rows per key, and the state's rows of all others. columns: what to keep of records."""
         last = Runs.of(self.groups).ends - 1
         groups = self.groups[last]
-        known: Longs = state.column(0).to_numpy()
-        stays = np.flatnonzero(~np.isin(known, groups, assume_unique=True))
-        if len(stays) < len(known):
-            state = state.take(pa.array(stays))
         new = taken([pa.array(column) for column in columns], self.places[last])
-        return state_batch(schema, *by_group(groups, new, known[stays], state.columns[1:]))
+        return state_batch(schema, *by_group(groups, new, *rows_of_others(chunk.state, groups, chunk.groups)))
 
 
 def _row_fields(types: Sequence[pa.DataType]) -> list[tuple[str, pa.DataType]]:
