@@ -49,6 +49,16 @@ def without_columns(calls: Sequence[AggregateCall], *, retracting: bool) -> str 
     return None
 
 
+def in_words(calls: Sequence[AggregateCall]) -> str:
+    """The calls in words: COUNT and SUM of integers."""
+    names = list(dict.fromkeys(call.function.value for call in calls))
+    if not names:
+        return "distinct groups"
+    types = [call.type for call in calls if call.function is not Function.COUNT]
+    of = " of integers and times" if _TIMES & set(types) else " of integers" if types else ""
+    return (", ".join(names[:-1]) + " and " if names[1:] else "") + names[-1] + of
+
+
 @dataclass(frozen=True)
 class _Part:
     """A column of the state, over the values of one argument that pass one filter."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -91,6 +91,11 @@ def rows_of_others(state: pa.RecordBatch, touched: Longs, groups: int) -> tuple[
     if len(places) == len(known):
         return known, tuple(state.columns[1:])
     return known[places], taken(state.columns[1:], places)
+
+
+def without_equality(types: Iterable[str]) -> str | None:
+    """The first of these key types whose values need not equal themselves, as NaN; None where there is none."""
+    return next((type_ for type_ in types if "float" in type_ or "double" in type_), None)
 
 
 def by_group(
