@@ -60,7 +60,7 @@ def in_words(calls: Sequence[AggregateCall]) -> str:
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """A column of the state, over the values of one argument that pass one filter."""
 
     argument: int | None
@@ -80,7 +80,7 @@ class _Part:
 
 
 @dataclass(frozen=True)
-class _Count(_Part):
+class Count(Part):
     def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
         counted = self.taking_part(columns)
         if signs is None:
@@ -91,7 +91,7 @@ class _Count(_Part):
 
 
 @dataclass(frozen=True)
-class _Sum(_Part):
+class Sum(Part):
     def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
         assert self.argument is not None
         # What is NULL is 0 already.
@@ -104,7 +104,7 @@ class _Sum(_Part):
 
 
 @dataclass(frozen=True)
-class _Extreme(_Part):
+class Extreme(Part):
     """The smallest or largest value that was ever there: no retraction changes it."""
 
     largest: bool
@@ -144,7 +144,7 @@ def _initial(known: Found, row_of_life: Longs) -> Longs:
     return values
 
 
-Parts = tuple[_Part, ...]
+Parts = tuple[Part, ...]
 Read = Callable[[Sequence[Found], Flags | None], Found]
 """A result after each record, from the columns of the state; dead: whose results nobody asks for."""
 Reads = tuple[Read, ...]
@@ -152,23 +152,23 @@ Reads = tuple[Read, ...]
 
 def parts_of(calls: Sequence[AggregateCall], *, retracting: bool) -> tuple[Parts, Reads]:
     """The columns of the state, each once, and a reader per call. With retraction the first one counts the rows."""
-    places: dict[_Part, int] = {}
+    places: dict[Part, int] = {}
 
-    def place(part: _Part) -> int:
+    def place(part: Part) -> int:
         return places.setdefault(part, len(places))
 
     if retracting:
-        place(_Count(None, None))
+        place(Count(None, None))
     reads: list[Read] = []
     for call in calls:
         argument, condition = call.argument, call.filter
         match call.function:
             case Function.COUNT:
-                reads.append(_value(place(_Count(argument, condition))))
+                reads.append(_value(place(Count(argument, condition))))
             case Function.MIN | Function.MAX:
-                reads.append(_value(place(_Extreme(argument, condition, call.function is Function.MAX))))
+                reads.append(_value(place(Extreme(argument, condition, call.function is Function.MAX))))
             case _:
-                total, count = place(_Sum(argument, condition)), place(_Count(argument, condition))
+                total, count = place(Sum(argument, condition)), place(Count(argument, condition))
                 if call.function is Function.SUM:
                     reads.append(_sum(total, count, call.type))
                 else:

@@ -21,7 +21,7 @@ import numpy as np
 
 from engine.columnar import Longs
 from engine.columnar.runs import Flags, Runs, running_least
-from engine.columnar.window_parts import Parts
+from engine.columnar.window_parts import WindowParts
 
 _ROOM: Final = 1 << 62
 
@@ -30,7 +30,7 @@ _ROOM: Final = 1 << 62
 class Cells:
     """Columns, an element per cell. starts: where the window starts, where its end does not say it.
 
-    origins: the first row, as a place among the positions of a chunk's state and records. parts: see `Parts`.
+    origins: the first row, as a place among the positions of a chunk's state and records. parts: see `WindowParts`.
     """
 
     groups: Longs
@@ -70,7 +70,7 @@ class Cells:
             tuple(np.concatenate(both) for both in zip(other.parts, self.parts, strict=True)),
         )
 
-    def merged(self, parts: Parts, slide_ms: int) -> Cells:
+    def merged(self, parts: WindowParts, slide_ms: int) -> Cells:
         """One cell for those of a group that count in the same windows, by group, last and first."""
         if self.starts is not None:
             order, runs = in_order(self.groups, self.lasts, self.starts)
@@ -78,23 +78,22 @@ class Cells:
             order, runs = in_order(self.groups, self.lasts // slide_ms, (self.firsts - self.lasts) // slide_ms)
         return (self if order is None else self.at(order)).reduced(parts, runs)
 
-    def reduced(self, parts: Parts, runs: Runs) -> Cells:
+    def reduced(self, parts: WindowParts, runs: Runs) -> Cells:
         """One cell per run of cells."""
         if len(runs) == len(self):
             return self
         found = replace(self, parts=()).at(runs.starts)
-        parts_ = (part.ufunc.reduceat(column, runs.starts) for part, column in zip(parts.all, self.parts, strict=True))
-        return replace(found, origins=np.minimum.reduceat(self.origins, runs.starts), parts=tuple(parts_))
+        origins = np.minimum.reduceat(self.origins, runs.starts)
+        return replace(found, origins=origins, parts=parts.merged(self.parts, runs))
 
-    def running(self, parts: Parts) -> Cells:
+    def running(self, parts: WindowParts) -> Cells:
         """Each cell with those of the same last that stand before it: of cells by group, last and first."""
         _, runs = in_order(self.groups, self.lasts)
         if len(runs) == len(self):
             return self
         # The origin of a group's later cell may be an earlier row.
         origins = running_least(runs, self.origins)
-        columns = (part.running(runs, values) for part, values in zip(parts.all, self.parts, strict=True))
-        return replace(self, origins=origins, parts=tuple(columns))
+        return replace(self, origins=origins, parts=parts.running(self.parts, runs))
 
 
 def in_order(*columns: Longs) -> tuple[Longs | None, Runs]:

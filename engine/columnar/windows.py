@@ -21,11 +21,12 @@ import numpy as np
 import pyarrow as pa
 
 from engine.columnar import Advanced, Chunk, Columnar, Emitted, Fired, Lates, Layout, Longs, Records, state_batch
+from engine.columnar.aggregate_parts import in_words, without_columns
 from engine.columnar.columns import taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Flags, Runs
 from engine.columnar.window_cells import Cells, in_order
-from engine.columnar.window_parts import Parts, described, why_not
+from engine.columnar.window_parts import WindowParts
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.windows import LATE
 from engine.timeline import MIN_WATERMARK, Timeline
@@ -54,7 +55,7 @@ class WindowColumns:
         window_time: bool = False,
     ) -> None:
         self._layout = layout
-        self._parts = Parts(calls, retracting=retracting)
+        self._parts = WindowParts(calls, retracting=retracting)
         self._window_time = window_time
         self._kind = windowing.kind if windowing is not None else None
         self._size = windowing.size_ms if windowing is not None else 0
@@ -145,7 +146,7 @@ class WindowColumns:
                 lasts[at],
                 None if starts is None else starts[at],
                 origins + before,
-                tuple(parts),
+                parts,
             ),
             lates,
         )
@@ -214,9 +215,9 @@ class WindowColumns:
         starts = self._starts(ends, windows.lasts) if windows.starts is None else windows.starts
         at = _due(timeline, ends, self._slide)
         fired = Fired(at, starts, ends)
-        if self._parts.rows is not None:
+        if self._parts.counts_rows:
             # All of its rows were taken back.
-            full = windows.parts[self._parts.rows] != 0
+            full = windows.parts[0] != 0
             if not full.all():
                 windows, ends, starts, at = windows.at(full), ends[full], starts[full], at[full]
         origins = windows.origins
@@ -254,7 +255,7 @@ def columnar_windows(
     window_time: bool,
 ) -> Columnar:
     """The planner's choice. windowing: None for windows that rows have already."""
-    reason = why_not(calls, retracting=retracting)
+    reason = without_columns(calls, retracting=retracting)
     if lateness_ms:
         reason = "allowed lateness keeps windows open after they fired"
     elif not fires_once:
@@ -265,7 +266,7 @@ def columnar_windows(
         return Columnar(None, f"record by record: {reason}")
     make = partial(_windows, windowing, tuple(calls), retracting=retracting, window_time=window_time)
     what = _WORDS[windowing.kind] if windowing is not None else "windows that rows have"
-    return Columnar(make, f"columnar: {', '.join([what, *described(calls)])}")
+    return Columnar(make, f"columnar: {what}, {in_words(calls)}" if calls else f"columnar: {what}")
 
 
 def _windows(
