@@ -213,8 +213,8 @@ class WindowColumns:
     ) -> tuple[Emitted, Fired]:
         ends = windows.firsts
         starts = self._starts(ends, windows.lasts) if windows.starts is None else windows.starts
-        at = _due(timeline, ends, self._slide)
-        fired = Fired(at, starts, ends)
+        at, once = _due(timeline, ends, self._slide)
+        fired = Fired(at[once], starts[once], ends[once])
         if self._parts.counts_rows:
             # All of its rows were taken back.
             full = windows.parts[0] != 0
@@ -299,18 +299,21 @@ def _horizon(chunk: Chunk, timeline: Timeline, groups: Longs) -> Longs:
     return horizon
 
 
-def _due(timeline: Timeline, ends: Longs, slide_ms: int) -> Longs:
-    """The events that fire windows with these ends, all of which the watermark reaches."""
-    if not len(ends):
-        return ends
-    least = int(ends.min())
-    distinct = (int(ends.max()) - least) // slide_ms + 1
+def _due(timeline: Timeline, ends: Longs, slide_ms: int) -> tuple[Longs, Longs | slice]:
+    """The events that fire windows with these ends, all of which the watermark reaches; and windows with all the ends,
+    where that is known without sorting each only once.
+    """
+    least, most = (int(ends.min()), int(ends.max())) if len(ends) else (0, 0)
+    distinct = (most - least) // slide_ms + 1
     if slide_ms == 1 or distinct > len(ends):
-        return timeline.seqs[np.searchsorted(timeline.marks, ends - 1)]
+        return timeline.seqs[np.searchsorted(timeline.marks, ends - 1)], slice(None)
     # Few ends for many windows: each is looked up once.
     known = least - 1 + np.arange(distinct, dtype=np.int64) * slide_ms
     places = np.minimum(np.searchsorted(timeline.marks, known), len(timeline.seqs) - 1)
-    return timeline.seqs[places][(ends - least) // slide_ms]
+    numbers = (ends - least) // slide_ms
+    last = np.full(distinct, -1, np.int64)
+    last[numbers] = np.arange(len(ends))
+    return timeline.seqs[places][numbers], last[last >= 0]
 
 
 def _windows_until(horizon: Longs, cells: Cells, slide_ms: int) -> Longs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 from engine.aggregate_functions import Function
 from engine.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode, ModifyKinds, UpdateKind
-from engine.columnar import Columnar, Layout
+from engine.columnar import Layout
+from engine.columnar.window_cells import in_order
 from engine.columnar.windows import WindowColumns
 from engine.kernel import Input
 from engine.kernels.accumulators import AggregateCall
@@ -22,6 +24,7 @@ from engine.kernels.windows import AttachedWindowKernel, SlicedWindowKernel
 from engine.operator import Derived, InputPlan, StepContext
 from engine.operators.window_aggregate import WindowAggregate
 from engine.schema import Column, Schema, TimeUnit
+from engine.step import Keyed
 from engine.timeline import Timeline
 from engine.windows import Windowing, WindowKind
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
@@ -175,6 +178,34 @@ def test_one_key_over_windows_chunks_and_epochs() -> None:
     assert found.fired == {(6, 0, 10), (10, 10, 20), (10, 20, 30)}
 
 
+@pytest.mark.parametrize("windowing", [TUMBLE[0], HOP[1], CUMULATE[1]], ids=["tumble", "hop", "cumulate"])
+def test_many_keys_share_their_windows(windowing: Windowing) -> None:
+    random = Random(7)
+    records, line, top = [], [], 0
+    for seq in range(1, 1_200):
+        time = seq // 20 + random.randint(-12, 6)
+        row = (time, random.randint(-9, 9), True, "x", random.randint(-9, 9))
+        records.append(((f"key {random.randint(0, 30)}",), Input(seq, 0, row)))
+        top = max(top, time - 5)
+        line.append((seq, top))
+    given_ = Given(tuple(records), Timeline.of([*line, (1_200, LARGE)]), (250, 251, 700), (97, 13))
+    found = check_equal(rules(windowing, (*CALLS, *EXTREMES), retracting=False, window_time=False), given_)
+    assert len(found.emitted) > 150
+    assert found.lates
+
+
+@pytest.mark.parametrize("span", [1, 1 << 40], ids=["packed", "too wide to be packed"])
+def test_rows_in_the_order_of_several_columns(span: int) -> None:
+    random = Random(3)
+    columns = [np.array([random.randint(0, 4) * (span if at else 1) for _ in range(300)]) for at in range(3)]
+    order, runs = in_order(*columns)
+    assert order is not None
+    rows = [tuple(int(column[place]) for column in columns) for place in order]
+    assert rows == sorted(rows)
+    assert [rows[start] for start in runs.starts] == sorted(set(rows))
+    assert in_order(*[column[order] for column in columns])[0] is None or span > 1
+
+
 INPUT = Schema(
     (
         Column("k", "string"),
@@ -187,8 +218,8 @@ SUMS = ({"function": "COUNT"}, {"function": "SUM", "argument": "v"})
 LARGEST = ({"function": "MAX", "argument": "rt"},)
 
 
-def planned(modify: ModifyKinds = INSERT_ONLY, **fields: Any) -> Columnar:
-    """What the planner chooses for ten-second windows over the columns above."""
+def planned(modify: ModifyKinds = INSERT_ONLY, **fields: Any) -> Keyed:
+    """What the planner makes of ten-second windows over the columns above."""
     operator = WindowAggregate.model_validate({"group_by": ["k"], **({"size_ms": 10_000} | fields)})
     given_ = Derived(INPUT, modify)
     derived = operator.derive("w", (given_,), KnownTypes())
@@ -197,8 +228,16 @@ def planned(modify: ModifyKinds = INSERT_ONLY, **fields: Any) -> Columnar:
     step = operator.step(
         StepContext("w", 1, inputs_, derived.schema, ChangelogMode.of(INSERT_ONLY, UpdateKind.NONE), derived)
     )
-    assert step.columnar.why.startswith("columnar" if step.columnar.make is not None else "record by record")
-    return step.columnar
+    return step
+
+
+CHOSEN = [
+    {"aggregates": SUMS},
+    {"aggregates": SUMS, "window_time": True, "offset_ms": 3_000},
+    {"kind": "hop", "slide_ms": 5_000, "aggregates": SUMS, "offset_ms": 1_000},
+    {"kind": "cumulate", "step_ms": 2_000, "aggregates": SUMS},
+    {"modify": ALL_CHANGES, "aggregates": SUMS},
+]
 
 
 @pytest.mark.parametrize(
@@ -228,11 +267,31 @@ def planned(modify: ModifyKinds = INSERT_ONLY, **fields: Any) -> Columnar:
     ],
 )
 def test_the_planner_chooses_by_windows_and_calls(fields: dict[str, Any], why: str) -> None:
-    assert planned(**fields).why == why
+    chosen = planned(**fields).columnar
+    assert chosen.why == why
+    assert (chosen.make is not None) == why.startswith("columnar")
+
+
+@pytest.mark.parametrize("fields", CHOSEN)
+def test_both_kernels_are_set_up_alike(fields: dict[str, Any]) -> None:
+    step = planned(**fields)
+    assert step.columnar.make is not None
+    rows = st.tuples(st.integers(-50, 90).map(lambda time: time * 500), st.one_of(st.none(), st.integers(-9, 9)))
+    bounds = 3 if "window_time" in fields else 2
+    output = (pa.string(), *[pa.int64()] * bounds, pa.int64(), pa.int32())
+    both = Rules(
+        step.kernel, step.columnar.make, Layout((pa.string(),), ((pa.int64(), pa.int32()),), output), uses_time=True
+    )
+
+    @given(inputs(keys=KEYS, rows=rows, kinds=ALL_KINDS if "modify" in fields else INSERTS, time_at=[0]))
+    def check(given_: Given) -> None:
+        check_equal(both, given_)
+
+    check()
 
 
 def test_what_the_planner_makes_has_a_state_of_plain_columns() -> None:
-    chosen = planned(aggregates=SUMS)
+    chosen = planned(aggregates=SUMS).columnar
     assert chosen.make is not None
     kernel = chosen.make(layout_of(1, [pa.int64(), pa.int32()]))
     assert kernel.state_schema.names == ["end_ms", "origin_seq", "origin_step", "part0", "part1", "part2"]
