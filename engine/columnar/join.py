@@ -1,0 +1,230 @@
+"""The join on equal keys where either side has one row at most per key, on whole batches.
+
+What a record comes to depends on two things before it: the other side's row, and whether its own side has one.
+Both are told by the last record of a side, or by the state where there is none, so that no record is looked at twice.
+
+Input, output: those of `engine.operators.join`. State: per key the row of either side, while it is there.
+Source: Flink StreamingJoinOperator, StreamingSemiAntiJoinOperator, JoinRecordStateViews.JoinKeyContainsUniqueKey.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER
+from engine.columnar import (
+    Advanced,
+    Chunk,
+    Columnar,
+    ColumnarKernel,
+    Emitted,
+    Kinds,
+    Layout,
+    Longs,
+    Records,
+    state_batch,
+)
+from engine.joins import PORTS, JoinKind, JoinSide
+from engine.position import ORDINALS
+from engine.timeline import Timeline
+
+Flags = NDArray[np.bool_]
+
+NOBODY: Final = -1
+"""In the place of a row where there is none."""
+
+
+class Meeting(NamedTuple):
+    """What each record of a chunk finds before it. Rows are numbers: records by place, the rows of the state behind.
+
+    has_own: its own side has a row. partner: the other side's row. is_void: it takes back what is not there.
+    left, right: by key, the row that is there in the end.
+    """
+
+    accumulates: Flags
+    is_right: Flags
+    has_own: Flags
+    partner: Longs
+    is_void: Flags
+    left: Longs
+    right: Longs
+
+
+def meet(chunk: Chunk) -> Meeting:
+    """Find out for all records of a chunk who is there."""
+    records = chunk.records
+    places = np.arange(len(records), dtype=np.int64)
+    sizes = np.bincount(records.groups, minlength=chunk.groups)
+    ends = np.cumsum(sizes)
+    starts = (ends - sizes)[records.groups]
+    can_match = ~_null_keys(chunk)
+    can_meet = can_match[records.groups]
+    accumulates = (records.kinds == INSERT) | (records.kinds == UPDATE_AFTER)
+    brought = np.where(accumulates & can_meet, places, NOBODY)
+    is_right = records.ports == 1
+    is_first = places == starts
+    after, before, in_the_end = [], [], []
+    for port in (0, 1):
+        kept = _kept(chunk, port)
+        known = kept[records.groups]
+        last = np.maximum.accumulate(np.where(records.ports == port, places, NOBODY))
+        rows = np.where(last >= starts, brought[last], known)
+        after.append(rows)
+        before.append(np.where(is_first, known, np.roll(rows, 1)))
+        found = kept.copy()
+        found[sizes > 0] = rows[ends[sizes > 0] - 1]
+        in_the_end.append(found)
+    has_own = np.where(is_right, before[1], before[0]) != NOBODY
+    # A record changes nothing on the other side, so that who is there after it was there before it.
+    partner = np.where(is_right, after[0], after[1])
+    return Meeting(accumulates, is_right, has_own, partner, ~accumulates & ~has_own & can_meet, *in_the_end)
+
+
+def _null_keys(chunk: Chunk) -> Flags:
+    """By key, whether a part of it is NULL: then it equals nothing."""
+    found = np.zeros(chunk.groups, dtype=bool)
+    for column in chunk.keys:
+        if column.null_count:
+            found |= column.is_null().to_numpy(zero_copy_only=False)
+    return found
+
+
+def _kept(chunk: Chunk, port: int) -> Longs:
+    """By key, the number of a side's row in the state."""
+    found = np.full(chunk.groups, NOBODY, dtype=np.int64)
+    there = np.flatnonzero(chunk.state.column(f"{PORTS[port]}_is_there").to_numpy(zero_copy_only=False))
+    groups = chunk.state.column("__group").to_numpy()
+    found[groups[there]] = len(chunk.records) + there
+    return found
+
+
+class Rows:
+    """The rows of both sides by their number: those of the records, and behind them those of the state."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self.sides = []
+        for port, values in enumerate(chunk.records.values):
+            kept = [chunk.state.column(f"{PORTS[port]}_{at}") for at in range(len(values))]
+            whole = [pa.concat_arrays(pair) if len(pair[1]) else pair[0] for pair in zip(values, kept, strict=True)]
+            self.sides.append(whole)
+
+    def take(self, port: int, numbers: Longs) -> list[pa.Array]:
+        """The columns of these rows of a side; NULL for nobody."""
+        is_nobody = numbers == NOBODY
+        places = pa.array(numbers, mask=is_nobody) if is_nobody.any() else pa.array(numbers)
+        return [column.take(places) for column in self.sides[port]]
+
+
+class UniqueJoin:
+    """What both kernels share: the state, and how records go out."""
+
+    def __init__(self, kind: JoinKind, layout: Layout) -> None:
+        self.kind = kind
+        fields = []
+        for side, types in zip(PORTS, layout.values, strict=True):
+            fields.append(pa.field(f"{side}_is_there", pa.bool_()))
+            fields += [pa.field(f"{side}_{at}", type_) for at, type_ in enumerate(types)]
+        self._schema = pa.schema(fields)
+
+    @property
+    def state_schema(self) -> pa.Schema:
+        """Of each side whether its row is there, and the row."""
+        return self._schema
+
+    def state(self, meeting: Meeting, rows: Rows) -> pa.RecordBatch:
+        """The rows that are there in the end."""
+        groups = np.flatnonzero((meeting.left != NOBODY) | (meeting.right != NOBODY))
+        columns: list[pa.Array] = []
+        for port, in_the_end in enumerate((meeting.left[groups], meeting.right[groups])):
+            columns += [pa.array(in_the_end != NOBODY), *rows.take(port, in_the_end)]
+        return state_batch(self._schema, groups, columns)
+
+
+class UniquePairingJoin(UniqueJoin):
+    """Inner, left, right and full join: pairs, and padding where a side is kept."""
+
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """Every record pairs with the row of the other side, whose padding goes before it or comes back behind it."""
+        records, meeting, rows = chunk.records, meet(chunk), Rows(chunk)
+        accumulates, is_right = meeting.accumulates, meeting.is_right
+        keeps = np.where(is_right, self.kind.keeps_right, self.kind.keeps_left)
+        keeps_other = np.where(is_right, self.kind.keeps_left, self.kind.keeps_right)
+        is_met = meeting.partner != NOBODY
+        goes_out = ~meeting.is_void & (is_met | keeps)
+        pads_other = ~meeting.is_void & is_met & keeps_other & ~(accumulates & meeting.has_own)
+        kinds = self._kinds(records.kinds, accumulates, keeps)
+        own, other = np.flatnonzero(goes_out), np.flatnonzero(pads_other)
+        # An added row comes after the padding of its partner has gone, one taken back before it returns.
+        ordinals = (pads_other & accumulates)[own], ~accumulates[other]
+        places = np.concatenate((own, other))
+        mine = np.concatenate((own, np.full(len(other), NOBODY)))
+        lefts = np.where(is_right[places], meeting.partner[places], mine)
+        rights = np.where(is_right[places], mine, meeting.partner[places])
+        emitted = Emitted(
+            records.seqs[places],
+            extended(records, places, np.concatenate(ordinals)),
+            np.concatenate((kinds[own], np.where(accumulates[other], DELETE, INSERT).astype(np.int8))),
+            (*rows.take(0, lefts), *rows.take(1, rights)),
+        )
+        return Advanced(emitted, self.state(meeting, rows))
+
+    def _kinds(self, kinds: Kinds, accumulates: Flags, keeps: Flags) -> Kinds:
+        """An inner join forwards kinds. Else all comes as +I, and rows of a kept side go as -D."""
+        if self.kind is JoinKind.INNER:
+            return kinds
+        found = np.where(accumulates, INSERT, np.where(keeps, DELETE, kinds))
+        return found.astype(np.int8)
+
+
+class UniqueSemiAntiJoin(UniqueJoin):
+    """Semi and anti join: left rows that have a partner, or that have none."""
+
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """A left row is judged by its partner; a right one that comes or goes changes what its partner is."""
+        records, meeting, rows = chunk.records, meet(chunk), Rows(chunk)
+        is_anti = self.kind is JoinKind.ANTI
+        is_met = meeting.partner != NOBODY
+        turns = is_met & ~(meeting.accumulates & meeting.has_own)
+        places = np.flatnonzero(~meeting.is_void & np.where(meeting.is_right, turns, is_met != is_anti))
+        is_right = meeting.is_right[places]
+        kinds = records.kinds[places]
+        if is_anti:
+            turned = np.where(meeting.accumulates[places], DELETE, INSERT)
+            kinds = np.where(is_right, turned, kinds).astype(np.int8)
+        emitted = Emitted(
+            records.seqs[places],
+            extended(records, places, np.zeros(len(places), dtype=bool)),
+            kinds,
+            tuple(rows.take(0, np.where(is_right, meeting.partner[places], places))),
+        )
+        return Advanced(emitted, self.state(meeting, rows))
+
+
+def extended(records: Records, places: Longs, is_second: Flags) -> pa.Array:
+    """The steps of what these records emit: as their first output, or as their second."""
+    codes = pa.array(ORDINALS[:2], pa.binary()).take(pa.array(is_second.astype(np.int8)))
+    return pc.binary_join_element_wise(records.steps.take(pa.array(places)), codes, pa.scalar(b"", pa.binary()))
+
+
+def columnar_join(
+    kind: JoinKind, left: JoinSide, right: JoinSide, *, has_condition: bool, is_bundled: bool
+) -> Columnar:
+    """Whether a join runs on whole batches, and why."""
+    if is_bundled:
+        return Columnar(None, "record by record: mini-batch folds the changes of a bundle first")
+    if has_condition:
+        return Columnar(None, "record by record: who meets whom depends on a further condition")
+    for port, side in zip(PORTS, (left, right), strict=True):
+        if side.unique_key != ():
+            return Columnar(None, f"record by record: the {port} input may have many rows per join key")
+    return Columnar(partial(_unique_join, kind), "columnar: both inputs are unique by the join key")
+
+
+def _unique_join(kind: JoinKind, layout: Layout) -> ColumnarKernel:
+    return (UniqueSemiAntiJoin if kind.is_left_only else UniquePairingJoin)(kind, layout)
