@@ -14,8 +14,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.columnar import (
@@ -28,13 +26,13 @@ from engine.columnar import (
     Layout,
     Longs,
     Records,
+    paths,
     state_batch,
 )
+from engine.columnar.columns import Columns, flags, joined, taken, valid
+from engine.columnar.runs import Flags, Runs, last_place, shifted
 from engine.joins import PORTS, JoinKind, JoinSide
-from engine.position import ORDINALS
 from engine.timeline import Timeline
-
-Flags = NDArray[np.bool_]
 
 NOBODY: Final = -1
 """In the place of a row where there is none."""
@@ -59,48 +57,44 @@ class Meeting(NamedTuple):
 def meet(chunk: Chunk) -> Meeting:
     """Find out for all records of a chunk who is there."""
     records = chunk.records
-    places = np.arange(len(records), dtype=np.int64)
-    sizes = np.bincount(records.groups, minlength=chunk.groups)
-    ends = np.cumsum(sizes)
-    starts = (ends - sizes)[records.groups]
-    can_match = ~_null_keys(chunk)
-    can_meet = can_match[records.groups]
+    runs = Runs.of(records.groups)
+    keys = records.groups[runs.starts]
+    # What is NULL equals nothing: such a row meets nobody and is not kept.
+    can_match = runs.spread(~_has_null(chunk)[keys])
     accumulates = (records.kinds == INSERT) | (records.kinds == UPDATE_AFTER)
-    brought = np.where(accumulates & can_meet, places, NOBODY)
-    is_right = records.ports == 1
-    is_first = places == starts
-    after, before, in_the_end = [], [], []
+    brought = np.where(accumulates & can_match, np.arange(len(records)), NOBODY)
+    before, after, in_the_end = [], [], []
     for port in (0, 1):
-        kept = _kept(chunk, port)
-        known = kept[records.groups]
-        last = np.maximum.accumulate(np.where(records.ports == port, places, NOBODY))
-        rows = np.where(last >= starts, brought[last], known)
+        row = _kept(chunk, port)
+        at_first = row[keys]
+        last = last_place(runs, records.ports == port)
+        rows = np.where(last >= 0, brought[last], runs.spread(at_first))
+        before.append(shifted(runs, rows, at_first))
         after.append(rows)
-        before.append(np.where(is_first, known, np.roll(rows, 1)))
-        found = kept.copy()
-        found[sizes > 0] = rows[ends[sizes > 0] - 1]
-        in_the_end.append(found)
+        row[keys] = rows[runs.ends - 1]
+        in_the_end.append(row)
+    is_right = records.ports == 1
     has_own = np.where(is_right, before[1], before[0]) != NOBODY
-    # A record changes nothing on the other side, so that who is there after it was there before it.
+    # A record changes nothing on the other side: whoever is there after it was there before it.
     partner = np.where(is_right, after[0], after[1])
-    return Meeting(accumulates, is_right, has_own, partner, ~accumulates & ~has_own & can_meet, *in_the_end)
+    return Meeting(accumulates, is_right, has_own, partner, ~accumulates & ~has_own & can_match, *in_the_end)
 
 
-def _null_keys(chunk: Chunk) -> Flags:
-    """By key, whether a part of it is NULL: then it equals nothing."""
+def _has_null(chunk: Chunk) -> Flags:
+    """By key, whether a part of it is NULL."""
     found = np.zeros(chunk.groups, dtype=bool)
     for column in chunk.keys:
-        if column.null_count:
-            found |= column.is_null().to_numpy(zero_copy_only=False)
+        there = valid(column)
+        if there is not None:
+            found |= ~there
     return found
 
 
 def _kept(chunk: Chunk, port: int) -> Longs:
     """By key, the number of a side's row in the state."""
     found = np.full(chunk.groups, NOBODY, dtype=np.int64)
-    there = np.flatnonzero(chunk.state.column(f"{PORTS[port]}_is_there").to_numpy(zero_copy_only=False))
-    groups = chunk.state.column("__group").to_numpy()
-    found[groups[there]] = len(chunk.records) + there
+    there = np.flatnonzero(flags(chunk.state.column(f"{PORTS[port]}_is_there")))
+    found[chunk.state.column("__group").to_numpy()[there]] = len(chunk.records) + there
     return found
 
 
@@ -108,17 +102,14 @@ class Rows:
     """The rows of both sides by their number: those of the records, and behind them those of the state."""
 
     def __init__(self, chunk: Chunk) -> None:
-        self.sides = []
-        for port, values in enumerate(chunk.records.values):
-            kept = [chunk.state.column(f"{PORTS[port]}_{at}") for at in range(len(values))]
-            whole = [pa.concat_arrays(pair) if len(pair[1]) else pair[0] for pair in zip(values, kept, strict=True)]
-            self.sides.append(whole)
+        self.sides: list[Columns] = []
+        for side, values in zip(PORTS, chunk.records.values, strict=True):
+            kept = [chunk.state.column(f"{side}_{at}") for at in range(len(values))]
+            self.sides.append(joined(values, kept) if len(chunk.state) else values)
 
-    def take(self, port: int, numbers: Longs) -> list[pa.Array]:
+    def take(self, port: int, numbers: Longs) -> Columns:
         """The columns of these rows of a side; NULL for nobody."""
-        is_nobody = numbers == NOBODY
-        places = pa.array(numbers, mask=is_nobody) if is_nobody.any() else pa.array(numbers)
-        return [column.take(places) for column in self.sides[port]]
+        return taken(self.sides[port], numbers, may_miss=True)
 
 
 class UniqueJoin:
@@ -161,14 +152,14 @@ class UniquePairingJoin(UniqueJoin):
         kinds = self._kinds(records.kinds, accumulates, keeps)
         own, other = np.flatnonzero(goes_out), np.flatnonzero(pads_other)
         # An added row comes after the padding of its partner has gone, one taken back before it returns.
-        ordinals = (pads_other & accumulates)[own], ~accumulates[other]
+        ordinals = np.concatenate(((pads_other & accumulates)[own], ~accumulates[other])).astype(np.int8)
         places = np.concatenate((own, other))
         mine = np.concatenate((own, np.full(len(other), NOBODY)))
         lefts = np.where(is_right[places], meeting.partner[places], mine)
         rights = np.where(is_right[places], mine, meeting.partner[places])
         emitted = Emitted(
             records.seqs[places],
-            extended(records, places, np.concatenate(ordinals)),
+            _steps(records, places, ordinals),
             np.concatenate((kinds[own], np.where(accumulates[other], DELETE, INSERT).astype(np.int8))),
             (*rows.take(0, lefts), *rows.take(1, rights)),
         )
@@ -199,17 +190,15 @@ class UniqueSemiAntiJoin(UniqueJoin):
             kinds = np.where(is_right, turned, kinds).astype(np.int8)
         emitted = Emitted(
             records.seqs[places],
-            extended(records, places, np.zeros(len(places), dtype=bool)),
+            _steps(records, places, 0),
             kinds,
             tuple(rows.take(0, np.where(is_right, meeting.partner[places], places))),
         )
         return Advanced(emitted, self.state(meeting, rows))
 
 
-def extended(records: Records, places: Longs, is_second: Flags) -> pa.Array:
-    """The steps of what these records emit: as their first output, or as their second."""
-    codes = pa.array(ORDINALS[:2], pa.binary()).take(pa.array(is_second.astype(np.int8)))
-    return pc.binary_join_element_wise(records.steps.take(pa.array(places)), codes, pa.scalar(b"", pa.binary()))
+def _steps(records: Records, places: Longs, ordinals: int | Kinds) -> pa.Array:
+    return paths.extended(paths.taken(records.steps, places), ordinals)
 
 
 def columnar_join(
