@@ -39,12 +39,16 @@ def from_longs(values: Longs, type_: pa.DataType, there: Flags | None = None) ->
 
 def valid(array: pa.Array) -> Flags | None:
     """Which values are not NULL; None where all are not."""
-    return array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
+    if not array.null_count:
+        return None
+    there: Flags = array.is_valid().to_numpy(zero_copy_only=False)
+    return there
 
 
 def flags(array: pa.Array) -> Flags:
     """A condition as flags; NULL is not met."""
-    return (array.fill_null(False) if array.null_count else array).to_numpy(zero_copy_only=False)
+    met: Flags = (array.fill_null(False) if array.null_count else array).to_numpy(zero_copy_only=False)
+    return met
 
 
 def taken(columns: Sequence[pa.Array], places: NDArray[np.integer[Any]], *, may_miss: bool = False) -> Columns:

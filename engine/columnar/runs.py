@@ -63,12 +63,14 @@ class Runs:
     @cached_property
     def numbers(self) -> Longs:
         """The run of each place, from 0."""
-        return self.spread(np.arange(len(self), dtype=np.int64))
+        found: Longs = self.spread(np.arange(len(self), dtype=np.int64))
+        return found
 
     @cached_property
     def ordinals(self) -> Longs:
         """The place of each record in its run, from 0."""
-        return np.arange(self.size, dtype=np.int64) - self.spread(self.starts)
+        starts: Longs = self.spread(self.starts)
+        return np.arange(self.size, dtype=np.int64) - starts
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
         """A value per run as one per place."""
