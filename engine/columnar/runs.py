@@ -53,7 +53,7 @@ class Runs:
     @cached_property
     def ends(self) -> Longs:
         """Where each run ends: the place after its last."""
-        return np.append(self.starts[1:], self.size)
+        return np.append(self.starts, self.size)[1:]
 
     @cached_property
     def lengths(self) -> Longs:

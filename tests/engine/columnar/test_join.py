@@ -16,7 +16,10 @@ from engine.operators.join import PairingJoin, SemiAntiJoin
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
 
 LEFT, RIGHT = (pa.string(), pa.int64()), (pa.string(), pa.float64(), pa.binary())
-SINGLE = JoinSide("JoinKeyContainsUniqueKey", len(LEFT), (), ""), JoinSide("JoinKeyContainsUniqueKey", len(RIGHT), (), "")
+SINGLE = (
+    JoinSide("JoinKeyContainsUniqueKey", len(LEFT), (), ""),
+    JoinSide("JoinKeyContainsUniqueKey", len(RIGHT), (), ""),
+)
 MANY = JoinSide("NoUniqueKey", 2, None, "")
 
 
@@ -62,9 +65,7 @@ def test_many_records_of_one_key_come_to_the_same(kind: JoinKind, given: Given) 
         ((SINGLE[0], MANY), False, False, "record by record: the right input may have many rows per join key"),
     ],
 )
-def test_the_choice_says_why(
-    sides: tuple[JoinSide, JoinSide], has_condition: bool, is_bundled: bool, why: str
-) -> None:
+def test_the_choice_says_why(sides: tuple[JoinSide, JoinSide], has_condition: bool, is_bundled: bool, why: str) -> None:
     choice = columnar_join(JoinKind.LEFT, *sides, has_condition=has_condition, is_bundled=is_bundled)
     assert choice.why == why
     assert (choice.make is not None) == why.startswith("columnar")
