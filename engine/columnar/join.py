@@ -1,204 +1,15 @@
-"""The join on equal keys where either side has one row at most per key, on whole batches.
-
-What a record comes to depends on two things before it: the other side's row, and whether its own side has one.
-Both are told by the last record of a side, or by the state where there is none, so that no record is looked at twice.
-
-Input, output: those of `engine.operators.join`. State: per key the row of either side, while it is there.
-Source: Flink StreamingJoinOperator, StreamingSemiAntiJoinOperator, JoinRecordStateViews.JoinKeyContainsUniqueKey.
-"""
+"""Which joins run on whole batches, and on which kernel."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
 
-import numpy as np
-import pyarrow as pa
-
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER
-from engine.columnar import (
-    Advanced,
-    Chunk,
-    Columnar,
-    ColumnarKernel,
-    Emitted,
-    Kinds,
-    Layout,
-    Longs,
-    Records,
-    paths,
-    state_batch,
-)
-from engine.columnar.columns import Columns, flags, joined, taken, valid
-from engine.columnar.runs import Flags, Runs, last_place, shifted
+from engine.columnar import Columnar, ColumnarKernel, Layout
+from engine.columnar.binary_rows import has_order
+from engine.columnar.many_join import ManyPairingJoin, ManySemiAntiJoin
+from engine.columnar.unique_join import UniquePairingJoin, UniqueSemiAntiJoin
 from engine.joins import PORTS, JoinKind, JoinSide
-from engine.timeline import Timeline
-
-NOBODY: Final = -1
-"""In the place of a row where there is none."""
-
-
-class Meeting(NamedTuple):
-    """What each record of a chunk finds before it. Rows are numbers: records by place, the rows of the state behind.
-
-    has_own: its own side has a row. partner: the other side's row. is_void: it takes back what is not there.
-    left, right: by key, the row that is there in the end.
-    """
-
-    accumulates: Flags
-    is_right: Flags
-    has_own: Flags
-    partner: Longs
-    is_void: Flags
-    left: Longs
-    right: Longs
-
-
-def meet(chunk: Chunk) -> Meeting:
-    """Find out for all records of a chunk who is there."""
-    records = chunk.records
-    runs = Runs.of(records.groups)
-    keys = records.groups[runs.starts]
-    # What is NULL equals nothing: such a row meets nobody and is not kept.
-    can_match = runs.spread(~_has_null(chunk)[keys])
-    accumulates = (records.kinds == INSERT) | (records.kinds == UPDATE_AFTER)
-    brought = np.where(accumulates & can_match, np.arange(len(records)), NOBODY)
-    before, after, in_the_end = [], [], []
-    for port in (0, 1):
-        row = _kept(chunk, port)
-        at_first = row[keys]
-        last = last_place(runs, records.ports == port)
-        rows = np.where(last >= 0, brought[last], runs.spread(at_first))
-        before.append(shifted(runs, rows, at_first))
-        after.append(rows)
-        row[keys] = rows[runs.ends - 1]
-        in_the_end.append(row)
-    is_right = records.ports == 1
-    has_own = np.where(is_right, before[1], before[0]) != NOBODY
-    # A record changes nothing on the other side: whoever is there after it was there before it.
-    partner = np.where(is_right, after[0], after[1])
-    return Meeting(accumulates, is_right, has_own, partner, ~accumulates & ~has_own & can_match, *in_the_end)
-
-
-def _has_null(chunk: Chunk) -> Flags:
-    """By key, whether a part of it is NULL."""
-    found = np.zeros(chunk.groups, dtype=bool)
-    for column in chunk.keys:
-        there = valid(column)
-        if there is not None:
-            found |= ~there
-    return found
-
-
-def _kept(chunk: Chunk, port: int) -> Longs:
-    """By key, the number of a side's row in the state."""
-    found = np.full(chunk.groups, NOBODY, dtype=np.int64)
-    there = np.flatnonzero(flags(chunk.state.column(f"{PORTS[port]}_is_there")))
-    found[chunk.state.column("__group").to_numpy()[there]] = len(chunk.records) + there
-    return found
-
-
-class Rows:
-    """The rows of both sides by their number: those of the records, and behind them those of the state."""
-
-    def __init__(self, chunk: Chunk) -> None:
-        self.sides: list[Columns] = []
-        for side, values in zip(PORTS, chunk.records.values, strict=True):
-            kept = [chunk.state.column(f"{side}_{at}") for at in range(len(values))]
-            self.sides.append(joined(values, kept) if len(chunk.state) else values)
-
-    def take(self, port: int, numbers: Longs) -> Columns:
-        """The columns of these rows of a side; NULL for nobody."""
-        return taken(self.sides[port], numbers, may_miss=True)
-
-
-class UniqueJoin:
-    """What both kernels share: the state, and how records go out."""
-
-    def __init__(self, kind: JoinKind, layout: Layout) -> None:
-        self.kind = kind
-        fields = []
-        for side, types in zip(PORTS, layout.values, strict=True):
-            fields.append(pa.field(f"{side}_is_there", pa.bool_()))
-            fields += [pa.field(f"{side}_{at}", type_) for at, type_ in enumerate(types)]
-        self._schema = pa.schema(fields)
-
-    @property
-    def state_schema(self) -> pa.Schema:
-        """Of each side whether its row is there, and the row."""
-        return self._schema
-
-    def state(self, meeting: Meeting, rows: Rows) -> pa.RecordBatch:
-        """The rows that are there in the end."""
-        groups = np.flatnonzero((meeting.left != NOBODY) | (meeting.right != NOBODY))
-        columns: list[pa.Array] = []
-        for port, in_the_end in enumerate((meeting.left[groups], meeting.right[groups])):
-            columns += [pa.array(in_the_end != NOBODY), *rows.take(port, in_the_end)]
-        return state_batch(self._schema, groups, columns)
-
-
-class UniquePairingJoin(UniqueJoin):
-    """Inner, left, right and full join: pairs, and padding where a side is kept."""
-
-    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """Every record pairs with the row of the other side, whose padding goes before it or comes back behind it."""
-        records, meeting, rows = chunk.records, meet(chunk), Rows(chunk)
-        accumulates, is_right = meeting.accumulates, meeting.is_right
-        keeps = np.where(is_right, self.kind.keeps_right, self.kind.keeps_left)
-        keeps_other = np.where(is_right, self.kind.keeps_left, self.kind.keeps_right)
-        is_met = meeting.partner != NOBODY
-        goes_out = ~meeting.is_void & (is_met | keeps)
-        pads_other = ~meeting.is_void & is_met & keeps_other & ~(accumulates & meeting.has_own)
-        kinds = self._kinds(records.kinds, accumulates, keeps)
-        own, other = np.flatnonzero(goes_out), np.flatnonzero(pads_other)
-        # An added row comes after the padding of its partner has gone, one taken back before it returns.
-        ordinals = np.concatenate(((pads_other & accumulates)[own], ~accumulates[other])).astype(np.int8)
-        places = np.concatenate((own, other))
-        mine = np.concatenate((own, np.full(len(other), NOBODY)))
-        lefts = np.where(is_right[places], meeting.partner[places], mine)
-        rights = np.where(is_right[places], mine, meeting.partner[places])
-        emitted = Emitted(
-            records.seqs[places],
-            _steps(records, places, ordinals),
-            np.concatenate((kinds[own], np.where(accumulates[other], DELETE, INSERT).astype(np.int8))),
-            (*rows.take(0, lefts), *rows.take(1, rights)),
-        )
-        return Advanced(emitted, self.state(meeting, rows))
-
-    def _kinds(self, kinds: Kinds, accumulates: Flags, keeps: Flags) -> Kinds:
-        """An inner join forwards kinds. Else all comes as +I, and rows of a kept side go as -D."""
-        if self.kind is JoinKind.INNER:
-            return kinds
-        found = np.where(accumulates, INSERT, np.where(keeps, DELETE, kinds))
-        return found.astype(np.int8)
-
-
-class UniqueSemiAntiJoin(UniqueJoin):
-    """Semi and anti join: left rows that have a partner, or that have none."""
-
-    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """A left row is judged by its partner; a right one that comes or goes changes what its partner is."""
-        records, meeting, rows = chunk.records, meet(chunk), Rows(chunk)
-        is_anti = self.kind is JoinKind.ANTI
-        is_met = meeting.partner != NOBODY
-        turns = is_met & ~(meeting.accumulates & meeting.has_own)
-        places = np.flatnonzero(~meeting.is_void & np.where(meeting.is_right, turns, is_met != is_anti))
-        is_right = meeting.is_right[places]
-        kinds = records.kinds[places]
-        if is_anti:
-            turned = np.where(meeting.accumulates[places], DELETE, INSERT)
-            kinds = np.where(is_right, turned, kinds).astype(np.int8)
-        emitted = Emitted(
-            records.seqs[places],
-            _steps(records, places, 0),
-            kinds,
-            tuple(rows.take(0, np.where(is_right, meeting.partner[places], places))),
-        )
-        return Advanced(emitted, self.state(meeting, rows))
-
-
-def _steps(records: Records, places: Longs, ordinals: int | Kinds) -> pa.Array:
-    return paths.extended(paths.taken(records.steps, places), ordinals)
 
 
 def columnar_join(
@@ -208,12 +19,18 @@ def columnar_join(
     if is_bundled:
         return Columnar(None, "record by record: mini-batch folds the changes of a bundle first")
     if has_condition:
-        return Columnar(None, "record by record: who meets whom depends on a further condition")
+        return Columnar(None, "record by record: a further condition is tried pair by pair")
+    if left.unique_key == () == right.unique_key:
+        unique: Callable[[Layout], ColumnarKernel]
+        unique = partial(UniqueSemiAntiJoin if kind.is_left_only else UniquePairingJoin, kind)
+        return Columnar(unique, "columnar: both inputs are unique by the join key")
     for port, side in zip(PORTS, (left, right), strict=True):
-        if side.unique_key != ():
-            return Columnar(None, f"record by record: the {port} input may have many rows per join key")
-    return Columnar(partial(_unique_join, kind), "columnar: both inputs are unique by the join key")
-
-
-def _unique_join(kind: JoinKind, layout: Layout) -> ColumnarKernel:
-    return (UniqueSemiAntiJoin if kind.is_left_only else UniquePairingJoin)(kind, layout)
+        known_by = side.types if side.unique_key is None else [side.types[place] for place in side.unique_key]
+        if not has_order(known_by):
+            what = "row" if side.unique_key is None else "unique key"
+            return Columnar(
+                None, f"record by record: the {port} input's {what} has a type that is compared value by value"
+            )
+    many: Callable[[Layout], ColumnarKernel]
+    many = partial(ManySemiAntiJoin if kind.is_left_only else ManyPairingJoin, kind, (left, right))
+    return Columnar(many, "columnar: rows meet by the join key alone")
