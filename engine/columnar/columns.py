@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -80,3 +80,32 @@ def row_of_groups(state: pa.RecordBatch, groups: int) -> Longs:
     found = np.full(groups, -1, np.int64)
     found[state.column(0).to_numpy()] = np.arange(state.num_rows)
     return found
+
+
+def rows_of_others(state: pa.RecordBatch, touched: Longs, groups: int) -> tuple[Longs, Columns]:
+    """The state's rows of the groups that are not touched: their groups and columns."""
+    stays = np.ones(groups, np.bool_)
+    stays[touched] = False
+    known: Longs = state.column(0).to_numpy()
+    places = np.flatnonzero(stays[known])
+    if len(places) == len(known):
+        return known, tuple(state.columns[1:])
+    return known[places], taken(state.columns[1:], places)
+
+
+def without_equality(types: Iterable[str]) -> str | None:
+    """The first of these key types whose values need not equal themselves, as NaN; None where there is none."""
+    return next((type_ for type_ in types if "float" in type_ or "double" in type_), None)
+
+
+def by_group(
+    groups: Longs, columns: Sequence[pa.Array], other_groups: Longs, other_columns: Sequence[pa.Array]
+) -> tuple[Longs, Columns]:
+    """The rows of both, in order of their groups: rows of one group as they come, the first ones before the others."""
+    if not len(other_groups):
+        return groups, tuple(columns)
+    if not len(groups):
+        return other_groups, tuple(other_columns)
+    all_groups = np.concatenate((groups, other_groups))
+    order = np.argsort(all_groups, kind="stable")
+    return all_groups[order], taken(joined(columns, other_columns), order)

@@ -101,7 +101,7 @@ def run_plain(rules: Rules, given: Given) -> Result:
         for key, items in _by_key(records, saved).items():
             out, left = run(
                 kernel,
-                items,
+                [item._replace(row=_read(item.row)) for item in items],
                 timeline,
                 key=key,
                 saved=saved.pop(key, None),
@@ -115,6 +115,11 @@ def run_plain(rules: Rules, given: Given) -> Result:
                 saved[key] = left
         result.kept.append(set(saved))
     return result.sort()
+
+
+def _read(row: Row) -> Row:
+    """A row as a worker reads it: a NaN is no object that was there before, so it is not even the same."""
+    return tuple(float("nan") if value != value else value for value in row)
 
 
 def run_columnar(rules: Rules, given: Given) -> Result:
