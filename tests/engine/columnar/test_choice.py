@@ -18,9 +18,9 @@ from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Rules, check_equa
 from tests.engine.planning import plan_of, rows
 
 DDL = "k string, v bigint, w double, t bigint, tags array<string>"
-EVENTS = rows(DDL, event_time={"column": "t", "delay_ms": 0})
+EVENTS = rows(DDL, event_time="t")
 CHANGES = rows("k string, v bigint, w double, t bigint", changelog=True)
-PLAIN_EVENTS = rows("k string, v bigint, w double, t bigint", event_time={"column": "t", "delay_ms": 0})
+PLAIN_EVENTS = rows("k string, v bigint, w double, t bigint", event_time="t")
 MINI_BATCH = {
     "table.exec.mini-batch.enabled": "true",
     "table.exec.mini-batch.size": "3",
@@ -101,20 +101,16 @@ SINKS = st.sampled_from(["changelog", "upsert"])
 
 
 @pytest.mark.parametrize(
-    ("source", "node"), [choice[:2] for choice in COLUMNAR], ids=[choice[3] for choice in COLUMNAR]
+    ("source", "node", "required"), [choice[:3] for choice in COLUMNAR], ids=[choice[3] for choice in COLUMNAR]
 )
 @settings(max_examples=30)
 @given(data=st.data(), options=OPTIONS, sink=SINKS)
 def test_both_kernels_are_set_up_alike(
-    source: Any, node: Node, data: st.DataObject, options: Mapping[str, str], sink: str
+    source: Any, node: Node, required: Mapping[str, str], data: st.DataObject, options: Mapping[str, str], sink: str
 ) -> None:
-    parameters = {**node[1]}
-    step, layout = step_of(source, (node[0], parameters), options, sink)
+    step, layout = step_of(source, node, {**options, **required}, sink)
     make = step.columnar.make
-    if make is None:
-        # Without a state TTL rows with an array are compared.
-        assert (source, options) != (EVENTS, TTL)
-        return
+    assert make is not None
     kinds = ALL_KINDS if source is CHANGES else INSERTS
     values = st.tuples(*(_values(type_) for type_ in layout.values[0]))
     drawn = data.draw(
