@@ -26,6 +26,7 @@ from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogM
 from engine.columnar import Columnar
 from engine.columnar.columns import without_equality
 from engine.columnar.deduplication import KeepFirstColumns, KeepLastColumns, RowTimeColumns
+from engine.columnar.first_row import RowTimeKeepFirstColumns
 from engine.errors import PipelineError
 from engine.joins import free_name
 from engine.kernel import Kernel
@@ -321,7 +322,8 @@ class Deduplicate(RoutesLate):
                 by_arrival = partial(KeepLastColumns, update_before=before, tell_insert=tell_insert, repeat=repeat)
                 return Columnar(by_arrival, "columnar: the last row by arrival")
             case Function.ROWTIME_FIRST_COMPLETE:
-                return Columnar(None, "record by record: a first row that waits for the watermark")
+                waits = partial(RowTimeKeepFirstColumns, time_at=time_at, width=width)
+                return Columnar(waits, "columnar: the first row by event time, when complete")
             case Function.CHANGELOG_LAST:
                 return Columnar(None, "record by record: the last row of a changelog")
             case _:

@@ -72,7 +72,7 @@ CHOICES = [
         EVENTS,
         dedup("event_time", "first", first_row="when_complete"),
         {},
-        "record by record: a first row that waits for the watermark",
+        "columnar: the first row by event time, when complete",
     ),
     (EVENTS, aggregate(), {}, "columnar: distinct groups"),
     (CHANGES, aggregate(COUNT), {}, "columnar: COUNT"),
@@ -112,11 +112,14 @@ def test_both_kernels_are_set_up_alike(
     make = step.columnar.make
     assert make is not None
     kinds = ALL_KINDS if source is CHANGES else INSERTS
+    times = [DDL.split(", ").index("t bigint")] if step.uses_time else None
     values = st.tuples(*(_values(type_) for type_ in layout.values[0]))
     drawn = data.draw(
-        inputs(keys=st.tuples(*(st.sampled_from(["a", "b"]) for _ in layout.keys)), rows=values, kinds=kinds)
+        inputs(
+            keys=st.tuples(*(st.sampled_from(["a", "b"]) for _ in layout.keys)), rows=values, kinds=kinds, time_at=times
+        )
     )
-    check_equal(Rules(step.kernel, make, layout), drawn)
+    check_equal(Rules(step.kernel, make, layout, step.uses_time), drawn)
 
 
 def _values(type_: pa.DataType) -> st.SearchStrategy[Any]:

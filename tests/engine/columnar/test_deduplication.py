@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from engine.columnar import Layout
 from engine.columnar.deduplication import KeepFirstColumns, KeepLastColumns, RowTimeColumns
-from engine.kernels.deduplication import KeepFirstKernel, KeepLastKernel, RowTimeKernel
+from engine.columnar.first_row import RowTimeKeepFirstColumns
+from engine.kernels.deduplication import KeepFirstKernel, KeepLastKernel, RowTimeKeepFirstKernel, RowTimeKernel
 from tests.engine.columnar.equality import Given, Rules, check_equal, inputs
 
 KEYS = st.tuples(st.sampled_from(["a", "b", None]))
 VALUES = st.tuples(
-    st.sampled_from([None, 0.0, -0.0, 1.5, float("nan")]), st.sampled_from(["x", "", None]), st.integers(-2, 4)
+    st.sampled_from([None, 0.0, -0.0, 1.5, float("nan")]), st.sampled_from(["x", "", None]), st.integers(-2, 12)
 )
 TYPES = (pa.float64(), pa.string(), pa.int64())
 BOOLS = st.booleans()
@@ -45,5 +46,17 @@ def test_the_last_by_arrival(given: Given, update_before: bool, tell_insert: boo
         lambda: KeepLastKernel(**rule),
         lambda layout: KeepLastColumns(layout, **rule),
         Layout((pa.string(),), (TYPES,), TYPES),
+    )
+    check_equal(rules, given)
+
+
+@settings(max_examples=600)
+@given(given=inputs(keys=KEYS, rows=VALUES, time_at=[2]), width=st.sampled_from([2, 3]), rank=st.sampled_from([1, 300]))
+def test_the_first_by_event_time_when_complete(given: Given, width: int, rank: int) -> None:
+    rules = Rules(
+        lambda: RowTimeKeepFirstKernel(2, width),
+        lambda layout: RowTimeKeepFirstColumns(layout, 2, width),
+        Layout((pa.string(),), (TYPES,), TYPES[:width], rank),
+        uses_time=True,
     )
     check_equal(rules, given)
