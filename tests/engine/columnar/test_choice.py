@@ -76,6 +76,8 @@ CHOICES = [
     ),
     (EVENTS, aggregate(), {}, "columnar: distinct groups"),
     (CHANGES, aggregate(COUNT), {}, "columnar: COUNT"),
+    (CHANGES, aggregate(COUNT, SUM, by=()), {}, "columnar: COUNT and SUM of integers"),
+    (EVENTS, dedup("event_time", "last", keys=()), {}, "columnar: the last row by event time"),
     (CHANGES, aggregate(COUNT, SUM, AVG), {}, "columnar: COUNT, SUM and AVG of integers"),
     (EVENTS, aggregate(SUM, MAX), {}, "columnar: SUM and MAX of integers"),
     (CHANGES, aggregate(MAX), {}, "record by record: MAX with retraction keeps all values"),
