@@ -65,7 +65,7 @@ CHOICES = [
     (PLAIN_EVENTS, dedup("arrival", "last"), {}, "columnar: the last row by arrival"),
     (EVENTS, dedup("arrival", "last"), TTL, "columnar: the last row by arrival"),
     (EVENTS, dedup("arrival", "last"), {}, "record by record: rows with array<string> are compared one by one"),
-    (CHANGES, dedup("arrival", "last"), {}, "record by record: the last row of a changelog"),
+    (CHANGES, dedup("arrival", "last"), {}, "columnar: the last row of a changelog"),
     (EVENTS, dedup("arrival", "first", ("w",)), {}, "record by record: a key of double has no columnar kernel"),
     (EVENTS, dedup("arrival", "first"), MINI_BATCH, "record by record: mini-batch folds its bundles key by key"),
     (
