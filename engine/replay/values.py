@@ -1,18 +1,17 @@
 """A step's keys and values of some records, as its Spark SQL expressions make them.
 
-What is a column, a column as a wider integer, or an event time in ms needs no Spark: nearly all are. The
-others are computed by Spark, so that they mean the same as in the run.
+What means the same on Arrow columns needs no Spark: nearly all do. The others are computed by Spark, so that
+they mean the same as in the run.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from engine.described import Label
-from engine.references import plain_column
+from engine.expressions import Expression
 from engine.schema import Column, Schema, quote
 from engine.step import KeyedInput
 
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 POSITION: Final = ("__seq", "__step", "__kind")
-_WIDER: Final = re.compile(r"CAST\((`(?:[^`]|``)+`) AS (SMALLINT|INT|BIGINT)\)")
-_SECONDS: Final = re.compile(r"CAST\((`(?:[^`]|``)+`) AS BIGINT\) \* 1000")
-_INSTANT: Final = re.compile(r"unix_millis\(CAST\((`(?:[^`]|``)+`) AS TIMESTAMP\)\)")
-_PRESENT: Final = re.compile(r"`(?:[^`]|``)+` IS NOT NULL(?: AND `(?:[^`]|``)+` IS NOT NULL)*")
 _WHOLE: Final = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -88,50 +83,32 @@ def values_of(given: KeyedInput, schema: Schema, records: pa.Table, spark: Calla
 def _label(expression: str, schema: Schema, made: Any) -> Label:
     import pyarrow as pa
 
-    column = plain_column(expression, schema)
+    column = Expression.parse(expression).plain_column(schema)
     return Label(column.name if column else expression.replace("`", ""), pa.types.is_timestamp(made.type))
 
 
 def _type(expression: str, schema: Schema, made: Any) -> str:
     from pyspark.sql.pandas.types import from_arrow_type
 
-    if match := _WIDER.fullmatch(expression):
-        return match[2].lower()
-    column = plain_column(expression, schema)
-    return column.type if column else str(from_arrow_type(made.type).simpleString())
+    function = Expression.parse(expression).arrow(schema)
+    return function.type if function else str(from_arrow_type(made.type).simpleString())
 
 
 def _key_column(expression: str, schema: Schema) -> Column | None:
-    match = _WIDER.fullmatch(expression)
-    column = plain_column(match[1] if match else expression, schema)
-    return None if column is None or (match and column.type not in _WHOLE) else column
+    """The column that a part of a key is, as it is or as an integer of another width."""
+    parsed = Expression.parse(expression)
+    plain, column = parsed.plain_column(schema), parsed.cast_column(schema)
+    if plain is not None or column is None:
+        return plain
+    function = parsed.arrow(schema)
+    is_whole = column.type in _WHOLE and function is not None and function.type in _WHOLE
+    return column if is_whole else None
 
 
 def _without_spark(expression: str, schema: Schema, records: pa.Table) -> Any:
-    """The column that an expression makes, where that is plain; else None."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if column := _key_column(expression, schema):
-        return records.column(column.name)
-    if (match := _SECONDS.fullmatch(expression)) and (column := plain_column(match[1], schema)):
-        return pc.multiply(records.column(column.name).cast(pa.int64()), 1000) if column.type in _WHOLE else None
-    if (match := _INSTANT.fullmatch(expression)) and (column := plain_column(match[1], schema)):
-        if not column.type.startswith("timestamp"):
-            return None
-        # Down, not towards zero: before 1970 as well.
-        micros = records.column(column.name).cast(pa.int64()).to_pylist()
-        return pa.chunked_array([pa.array([None if at is None else at // 1000 for at in micros], pa.int64())])
-    if _PRESENT.fullmatch(expression):
-        names = [part.removesuffix(" IS NOT NULL") for part in expression.split(" AND ")]
-        columns = [plain_column(name, schema) for name in names]
-        if all(columns):
-            present = [pc.is_valid(records.column(column.name)) for column in columns if column is not None]
-            whole = present[0]
-            for part in present[1:]:
-                whole = pc.and_(whole, part)
-            return whole
-    return None
+    """The column that an expression makes, where that is the same on Arrow; else None."""
+    function = Expression.parse(expression).arrow(schema)
+    return None if function is None else function(records)
 
 
 def _with_spark(expressions: Sequence[str], schema: Schema, records: pa.Table, spark: SparkSession) -> dict[str, Any]:
