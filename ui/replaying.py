@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from engine.changelog import RowKind
 from engine.errors import NotReplayable, StudioError
+from engine.local.values import Spark
 from engine.pipeline import Pipeline
 from engine.planner import Plan, check
 from engine.replay import KeyedNode, Replay, Replayed
-from engine.replay.question import Question, Spark
+from engine.replay.question import Question
 from storage import Store
 from storage.model import Filter, Run
 from storage.replays import KeyRecords

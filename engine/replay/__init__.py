@@ -1,31 +1,28 @@
 """An operator's state for one key as of an event: its own kernel, driven again by what a run kept.
 
     question    which key, which records: what has to be asked of the store
-    bundles     mini-batch: which bundle a record belongs to, and where that ends
-    values      the records' keys and values, as the step's expressions make them
     clock       the watermark that the operator saw, looked up where a timer asks for it
 
-The records of one key decide its state, so nothing else is read; what comes of it is what the run came to.
+The records of one key decide its state, so nothing else is read; what comes of it is what the run came to. Keys,
+values and bundles are those of `engine.local`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.described import Description, Label, Names, instant, state_table
-from engine.kernel import Emitted, End, Key, KeyLoop, Output, Saved
-from engine.kernels.binary_row import hash_of, row_encoder
+from engine.kernel import Emitted, Key, KeyLoop, Output, Saved
 from engine.kernels.bundles import held_back
+from engine.local.bundles import Bundles, KeyedRecord, flushes
+from engine.local.keyed import gather, key_order
+from engine.local.values import Spark
 from engine.planner.derive import merge_holdbacks
-from engine.position import ORDINALS
-from engine.replay.bundles import Bundles
 from engine.replay.clock import Marks, RunClock
-from engine.replay.question import KeyedNode, Spark, keyed_node, keyed_nodes
-from engine.replay.values import Record, values_of
-from engine.runtime.keyed import hashed_order
-from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
+from engine.replay.question import KeyedNode, keyed_node, keyed_nodes
+from engine.timeline import MIN_WATERMARK, Timeline
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +57,7 @@ class Replay:
         self._labels: dict[int, tuple[Label, ...]] = {}
         self._key_types: tuple[str, ...] = ()
         self._marks = marks
-        self._bundled: list[tuple[End | None, Record, int]] = []
+        self._bundled: list[KeyedRecord] = []
         self._bundled_until = 0
         self.records = 0
 
@@ -74,64 +71,42 @@ class Replay:
         if self._node.is_bundled:
             self._feed_bundles(records, key, until, spark)
             return
-        for record, port in self._in_order(records, spark):
-            if record.seq <= until and (key is None or is_same(record.key, key)):
-                self._begin(record.key)
+        for of_key, record in self._in_order(records, spark):
+            if record.seq <= until and (key is None or is_same(of_key, key)):
+                self._begin(of_key)
                 watermark_ms = self._clock.at(record.seq - 1) if self._node.step.uses_time else MIN_WATERMARK
-                self._loop.record(record.seq, record.step, port, record.kind, record.row, watermark_ms)
+                self._loop.record(record.seq, record.step, record.port, record.kind, record.row, watermark_ms)
 
     def _feed_bundles(
         self, records: Mapping[int, pa.Table], key: Sequence[Any] | None, until: int, spark: Spark
     ) -> None:
         """Hand in the bundles that have ended, of records that were handed in now or before."""
-        bundling = self._node.step.bundling
-        assert bundling is not None
+        step, plan = self._node.step, self._node.plan
+        assert step.bundling is not None
         if records:
             found = self._in_order(records, spark)
-            ports = len(self._node.step.inputs)
-            positions = [
-                (record.seq, record.step + ORDINALS[port] if ports > 1 else record.step) for record, port in found
-            ]
-            keys = [record.key for record, _ in found]
-            bundles = Bundles(bundling, self._flushes(), self._node.plan.rank, self._hash())
-            ends = bundles.ends(positions, keys)
+            ends = flushes(plan.inputs, self._timelines(), self._node.by_time)
+            bundles = Bundles(step.bundling, ends, plan.rank, key_order(plan, step, self._key_types))
             self._bundled = [
-                (end, record, port)
-                for end, (record, port) in zip(ends, found, strict=True)
-                if key is None or is_same(record.key, key)
+                each for each in bundles.bundled(found, len(step.inputs)) if key is None or is_same(each.key, key)
             ]
-        for end, record, port in self._bundled:
-            if end is not None and self._bundled_until < end.seq <= until:
-                self._begin(record.key)
-                self._loop.record_of_bundle(record.seq, record.step, port, record.kind, record.row, end)
+        for of_key, record in self._bundled:
+            if record.end is not None and self._bundled_until < record.end.seq <= until:
+                self._begin(of_key)
+                self._loop.record_of_bundle(record.seq, record.step, record.port, record.kind, record.row, record.end)
         self._bundled_until = until
 
-    def _hash(self) -> Callable[[Key], int]:
-        """What Flink's hash maps put the keys in order by; nothing where that is not known."""
-        order = hashed_order(self._node.step, self._node.plan.inputs[0].schema)
-        encode = row_encoder([self._key_types[at] for at in order])
-        if encode is None or not order:
-            return lambda key: 0
-        return lambda key: hash_of(encode(tuple(key[at] for at in order)))
-
-    def _flushes(self) -> list[int]:
-        """The events that end a bundle whatever its size: each input's watermark."""
-        found: set[int] = set()
-        for given in self._node.plan.inputs:
-            lines = {}
-            for source in given.derived.holdbacks:
-                steps = self._marks.steps(source, self._clock.last_seq)
-                counts = source in self._node.by_time
-                lines[source] = Timeline.of([(seq, ms) for seq, ms in steps if counts or ms == MAX_WATERMARK])
-            found.update(int(seq) for seq in combine(lines, given.derived.holdbacks).seqs)
-        return sorted(found)
+    def _timelines(self) -> dict[str, Timeline]:
+        """The sources' watermarks up to the last event, whole: in mini-batch they have few steps."""
+        sources = {source for given in self._node.plan.inputs for source in given.derived.holdbacks}
+        return {source: Timeline.of(self._marks.steps(source, self._clock.last_seq)) for source in sources}
 
     def _begin_with_what_is_held(self, event: int) -> None:
         """A key of which all records so far are in a bundle that is open holds nothing yet, but these."""
-        first = next((record for _, record, _ in self._bundled if record.seq <= event), None)
+        first = next((key for key, record in self._bundled if record.seq <= event), None)
         if first is not None:
-            self._key = first.key
-            self._loop.key(first.key, None)
+            self._key = first
+            self._loop.key(first, None)
 
     def _begin(self, key: Key) -> None:
         if self._key is None:
@@ -139,16 +114,12 @@ class Replay:
             self._loop.key(key, None)
         self.records += 1
 
-    def _in_order(self, records: Mapping[int, pa.Table], spark: Spark) -> list[tuple[Record, int]]:
-        """The records of all inputs in order of position, each with its port."""
-        found: list[tuple[Record, int]] = []
-        for port, table in records.items():
-            given = values_of(self._node.step.inputs[port], self._node.plan.inputs[port].schema, table, spark)
-            self._labels[port] = given.labels
-            self._key_types = given.key_types
-            found += [(record, port) for record in given.records()]
-        found.sort(key=lambda item: (item[0].seq, item[0].step + ORDINALS[item[1]]))
-        return found
+    def _in_order(self, records: Mapping[int, pa.Table], spark: Spark) -> Sequence[KeyedRecord]:
+        """The records of all inputs in order of position."""
+        gathered = gather(self._node.plan, self._node.step, records, spark)
+        self._labels |= gathered.labels
+        self._key_types = gathered.key_types or self._key_types
+        return gathered.records
 
     def state(self, event: int) -> Replayed | None:
         """The state after an event, the last of those that were handed in or a later one; None without a record."""
@@ -160,9 +131,9 @@ class Replay:
         names = self._names()
         described = (*self._loop.kernel.describe(names), *_timers(self._loop.waits()))
         held = (
-            (port, record.kind, record.row)
-            for end, record, port in self._bundled
-            if record.seq <= event and (end is None or end.seq > event)
+            (record.port, record.kind, record.row)
+            for _, record in self._bundled
+            if record.seq <= event and (record.end is None or record.end.seq > event)
         )
         return Replayed(self._key, event, self.records, (*described, *held_back(held, names)))
 

@@ -5,25 +5,29 @@ A part of a key that is computed of several columns cannot be asked for; such re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.changelog import RowKind
 from engine.described import moment
 from engine.errors import NotReplayable
+from engine.expressions import Expression
 from engine.kernel import Key
+from engine.local.keyed import gather
+from engine.local.values import Spark
 from engine.operator import OUT, Operator
 from engine.planner import NodePlan, Plan
-from engine.replay.values import key_columns, values_of
 from engine.runtime.steps import sources_by_event_time, step_of
-from engine.step import Keyed
+from engine.schema import Column, Schema
+from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
 
-Spark = Callable[[], "SparkSession"]
+_WIDER: Final = re.compile(r"CAST\((`(?:[^`]|``)+`) AS (SMALLINT|INT|BIGINT)\)")
+_WHOLE: Final = ("tinyint", "smallint", "int", "bigint")
 
 
 @dataclass(frozen=True)
@@ -68,13 +72,8 @@ class KeyedNode:
 
     def keys(self, records: Mapping[int, pa.Table], spark: Spark, *, newest_first: bool = False) -> tuple[Key, ...]:
         """The keys of these records by input, each once, in their order or the last one first."""
-        found = [
-            (record.seq, record.step, port, record.key)
-            for port, table in records.items()
-            for record in values_of(self.step.inputs[port], self.plan.inputs[port].schema, table, spark).records()
-        ]
-        in_order = sorted(found, key=lambda item: item[:3], reverse=newest_first)
-        return tuple(dict.fromkeys(key for *_, key in in_order))
+        found = [key for key, _ in gather(self.plan, self.step, records, spark).records]
+        return tuple(dict.fromkeys(reversed(found) if newest_first else found))
 
     def keys_of_output(self, rows: Sequence[Sequence[Any]]) -> tuple[Key, ...]:
         """The keys that output rows tell, each once; none where their columns do not hold the whole key."""
@@ -123,6 +122,18 @@ def keyed_nodes(plan: Plan) -> tuple[str, ...]:
         and isinstance(step_of(plan, node), Keyed)
         and node.strategy.state != "none"
     )
+
+
+def key_columns(given: KeyedInput, schema: Schema) -> tuple[str | None, ...]:
+    """By part of the key the column that it is; None where it is computed of several or otherwise."""
+    return tuple(column.name if (column := _key_column(key, schema)) else None for key in given.keys)
+
+
+def _key_column(expression: str, schema: Schema) -> Column | None:
+    """The column of a key, also where a join compares it as a wider integer."""
+    match = _WIDER.fullmatch(expression)
+    column = Expression.parse(match[1] if match else expression).plain_column(schema)
+    return None if column is None or (match and column.type not in _WHOLE) else column
 
 
 def _stored(value: Any, type_: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from engine.errors import StudioError
 from tests.conformance.case import Case, Record, records
 from tests.conformance.comparing import first_difference
 from tests.conformance.planning import plan_difference
-from tests.conformance.running import changelog, planned
+from tests.conformance.running import Planned, changelog, local_changelog, planned
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,21 +31,29 @@ class Verdict:
 
 
 def judge(case: Case, spark: SparkSession, numbers_of_epochs: Sequence[int]) -> Verdict:
-    """Run a case in so many epochs and compare changelogs and plan."""
+    """Run a case in so many epochs, or without any by the local executor, and compare changelogs and plan."""
     expected, known = right_answer(case)
     try:
         job = planned(case, spark)
-        for epochs in numbers_of_epochs:
-            got = changelog(job, spark, epochs=epochs)
+        for how, got in _changelogs(job, spark, numbers_of_epochs):
             found = first_difference(case, expected, got, job.key)
             if found and _only_lacks_update_before(case, got):
                 return Verdict("", "Flink 2.3 leaves out the UPDATE_BEFORE of this Top 1")
             if found:
-                return Verdict(f"in {epochs} epoch{'s' if epochs > 1 else ''}: {found}", known)
+                return Verdict(f"{how}: {found}", known)
     except StudioError as error:
         return Verdict(str(error), known)
     found = plan_difference(job)
     return Verdict("" if found == stated(case).get("plan") else found, known)
+
+
+def _changelogs(
+    job: Planned, spark: SparkSession, numbers_of_epochs: Sequence[int]
+) -> Iterator[tuple[str, Sequence[Record]]]:
+    if not numbers_of_epochs:
+        yield "locally", local_changelog(job, spark)
+    for epochs in numbers_of_epochs:
+        yield f"in {epochs} epoch{'s' if epochs > 1 else ''}", changelog(job, spark, epochs=epochs)
 
 
 def _only_lacks_update_before(case: Case, got: Sequence[Record]) -> bool:

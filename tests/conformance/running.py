@@ -12,11 +12,14 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from engine.analyzer import SparkAnalyzer
+from engine.local import LocalRun
+from engine.local.sources import read
 from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
+from engine.printing import Printed
 from engine.runtime import run
 from tests.conformance.case import Case, Record
-from tests.golden.trace import TraceRecorder
+from tests.golden.trace import TraceRecorder, printed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,14 +60,23 @@ def changelog(job: Planned, spark: SparkSession, *, epochs: int) -> list[Record]
     recorder = TraceRecorder()
     with TemporaryDirectory() as work:
         run(job.plan, spark=spark, recorder=recorder, folder=Path(), work=Path(work), epochs=epochs, partitions=1)
-    found = recorder.records[job.sink]
+    return _as_written(job, recorder.records[job.sink])
+
+
+def local_changelog(job: Planned, spark: SparkSession) -> list[Record]:
+    """The same by the local executor; Spark reads the rows, and computes what is more than plain."""
+    found = LocalRun(job.plan, read(job.plan, spark, Path()), lambda: spark)
+    return _as_written(job, printed(found.records(job.sink)))
+
+
+def _as_written(job: Planned, records: Iterable[Printed]) -> list[Record]:
     return [
         Record(
             ("+I", "-U", "+U", "-D")[record.kind],
             tuple(_plain(value) for value in record.row),
             job.case.after(record.seq, job.pipeline),
         )
-        for record in found
+        for record in records
     ]
 
 

@@ -20,32 +20,25 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from engine.changelog import SYMBOLS
 from engine.errors import StudioError
+from engine.local.values import plain_values
 from engine.operator import Operator
-from engine.planner import Plan, plan
+from engine.planner import Plan
 from engine.schema import Column, quote
-from tests.differential.direct import changelog
-from tests.differential.random_jobs import COLUMNS, Job, random_job
-from tests.differential.random_joins import PACE, JoinJob, random_join
+from tests.differential.arrived import AnyJob, plan_of, run_locally
+from tests.differential.random_jobs import COLUMNS, random_job
+from tests.differential.random_joins import PACE, random_join
 from tests.differential.random_windows import random_windows
-from tests.engine.planning import KnownTypes
 
 FLINK = os.environ.get("CHANGELOG_STUDIO_FLINK", "")
 PIPELINES = int(os.environ.get("FUZZ_PIPELINES", "40"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 
-AnyJob = Job | JoinJob
 Records = list[tuple[Any, ...]]
-
-
-class Conditions(KnownTypes):
-    """Takes every comparison for a condition."""
-
-    def type_of(self, expression: str, schema: Any, node: str, field: str) -> str:
-        return "boolean" if " > " in expression else super().type_of(expression, schema, node, field)
 
 
 class Flink:
@@ -100,16 +93,14 @@ def test_random_pipelines_give_the_changelogs_of_flink(make: Callable[[Random], 
         told = difference(flink, job, planned)
         if told is not None:
             small = job if told.startswith("Flink refuses") else _shrunk(flink, job)
-            told = difference(flink, small, _plan(small)) or told
+            told = difference(flink, small, plan_of(small)) or told
             found.append(f"pipeline {number} of seed {SEED}: {small}\n{told}")
     assert not found, f"{len(found)} of {PIPELINES} pipelines differ ({refused} refused):\n\n" + "\n\n".join(found)
 
 
 def difference(flink: Flink, job: AnyJob, planned: Plan) -> str | None:
     """What differs, or None."""
-    arrivals = [(table, kind, (*row[:-1], row[-1] * 1000)) for table, kind, *row in job.arrivals]
-    emitted = changelog(planned, arrivals)
-    ours: Records = [(SYMBOLS[one.kind], *one.row) for one in emitted]
+    ours = _records(run_locally(planned, job.arrivals).records(planned.nodes[-1].id))
     try:
         theirs = flink.run(job, planned)
     except ValueError as error:
@@ -188,13 +179,15 @@ def _shrunk(flink: Flink, job: AnyJob) -> AnyJob:
 
 def _planned(job: AnyJob) -> Plan | None:
     try:
-        return _plan(job)
+        return plan_of(job)
     except StudioError:
         return None
 
 
-def _plan(job: AnyJob) -> Plan:
-    return plan(job.pipeline, Conditions(), Path())
+def _records(changelog: pa.Table) -> Records:
+    """A changelog as Flink's is handed over: times in microseconds."""
+    kinds, *columns = (plain_values(column) for column in changelog.columns[2:])
+    return list(zip((SYMBOLS[kind] for kind in kinds), *columns, strict=True))
 
 
 def _plain(column: Column) -> str:

@@ -43,14 +43,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import ndiff
+from functools import partial
 from typing import Any
 
 import pytest
 
 from engine.changelog import SYMBOLS, ChangelogMode, RowKind
 from engine.described import Label, Names
-from engine.kernel import Emitted, End, Input, Kernel, Key, Late, Row, Saved, run
-from engine.position import TIMER, ordinal
+from engine.kernel import Emitted, Input, Kernel, Key, Late, Row, Saved
+from engine.local.bundles import Bundles, KeyedRecord, unordered
+from engine.local.keyed import outcome_of, run_keys
+from engine.mini_batch import Bundling
+from engine.position import ordinal
 from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 
 _CELL = re.compile(r"'[^']*'|\[[^\]]*\]|\S+")
@@ -94,7 +98,7 @@ class Result:
 class Given:
     """A parsed input: the records of each key, and the watermark's timeline."""
 
-    records: tuple[tuple[Key, Input], ...]
+    records: tuple[KeyedRecord, ...]
     timeline: Timeline
 
     @property
@@ -144,23 +148,20 @@ def run_epochs(case: Case, given: Given, cuts: Sequence[int]) -> Result:
     bounds = [0, *cuts, max([0, *given.seqs])]
     for first, last in zip(bounds, bounds[1:], strict=False):
         timeline = _between(given.timeline, first, last)
-        records: dict[Key, list[Input]] = {key: [] for key in result.saved}
-        for key, item in given.records:
-            # A bundle belongs to the epoch in which it ends.
-            at = item.seq if item.end is None else item.end.seq
-            if first < at <= last:
-                records.setdefault(key, []).append(item)
-        kernel = case.kernel()
+        # A bundle belongs to the epoch in which it ends.
+        records = [
+            each
+            for each in given.records
+            if first < (each.record.seq if each.record.end is None else each.record.end.seq) <= last
+        ]
         before: dict[Key, Saved] = pickle.loads(pickle.dumps(result.saved))
-        for key, items in records.items():
-            out, saved = run(kernel, items, timeline, key=key, saved=before.get(key), ports=case.ports)
-            check_description(kernel, saved, given)
-            result.emitted.extend(out.emitted)
-            result.lates.extend(out.lates)
-            result.fires.update(out.fired)
-            result.saved.pop(key, None)
-            if saved is not None:
-                result.saved[key] = saved
+        after = partial(check_description, given=given)
+        keys = list(run_keys(case.kernel, records, timeline, ports=case.ports, saved=before, after=after))
+        result.saved = {key: saved for key, _, saved in keys if saved is not None}
+        outcome = outcome_of(keys)
+        result.emitted += outcome.emitted
+        result.lates += outcome.lates
+        result.fires.update(outcome.fires)
     result.emitted.sort(key=lambda e: (e.seq, e.step))
     result.lates.sort(key=lambda e: (e.seq, e.step))
     return result
@@ -190,7 +191,7 @@ def parse_given(case: Case) -> Given:
     names, lines = parse(case.given)
     places = [at for at, name in enumerate(names) if name not in ("seq", "kind", "port", "wm")]
     key_places = [names.index(name) for name in case.key]
-    records: list[tuple[Key, Input]] = []
+    records: list[KeyedRecord] = []
     steps: list[tuple[int, int]] = []
     top = MIN_WATERMARK
     # Records of one event, as an operator above emits them, are told apart by their step.
@@ -206,7 +207,7 @@ def parse_given(case: Case) -> Given:
         kind = RowKind.of(named["kind"]).value
         step = ordinal(at) if named["seq"] in together else b""
         item = Input(named["seq"], kind, row, named.get("port", 0), step)
-        records.append((tuple(cells[at] for at in key_places), item))
+        records.append(KeyedRecord(tuple(cells[at] for at in key_places), item))
         if case.watermark is not None:
             column, delay_ms = case.watermark
             top = max(top, named[column] - delay_ms)
@@ -214,28 +215,10 @@ def parse_given(case: Case) -> Given:
         elif named.get("wm", ".") != ".":
             steps.append((named["seq"], named["wm"]))
     timeline = Timeline.of(steps)
-    return Given(tuple(records if case.bundle is None else bundled(records, case.bundle, timeline)), timeline)
-
-
-def bundled(records: Sequence[tuple[Key, Input]], size: int, timeline: Timeline) -> list[tuple[Key, Input]]:
-    """The records of bundles that end, each with its bundle's end."""
-    found: list[tuple[Key, Input]] = []
-    bundle: list[tuple[Key, Input]] = []
-
-    def end(seq: int, step: bytes) -> None:
-        found.extend((key, item._replace(end=End(seq, step, at))) for at, (key, item) in enumerate(bundle))
-        bundle.clear()
-
-    flushes = [int(seq) for seq in timeline.seqs]
-    for key, item in records:
-        if bundle and (passed := [seq for seq in flushes if bundle[-1][1].seq <= seq < item.seq]):
-            end(passed[0], TIMER)
-        bundle.append((key, item))
-        if len(bundle) == size:
-            end(item.seq, item.step + ordinal(item.port))
-    if bundle and (passed := [seq for seq in flushes if bundle[-1][1].seq <= seq]):
-        end(passed[0], TIMER)
-    return found
+    if case.bundle is not None:
+        bundles = Bundles(Bundling(case.bundle), [int(seq) for seq in timeline.seqs], 0, unordered)
+        records = [each for each in bundles.bundled(records, case.ports) if each.record.end is not None]
+    return Given(tuple(records), timeline)
 
 
 def parse(table: str) -> tuple[list[str], list[list[Any]]]:

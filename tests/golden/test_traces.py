@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.examples import FOLDER, examples
-from tests.golden.trace import run_pipeline
+from tests.golden.trace import run_locally, run_pipeline
 
 TRACES = Path(__file__).parent / "traces"
 
@@ -24,6 +24,13 @@ def test_an_example_gives_its_golden_trace(
         file.parent.mkdir(exist_ok=True)
         file.write_text(got, encoding="utf-8")
     assert got == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", examples())
+def test_the_local_executor_gives_the_golden_trace(name: str, spark: SparkSession) -> None:
+    text, _, rejected = (TRACES / f"{name}.txt").read_text(encoding="utf-8").partition("\n\n== rejected rows")
+    got = run_locally(examples()[name], spark, FOLDER).text()
+    assert got == (f"{text}\n" if rejected else text)
 
 
 def test_there_is_a_trace_for_every_example_and_for_nothing_else() -> None:

@@ -15,6 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.changelog import INSERT, UPDATE_AFTER
+from engine.frames import POSITION
+from engine.local import LocalRun
+from engine.local.sources import read
+from engine.operator import OUT
 from engine.pipeline import Pipeline
 from engine.planner import Plan
 from engine.printing import Printed, cells, head, table
@@ -127,6 +131,37 @@ def run_pipeline(  # noqa: PLR0913
     )
     assert recorder.finished
     return recorder
+
+
+def run_locally(pipeline: Pipeline, spark: Any, folder: Path) -> TraceRecorder:
+    """The same by the local executor: all but the rejected rows, which it does not keep."""
+    plan = plan_of(pipeline, spark, folder)
+    run, trace = LocalRun(plan, read(plan, spark, folder), lambda: spark), TraceRecorder()
+    edges = []
+    for node in plan.nodes:
+        for port, derived in ((OUT, node.derived), *node.second.items()):
+            mode = str(node.mode) if port == OUT else "[I]"
+            edges.append(EdgeInfo(node.id, port, node.operator.operator, node.role, derived.schema, mode))
+            trace.records[_name(edges[-1])] = printed(run.records(node.id, port))
+    trace.plan = RunPlan(pipeline.to_json(), tuple(edges), {}, 1)
+    marks = [(name, mark) for name, found in run.marks.items() for mark in found]
+    trace.watermarks = [
+        {"source": name, **mark._asdict()} for name, mark in sorted(marks, key=lambda each: each[1].seq)
+    ]
+    fires = [(seq, node.id, end, start) for node in plan.nodes for seq, start, end in run.fires(node.id)]
+    trace.fires = [
+        dict(zip(("seq", "node", "window_end_ms", "window_start_ms"), each, strict=True)) for each in sorted(fires)
+    ]
+    trace.late = [{"node": node.id, **late._asdict()} for node in plan.nodes for late in run.lates(node.id)]
+    trace.late.sort(key=lambda row: (row["seq"], row["node"], row["step"], row["window_end_ms"] or 0))
+    return trace
+
+
+def printed(records: pa.Table) -> list[Printed]:
+    """A changelog in memory as records."""
+    columns = [records.column(name).to_pylist() for name in records.schema.names]
+    assert records.schema.names[:3] == list(POSITION)
+    return [Printed(seq, step, kind, row) for seq, step, kind, *row in zip(*columns, strict=True)]
 
 
 def plan_of(pipeline: Pipeline, spark: Any, folder: Path) -> Plan:

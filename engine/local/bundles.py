@@ -1,4 +1,4 @@
-"""Mini-batch in a replay: which bundle each record of an operator belongs to, and where that bundle ends.
+"""Mini-batch: which bundle each record of an operator belongs to, and where that bundle ends.
 
 The same as `engine.runtime.bundles` makes of a run in Spark, for records that fit a list. Where a bundle ends, and
 where a key stands in it, depends on the records of all keys, so all that reached the operator are counted.
@@ -8,15 +8,49 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from engine.kernel import End, Key
+from engine.kernel import End, Input, Key
 from engine.mini_batch import Bundling
-from engine.position import timer
-from engine.timeline import MIN_WATERMARK
+from engine.operator import InputPlan
+from engine.position import ORDINALS, timer
+from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
 
 Position = tuple[int, bytes]
+
+
+class KeyedRecord(NamedTuple):
+    """An input record of a keyed step, with its key."""
+
+    key: Key
+    record: Input
+
+
+def unordered(key: Key) -> int:
+    """The hash of keys of which Flink's is not known: they keep the order in which they come."""
+    return 0
+
+
+def flushes(inputs: Sequence[InputPlan], timelines: Mapping[str, Timeline], by_time: frozenset[str]) -> tuple[int, ...]:
+    """The events that end a bundle whatever its size: each input's watermark.
+
+    by_time: the sources whose watermarks count in the plan; of the others only the end does.
+    """
+    found: set[int] = set()
+    for given in inputs:
+        lines = {
+            source: timelines[source] if source in by_time else _end_of(timelines[source])
+            for source in given.derived.holdbacks
+        }
+        found.update(map(int, combine(lines, given.derived.holdbacks).seqs))
+    return tuple(sorted(found))
+
+
+def _end_of(line: Timeline) -> Timeline:
+    is_end = line.marks == MAX_WATERMARK
+    return Timeline(MIN_WATERMARK, line.seqs[is_end], line.marks[is_end])
 
 
 @dataclass(frozen=True)
@@ -27,6 +61,14 @@ class Bundles:
     flushes: Sequence[int]
     rank: int
     hash_of: Callable[[Key], int]
+
+    def bundled(self, records: Sequence[KeyedRecord], ports: int) -> list[KeyedRecord]:
+        """The records with the end of their bundle, None while that is open. They are in order of position."""
+        positions = [
+            (record.seq, record.step + ORDINALS[record.port] if ports > 1 else record.step) for _, record in records
+        ]
+        ends = self.ends(positions, [key for key, _ in records])
+        return [KeyedRecord(key, record._replace(end=end)) for (key, record), end in zip(records, ends, strict=True)]
 
     def ends(self, positions: Sequence[Position], keys: Sequence[Key]) -> list[End | None]:
         """The end of each record's bundle, None while that is open. The records are in order of position."""

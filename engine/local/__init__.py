@@ -1,0 +1,193 @@
+"""A plan without Spark jobs, node by node, over records that fit memory: the rules of a run, record for record.
+
+    sources       the events of sources, as a run reads them
+    arrivals      their numbers, in one order over all sources
+    watermarks    each source's watermark after each event
+    values        what expressions make of records; Spark is asked for what Arrow cannot do, once per input
+    native        stateless steps
+    bundles       mini-batch
+    keyed         stateful steps, through the operators' plain kernels
+
+First records while one composes, the replay of a key's state, and tests that need no cluster stand on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from engine.frames import KIND, SEQ, STEP, changelog_schema
+from engine.kernel import Emitted, Late
+from engine.local.arrivals import Events, Numbers, numbered
+from engine.local.bundles import Bundles, flushes
+from engine.local.keyed import Outcome, gather, key_order, outcome_of, run_keys
+from engine.local.native import run_native
+from engine.local.values import Spark
+from engine.local.watermarks import Mark, marks_of, timeline_of
+from engine.operator import OUT, InputPlan, Operator
+from engine.options import RETRACTION, is_on
+from engine.planner import NodePlan, Plan
+from engine.planner.derive import merge_holdbacks
+from engine.position import ORDINALS
+from engine.runtime.steps import sources_by_event_time, step_of, watermark_steps_ms
+from engine.schema import Schema, arrow_type
+from engine.step import Keyed, Native
+from engine.timeline import Timeline, combine
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Events", "LocalRun", "Mark", "Spark"]
+
+
+@dataclass
+class _Output:
+    """What a node came to. second: by port."""
+
+    records: pa.Table
+    lates: Sequence[Late] = ()
+    fires: Sequence[tuple[int, int, int]] = ()
+    second: Mapping[str, pa.Table] = field(default_factory=dict)
+
+
+class LocalRun:
+    """A run of a plan over given events. A node is run when somebody asks for what it came to, and what is above it.
+
+    events: of every source of the plan. spark: asked only for expressions that are more than plain.
+    """
+
+    def __init__(self, plan: Plan, events: Mapping[str, Events], spark: Spark) -> None:
+        self._plan = plan
+        self._events = events
+        self._spark = spark
+        self._numbers: Numbers = numbered(plan.pipeline.arrival, plan.sources, events)
+        steps_ms = watermark_steps_ms(plan)
+        self.marks: Mapping[str, tuple[Mark, ...]] = {
+            node.id: marks_of(
+                node, events[node.id], self._numbers.seqs[node.id], self._numbers.ends[node.id], steps_ms.get(node.id)
+            )
+            for node in plan.sources
+        }
+        """By source its events in order of arrival, each with the watermark after it."""
+        self._timelines = {name: timeline_of(marks) for name, marks in self.marks.items()}
+        self._by_time = sources_by_event_time(plan)
+        self._drops_retractions = not is_on(plan.pipeline.options, RETRACTION)
+        self._done: dict[str, _Output] = {}
+
+    def records(self, node_id: str, port: str = OUT) -> pa.Table:
+        """An output in order of position: `engine.frames.changelog_schema`."""
+        output = self._output(self._plan.node(node_id))
+        return output.records if port == OUT else output.second[port]
+
+    def lates(self, node_id: str) -> Sequence[Late]:
+        """The entries of a node in the late ledger."""
+        return self._output(self._plan.node(node_id)).lates
+
+    def fires(self, node_id: str) -> Sequence[tuple[int, int, int]]:
+        """The windows of a node that fired: (event, start, end)."""
+        return self._output(self._plan.node(node_id)).fires
+
+    def _output(self, node: NodePlan) -> _Output:
+        if node.id not in self._done:
+            self._done[node.id] = self._run(node)
+        return self._done[node.id]
+
+    def _run(self, node: NodePlan) -> _Output:
+        if not isinstance(node.operator, Operator):
+            return _Output(self._without_retractions(node, self._source(node)))
+        step = step_of(self._plan, node)
+        inputs = [self._given(given) for given in node.inputs]
+        if isinstance(step, Native):
+            return _Output(self._without_retractions(node, run_native(node, step, inputs, self._spark)))
+        return self._keyed(node, step, inputs)
+
+    def _source(self, node: NodePlan) -> pa.Table:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        events = self._events[node.id].table
+        seqs = pa.array(self._numbers.seqs[node.id], pa.int64())
+        steps = pa.array([b""] * len(events), pa.binary())
+        columns = [_cast(events.column(column.name), arrow_type(column.type)) for column in node.schema]
+        schema = changelog_schema(node.schema)
+        whole = pa.table([seqs, steps, _cast(events.column(KIND), pa.int8()), *columns], schema=schema)
+        return whole.filter(pc.is_valid(whole.column(KIND))).sort_by(SEQ)
+
+    def _given(self, given: InputPlan) -> pa.Table:
+        """What a consumer gets of an input: without -U where it wants none."""
+        table = self.records(given.node, given.port)
+        dropped = self._plan.node(given.node).mode - given.mode if given.port == OUT else frozenset()
+        return _without(table, {int(kind) for kind in dropped})
+
+    def _without_retractions(self, node: NodePlan, table: pa.Table) -> pa.Table:
+        """Where retraction is switched off, what takes rows back goes nowhere."""
+        return _without(table, set(range(4)) - set(map(int, node.mode))) if self._drops_retractions else table
+
+    def _keyed(self, node: NodePlan, step: Keyed, inputs: Sequence[pa.Table]) -> _Output:
+        gathered = gather(node, step, dict(enumerate(inputs)), self._spark)
+        records, ports = gathered.records, len(step.inputs)
+        if step.bundling is not None:
+            ends = flushes(node.inputs, self._timelines, self._by_time)
+            bundles = Bundles(step.bundling, ends, node.rank, key_order(node, step, gathered.key_types))
+            # What is still open when everything has ended there is no more.
+            records = [each for each in bundles.bundled(records, ports) if each.record.end is not None]
+        timeline = Timeline.of([])
+        if step.uses_time:
+            timeline = combine(self._timelines, merge_holdbacks(tuple(given.derived for given in node.inputs)))
+        outcome = outcome_of(run_keys(step.kernel, records, timeline, rank=node.rank, ports=ports))
+        table = self._without_retractions(node, _table(node.schema, outcome.emitted))
+        outside = set(table.column(KIND).to_pylist()) - set(map(int, node.mode))
+        if outside:
+            message = f"the kernel emitted kinds {outside} where its changelog mode is {node.mode}"
+            raise AssertionError(message)
+        return _Output(table, outcome.lates, outcome.fires, _second(node, outcome, inputs))
+
+
+def _second(node: NodePlan, outcome: Outcome, inputs: Sequence[pa.Table]) -> Mapping[str, pa.Table]:
+    """The input records that the ledger says were lost, once each, as they came in."""
+    assert isinstance(node.operator, Operator)
+    found = {}
+    for port in node.second:
+        at = node.operator.input_of_port(port)
+        lost = {(late.seq, late.step) for late in outcome.lates if late.port == at and late.is_lost}
+        position = zip(inputs[at].column(SEQ).to_pylist(), inputs[at].column(STEP).to_pylist(), strict=True)
+        table = inputs[at].filter([each in lost for each in position])
+        steps = [step + ORDINALS[0] for step in table.column(STEP).to_pylist()]
+        found[port] = _with_steps(table, steps)
+    return found
+
+
+def _with_steps(table: pa.Table, steps: Sequence[bytes]) -> pa.Table:
+    import pyarrow as pa
+
+    return table.set_column(1, table.schema.field(STEP), pa.array(steps, pa.binary()))
+
+
+def _without(table: pa.Table, kinds: set[int]) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not kinds:
+        return table
+    return table.filter(pc.invert(pc.is_in(table.column(KIND), pa.array(sorted(kinds), pa.int8()))))
+
+
+def _table(schema: Schema, records: Sequence[Emitted]) -> pa.Table:
+    import pyarrow as pa
+
+    columns = [[record[at] for record in records] for at in range(3)]
+    columns += [[record.row[at] for record in records] for at in range(len(schema))]
+    types = changelog_schema(schema)
+    return pa.table([_array(values, type_) for values, type_ in zip(columns, types.types, strict=True)], schema=types)
+
+
+def _array(values: Sequence[Any], type_: Any) -> Any:
+    import pyarrow as pa
+
+    # Kernels know instants as microseconds.
+    return pa.array(values, pa.int64()).cast(type_) if pa.types.is_timestamp(type_) else pa.array(values, type_)
+
+
+def _cast(column: Any, type_: Any) -> Any:
+    return column if column.type == type_ else column.cast(type_)

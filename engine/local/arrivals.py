@@ -1,0 +1,94 @@
+"""The numbers of events: those of all sources in one order of arrival, the ends of sources among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.local.values import plain_values
+from engine.operator import Source
+from engine.pipeline import Arrival
+from engine.planner import NodePlan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Events:
+    """Events of a source in order: KIND (null: only a watermark), WATERMARK (null but for those), the columns.
+
+    is_whole: whether these are all that it has.
+    """
+
+    table: pa.Table
+    is_whole: bool = True
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """seqs: by source, the number of each of its events. ends: of each source's end."""
+
+    seqs: Mapping[str, Sequence[int]]
+    ends: Mapping[str, int]
+
+
+def numbered(arrival: Arrival, sources: Sequence[NodePlan], events: Mapping[str, Events]) -> Numbers:
+    """Number the events from 1. sources: in the document's order."""
+    left = {node.id: len(events[node.id]) for node in sources}
+    seqs = {name: [0] * count for name, count in left.items()}
+    ends: dict[str, int] = {}
+    at_once = arrival.ends == "at_its_last_record"
+    seq = 0
+    for name in [name for name, count in left.items() if at_once and not count]:
+        seq += 1
+        ends[name] = seq
+    for name, index in _order(arrival, sources, events):
+        seq += 1
+        seqs[name][index] = seq
+        left[name] -= 1
+        if at_once and not left[name]:
+            seq += 1
+            ends[name] = seq
+    for name in left:
+        if name not in ends:
+            seq += 1
+            ends[name] = seq
+    return Numbers(seqs, ends)
+
+
+def _order(arrival: Arrival, sources: Sequence[NodePlan], events: Mapping[str, Events]) -> list[tuple[str, int]]:
+    """The source and the place in it of every event."""
+    all_of_them = [(node.id, index) for node in sources for index in range(len(events[node.id]))]
+    match arrival.mode:
+        case "one_after_the_other":
+            return all_of_them
+        case "in_turn":
+            return sorted(all_of_them, key=lambda event: event[1])
+        case "by_column":
+            values = {node.id: _arrival_values(node, events[node.id]) for node in sources}
+            return sorted(all_of_them, key=lambda event: values[event[0]][event[1]])
+        case "listed":
+            places: dict[str, int] = {}
+            listed = []
+            for name in arrival.order:
+                index = places.get(name, 0)
+                places[name] = index + 1
+                if index < len(events[name]):
+                    listed.append((name, index))
+            # Rows beyond the list come last: a run complains of them, first records need not.
+            return [*listed, *(event for event in all_of_them if event[1] >= places.get(event[0], 0))]
+
+
+def _arrival_values(node: NodePlan, events: Events) -> list[tuple[bool, bool, Any]]:
+    """By event what sources are merged by: NULL comes first and NaN last, as in Spark; what is equal keeps order."""
+    source = node.operator
+    assert isinstance(source, Source)
+    assert source.arrival_column is not None, "the plan was checked"
+    column = node.schema.column(source.arrival_column).name
+    values = plain_values(events.table.column(column))
+    return [(value is not None, value != value, None if value != value else value) for value in values]

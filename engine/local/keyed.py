@@ -1,0 +1,145 @@
+"""A keyed step: the records of all inputs in order of position, key by key through the operator's plain kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from engine.described import Label
+from engine.expressions import Expression
+from engine.frames import KIND, SEQ, STEP
+from engine.kernel import Emitted, Input, Kernel, Key, Late, Output, Saved, run
+from engine.kernels.binary_row import hash_of, row_encoder
+from engine.local.bundles import KeyedRecord, unordered
+from engine.local.values import Spark, plain_values, select
+from engine.planner import NodePlan
+from engine.position import ORDINALS
+from engine.runtime.keyed import hashed_order
+from engine.schema import Schema
+from engine.step import Keyed
+from engine.timeline import Timeline
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NAN: Final = float("nan")
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The input of a keyed step. records: in order of position. labels: by port, what the values are called.
+
+    key_types: the types of the key's parts, in Spark's words.
+    """
+
+    records: Sequence[KeyedRecord]
+    labels: Mapping[int, tuple[Label, ...]]
+    key_types: tuple[str, ...]
+
+
+class OfKey(NamedTuple):
+    """What a key came to: what its kernel said, and what is kept of it."""
+
+    key: Key
+    out: Output
+    saved: Saved | None
+
+
+@dataclass
+class Outcome:
+    """What all keys came to. emitted, lates: in order of position. fires: (event, start, end), each once."""
+
+    emitted: list[Emitted] = field(default_factory=list)
+    lates: list[Late] = field(default_factory=list)
+    fires: list[tuple[int, int, int]] = field(default_factory=list)
+
+
+def gather(node: NodePlan, step: Keyed, inputs: Mapping[int, pa.Table], spark: Spark) -> Gathered:
+    """The records of some or all inputs as the kernel gets them, each with its key."""
+    found: list[KeyedRecord] = []
+    labels: dict[int, tuple[Label, ...]] = {}
+    key_types: tuple[str, ...] = ()
+    for port, table in inputs.items():
+        given, schema = step.inputs[port], node.inputs[port].schema
+        made = select((*given.keys, *given.values), schema, table, spark, where=given.where)
+        if not len(made.records):
+            continue
+        size = len(made.records)
+        key_types = tuple(_spark_type(made.columns[key].type) for key in given.keys)
+        labels[port] = tuple(_label(each, schema, made.columns[each]) for each in given.values)
+        keys = _rows([plain_values(made.columns[key]) for key in given.keys], size)
+        rows = _rows([plain_values(made.columns[value]) for value in given.values], size)
+        position = [made.records.column(name).to_pylist() for name in (SEQ, STEP, KIND)]
+        found += [
+            KeyedRecord(comparable(key), Input(seq, kind, row, port, record_step))
+            for seq, record_step, kind, key, row in zip(*position, keys, rows, strict=True)
+        ]
+    found.sort(key=lambda each: (each.record.seq, each.record.step + ORDINALS[each.record.port]))
+    return Gathered(found, labels, key_types)
+
+
+def comparable(key: Key) -> Key:
+    """A key that equals another one where their parts are the same, NaN among them."""
+    return tuple(_NAN if part != part else tuple(part) if isinstance(part, list) else part for part in key)
+
+
+def key_order(node: NodePlan, step: Keyed, key_types: Sequence[str]) -> Callable[[Key], int]:
+    """What Flink's hash maps put the keys in order by; nothing where that is not known."""
+    order = hashed_order(step, node.inputs[0].schema)
+    encode = row_encoder([key_types[at] for at in order]) if key_types else None
+    if encode is None or not order:
+        return unordered
+    return lambda key: hash_of(encode(tuple(key[at] for at in order)))
+
+
+def run_keys(
+    make: Callable[[], Kernel],
+    records: Iterable[KeyedRecord],
+    timeline: Timeline,
+    *,
+    rank: int = 0,
+    ports: int = 1,
+    saved: Mapping[Key, Saved] | None = None,
+    after: Callable[[Kernel, Saved | None], None] = lambda kernel, saved: None,
+) -> Iterator[OfKey]:
+    """Every key with records or with a state from before, in turn through one kernel. after: is told of each key."""
+    kernel = make()
+    kept = saved or {}
+    by_key: dict[Key, list[Input]] = {key: [] for key in kept}
+    for key, record in records:
+        by_key.setdefault(key, []).append(record)
+    for key, inputs in by_key.items():
+        out, left = run(kernel, inputs, timeline, key=key, saved=kept.get(key), rank=rank, ports=ports)
+        after(kernel, left)
+        yield OfKey(key, out, left)
+
+
+def outcome_of(keys: Iterable[OfKey]) -> Outcome:
+    """All keys together."""
+    found, fires = Outcome(), set()
+    for _, out, _ in keys:
+        found.emitted += out.emitted
+        found.lates += out.lates
+        fires.update(out.fired)
+    found.emitted.sort(key=lambda each: (each.seq, each.step))
+    found.lates.sort(key=lambda each: (each.seq, each.step))
+    found.fires = sorted(fires)
+    return found
+
+
+def _rows(columns: Sequence[Sequence[Any]], size: int) -> Sequence[tuple[Any, ...]]:
+    return list(zip(*columns, strict=True)) if columns else [()] * size
+
+
+def _label(expression: str, schema: Schema, made: Any) -> Label:
+    import pyarrow as pa
+
+    column = Expression.parse(expression).plain_column(schema)
+    return Label(column.name if column else expression.replace("`", ""), pa.types.is_timestamp(made.type))
+
+
+def _spark_type(type_: Any) -> str:
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    return str(from_arrow_type(type_).simpleString())

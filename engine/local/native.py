@@ -1,0 +1,63 @@
+"""A native step: the projections and conditions of a stateless operator, kinds kept as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from engine.frames import KIND, SEQ, STEP, changelog_schema
+from engine.local.values import Spark, select
+from engine.planner import NodePlan
+from engine.position import ORDINALS, ordinal
+from engine.schema import Column, Schema, arrow_type
+from engine.step import Native, Projection
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def run_native(node: NodePlan, step: Native, inputs: Sequence[pa.Table], spark: Spark) -> pa.Table:
+    """Apply a native step. Positions grow by the port (of several) and one ordinal."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    tables = []
+    for port, (table, projection) in enumerate(zip(inputs, step.projections, strict=True)):
+        if step.kinds is not None:
+            table = table.filter(pc.is_in(table.column(KIND), pa.array(sorted(step.kinds), pa.int8())))
+        path = ORDINALS[port] if len(inputs) > 1 else b""
+        tables.append(_projected(node, projection, node.inputs[port].schema, table, path, spark, step.forward))
+    whole = pa.concat_tables(tables)
+    return whole if len(tables) == 1 else whole.sort_by([(SEQ, "ascending"), (STEP, "ascending")])
+
+
+def _projected(
+    node: NodePlan,
+    projection: Projection,
+    schema: Schema,
+    table: pa.Table,
+    path: bytes,
+    spark: Spark,
+    forward: bool,
+) -> pa.Table:
+    import pyarrow as pa
+
+    made = select(projection.values, schema, table, spark, where=projection.where, each=projection.each)
+    steps = made.records.column(STEP).to_pylist()
+    if projection.each is not None:
+        assert made.numbers is not None
+        steps = [each + path + ordinal(number) for each, number in zip(steps, made.numbers, strict=True)]
+    elif not forward:
+        steps = [each + path + ORDINALS[0] for each in steps]
+    columns = [_typed(made.columns[each], column) for each, column in zip(projection.values, node.schema, strict=True)]
+    position = [made.records.column(SEQ), pa.array(steps, pa.binary()), made.records.column(KIND)]
+    return pa.table([*position, *columns], schema=changelog_schema(node.schema))
+
+
+def _typed(values: Any, column: Column) -> Any:
+    import pyarrow as pa
+
+    type_ = arrow_type(column.type)
+    if values.type == type_:
+        return values
+    return values.cast(type_) if len(values) else pa.nulls(0, type_)

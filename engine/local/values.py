@@ -1,0 +1,156 @@
+"""What the expressions of a step make of some records: in the process where that is sure to be the same, else in Spark.
+
+Spark is asked once for all that is open, so that with plain columns none is needed at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+
+from engine.expressions import Expression
+from engine.schema import Column, Schema, quote
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+Spark = Callable[[], "SparkSession"]
+
+_EACH: Final = "__each"
+_AT: Final = "__at"
+_NUMBER: Final = "__number"
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Some records and what expressions make of them. records: those that pass, with all their columns.
+
+    numbers: where records come once per element of a list, the element's place in it. columns: by expression.
+    """
+
+    records: pa.Table
+    columns: Mapping[str, Any]
+    numbers: Sequence[int] | None = None
+
+
+def select(
+    expressions: Sequence[str],
+    schema: Schema,
+    records: pa.Table,
+    spark: Spark,
+    *,
+    where: str | None = None,
+    each: str | None = None,
+) -> Selected:
+    """Compute expressions over the records that meet the condition, once per element of the list `each`.
+
+    The condition comes first: it may keep out what the others cannot be computed of.
+    """
+    import pyarrow as pa
+
+    numbers: Sequence[int] | None = None
+    if where is not None and (passes := without_spark(where, schema, records)) is not None:
+        records, where = records.filter(passes), None
+    if where is None and each is not None and (lists := _lists_without_spark(each, schema, records)) is not None:
+        records, schema, numbers = _exploded(records, schema, lists)
+        each = None
+    made: dict[str, Any] = {}
+    if where is None and each is None:
+        made = {text: without_spark(text, schema, records) for text in dict.fromkeys(expressions)}
+        open_ = [text for text, column in made.items() if column is None]
+    else:
+        plain = [text for text in dict.fromkeys(expressions) if Expression.parse(text).plain_column(schema)]
+        made = {text: without_spark(text, schema, records) for text in plain}
+        open_ = [text for text in dict.fromkeys(expressions) if text not in plain]
+    if not len(records):
+        return Selected(records, made | {text: pa.nulls(0) for text in open_}, () if numbers is None else numbers)
+    if where is None and each is None and not open_:
+        return Selected(records, made, numbers)
+    asked = _with_spark(open_, schema, records, spark(), where, each)
+    if where is not None or each is not None:
+        records = records.take(asked[_AT])
+        numbers = asked[_NUMBER].to_pylist() if each is not None else None
+        made = {text: without_spark(text, schema, records) for text in made}
+    return Selected(records, made | {text: asked[f"__x{at}"] for at, text in enumerate(open_)}, numbers)
+
+
+def without_spark(expression: str, schema: Schema, records: pa.Table) -> Any:
+    """The column that an expression makes of these records; None where Spark has to be asked. Raises OverflowError."""
+    found = Expression.parse(expression)
+    if (column := found.plain_column(schema)) is not None:
+        return records.column(column.name)
+    function = found.arrow(schema)
+    return None if function is None else function(records)
+
+
+def plain_values(column: Any) -> list[Any]:
+    """Values as kernels know them: instants are BIGINT microseconds."""
+    import pyarrow as pa
+
+    found: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+    return found
+
+
+def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[Sequence[int]] | None:
+    """The elements by record, where they are a sequence of numbers, as those of windows are; else None."""
+    try:
+        tree = parse_one(each, dialect="spark")
+    except SqlglotError:
+        return None
+    if not isinstance(tree, exp.GenerateSeries):
+        return None
+    ends = [without_spark(tree.args[end].sql(dialect="spark"), schema, records) for end in ("start", "end", "step")]
+    if any(end is None for end in ends):
+        return None
+    found: list[Sequence[int]] = []
+    for first, last, step in zip(*(end.to_pylist() for end in ends), strict=True):
+        if first is None or last is None or step is None:
+            found.append(())
+        elif not step or (last - first) * step < 0:
+            # Spark has a sentence for it.
+            return None
+        else:
+            found.append(range(first, last + (1 if step > 0 else -1), step))
+    return found
+
+
+def _exploded(records: pa.Table, schema: Schema, lists: Sequence[Sequence[int]]) -> tuple[pa.Table, Schema, list[int]]:
+    """The records once per element, which is a column of its own then; and each element's place."""
+    import pyarrow as pa
+
+    places = [place for place, items in enumerate(lists) for _ in items]
+    numbers = [number for items in lists for number in range(len(items))]
+    elements = pa.array([item for items in lists for item in items], pa.int64())
+    wide = Schema((*schema, Column(_EACH, "bigint")))
+    return records.take(pa.array(places, pa.int64())).append_column(_EACH, elements), wide, numbers
+
+
+def _with_spark(
+    expressions: Sequence[str],
+    schema: Schema,
+    records: pa.Table,
+    spark: SparkSession,
+    where: str | None,
+    each: str | None,
+) -> pa.Table:
+    """One frame, one answer: `__at`, the record's place; `__number`, the element's; a column per expression."""
+    import pyarrow as pa
+    from pyspark.sql import functions as f
+
+    given = records.select(list(schema.names)).append_column(_AT, pa.array(range(len(records)), pa.int64()))
+    frame = spark.createDataFrame(given).selectExpr(
+        _AT, *(f"CAST({quote(column.name)} AS {column.type}) AS {quote(column.name)}" for column in schema)
+    )
+    if where is not None:
+        frame = frame.where(f.expr(where))
+    if each is not None:
+        frame = frame.select("*", f.posexplode(f.expr(each)).alias(_NUMBER, _EACH))
+    else:
+        frame = frame.withColumn(_NUMBER, f.lit(0))
+    made = frame.select(_AT, _NUMBER, *(f.expr(each).alias(f"__x{at}") for at, each in enumerate(expressions)))
+    return made.toArrow().sort_by([(_AT, "ascending"), (_NUMBER, "ascending")])

@@ -1,0 +1,66 @@
+"""The watermark of a source after each of its events, as `engine.runtime` has it of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from engine.frames import WATERMARK
+from engine.local.arrivals import Events
+from engine.local.values import plain_values, without_spark
+from engine.operator import Source
+from engine.planner import NodePlan
+from engine.timeline import MAX_WATERMARK, Timeline
+
+
+class Mark(NamedTuple):
+    """An event. event_time_ms: None for an end or an explicit watermark; watermark_ms: None before the first."""
+
+    seq: int
+    event_time_ms: int | None
+    watermark_ms: int | None
+
+
+def marks_of(node: NodePlan, events: Events, seqs: Sequence[int], end: int, step_ms: int | None) -> tuple[Mark, ...]:
+    """A source's events in order of arrival, its end last. step_ms: in mini-batch, the steps of its watermark.
+
+    A source without event time has its end alone.
+    """
+    source, time = node.operator, node.schema.event_time
+    assert isinstance(source, Source)
+    last = Mark(end, None, MAX_WATERMARK)
+    if time is None:
+        return (last,)
+    times = plain_values(without_spark(time.milliseconds, node.schema, events.table))
+    explicit = events.table.column(WATERMARK).to_pylist()
+    marks: list[Mark] = []
+    top: int | None = None
+    sent: int | None = None
+    for number, (seq, mark, time_ms) in enumerate(sorted(zip(seqs, explicit, times, strict=True), key=_seq), start=1):
+        delay_ms = source.watermark_delay_ms
+        candidate = mark if mark is not None or delay_ms is None or time_ms is None else time_ms - delay_ms
+        top = candidate if top is None else max(top, candidate if candidate is not None else top)
+        if number % source.watermark_every == 0 or mark is not None:
+            sent = top
+        marks.append(Mark(seq, time_ms, sent))
+    return (*(marks if step_ms is None else _in_steps(marks, step_ms)), last)
+
+
+def timeline_of(marks: Sequence[Mark]) -> Timeline:
+    """The marks as a step function."""
+    return Timeline.of([(mark.seq, mark.watermark_ms) for mark in marks if mark.watermark_ms is not None])
+
+
+def _seq(event: tuple[int, int | None, int | None]) -> int:
+    return event[0]
+
+
+def _in_steps(marks: Sequence[Mark], step_ms: int) -> list[Mark]:
+    """Mini-batch: the watermark moves once per step, when it first reaches the last ms of one (from 0 on)."""
+    found: list[Mark] = []
+    number, reached = 0, None
+    for mark in marks:
+        if mark.watermark_ms is not None and (mark.watermark_ms + 1) // step_ms > number:
+            number, reached = (mark.watermark_ms + 1) // step_ms, mark.watermark_ms
+        found.append(mark._replace(watermark_ms=reached))
+    return found

@@ -1,0 +1,83 @@
+"""What expressions make of records is what Spark says, and Spark is asked only where Arrow cannot tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from engine.local.values import plain_values, select
+from engine.schema import Column, Schema, arrow_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SCHEMA = Schema(
+    (
+        Column("a", "bigint"),
+        Column("b", "int"),
+        Column("s", "string"),
+        Column("flag", "boolean"),
+        Column("at", "timestamp"),
+        Column("local_at", "timestamp_ntz"),
+        Column("d", "double"),
+        Column("odd `name`", "smallint"),
+    )
+)
+ROWS = [
+    (1, 2, "x", True, 1_500, 1_500, 1.5, 3),
+    (-1, None, "é", False, -1, -1_001, float("nan"), -3),
+    (None, 0, None, None, None, None, None, None),
+    (7, -7, "y'", True, -1_000_001, 86_400_000_000, -0.0, 0),
+    (1 << 40, 2, "X", None, 1_700_000_000_123_456, 0, 2.0, 1),
+]
+CONDITIONS = ("a > 1", "coalesce(a > 1, FALSE)", "upper(s) = 'X'", "d > 1", "a IS NOT NULL AND b * 1.0 < 3")
+
+
+def records() -> pa.Table:
+    def column(at: int, type_: pa.DataType) -> pa.Array:
+        values = [row[at] for row in ROWS]
+        return pa.array(values, pa.int64()).cast(type_) if pa.types.is_timestamp(type_) else pa.array(values, type_)
+
+    return pa.table({each.name: column(at, arrow_type(each.type)) for at, each in enumerate(SCHEMA)})
+
+
+def never() -> SparkSession:
+    raise AssertionError
+
+
+@pytest.mark.parametrize("where", CONDITIONS)
+def test_what_is_computed_here_or_in_spark_is_what_spark_says(where: str, spark: SparkSession) -> None:
+    wanted = ("a", "b + 1", "unix_millis(CAST(at AS TIMESTAMP))", "timestamp_millis(a - pmod(a, 10))", "upper(s)", "d")
+    found = select(wanted, SCHEMA, records(), lambda: spark, where=where)
+    asked = spark.createDataFrame(records()).where(where).selectExpr(*wanted).toArrow()
+    told = [plain_values(found.columns[each]) for each in wanted]
+    assert repr(told) == repr([plain_values(column) for column in asked.columns])
+    assert found.records.column("odd `name`").to_pylist() == [
+        row[0] for row in spark.createDataFrame(records()).where(where).select("`odd ``name```").collect()
+    ]
+
+
+def test_plain_columns_and_windows_need_no_spark() -> None:
+    each = "sequence((a - pmod(a, 10)), (a - pmod(a, 10)) - 20 + 10, -10)"
+    found = select(("a", "timestamp_millis(__each)"), SCHEMA, records().slice(0, 3), never, where="b > 0", each=each)
+    assert found.columns["a"].to_pylist() == [1, 1]
+    assert plain_values(found.columns["timestamp_millis(__each)"]) == [0, -10_000]
+
+
+def test_a_condition_keeps_out_what_cannot_be_computed(spark: SparkSession) -> None:
+    found = select(("7 div b", "a"), SCHEMA, records(), lambda: spark, where="b * 1.0 <> 0")
+    assert {text: column.to_pylist() for text, column in found.columns.items()} == {
+        "7 div b": [3, -1, 3],
+        "a": [1, 7, 1 << 40],
+    }
+
+
+def test_records_come_once_per_element_here_and_in_spark(spark: SparkSession) -> None:
+    plain = select(("a", "__each + 1"), SCHEMA, records().slice(0, 2), never, each="sequence(a, a + 1, 1)")
+    asked = select(("a", "__each + 1"), SCHEMA, records().slice(0, 2), lambda: spark, each="array(a, a + 1 % 2)")
+    for found in (plain, asked):
+        assert found.numbers == [0, 1, 0, 1]
+        assert found.columns["a"].to_pylist() == [1, 1, -1, -1]
+        assert found.columns["__each + 1"].to_pylist() == [2, 3, 0, 1]
