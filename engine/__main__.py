@@ -112,7 +112,7 @@ def _print(given: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[s
     with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work:
         output = Collected(kept)
         run(planned, spark=spark, recorder=output, folder=folder, work=Path(work) / "run", epochs=given.epochs)
-        for text in lines(spark, _schema(planned, edge), output.folders(*edge), given.format, Path(work) / "text"):
+        for text in lines(spark, _schema(planned, edge), output.records(*edge), given.format, Path(work) / "text"):
             sys.stdout.write(text)
         sys.stdout.flush()
         for what, count in output.count(spark).items():

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from engine.errors import ExpressionError
+from engine.expressions import Expression
 from engine.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_IMPURE: Final = re.compile(
-    r"\b(rand|randn|random|uuid|shuffle|randstr|uniform|current_timestamp|current_date|current_time|now|localtimestamp"
-    r"|curdate|unix_timestamp\s*\(\s*\)|monotonically_increasing_id|spark_partition_id|input_file_name"
-    r"|current_user|session_user|current_database|current_catalog|version)\b\s*(\(|$)?",
-    re.IGNORECASE,
-)
-
-_BEYOND: Final = (
-    (re.compile(r"\)\s*over\s*\(", re.IGNORECASE), "a window function"),
-    (re.compile(r"\(\s*select\b", re.IGNORECASE), "a subquery"),
-    (re.compile(r"\b((pos)?explode|inline)(_outer)?\s*\(", re.IGNORECASE), "a function that makes several rows"),
-)
 
 
 class SparkAnalyzer:
@@ -50,9 +38,10 @@ class SparkAnalyzer:
 
         if not expression.strip():
             return ("it is empty. Write a Spark SQL expression over the columns.",)
-        if (impure := _impure_function(expression)) is not None:
+        parsed = Expression.parse(expression)
+        if (impure := parsed.impure_function) is not None:
             return (f"{impure}() gives another answer each time, and the same input must give the same changelog.",)
-        if (foreign := _beyond_the_record(expression)) is not None:
+        if (foreign := parsed.beyond_the_record) is not None:
             return (f"it has {foreign}, and an expression sees one record at a time.",)
         try:
             if ddl not in self._frames:
@@ -62,25 +51,6 @@ class SparkAnalyzer:
         except PySparkException as error:
             return (sentence_of(error),)
         return found.fields[-1].dataType.simpleString()
-
-
-def _beyond_the_record(expression: str) -> str | None:
-    """What Spark would take in a SELECT, but what reads more than the record or makes several of it."""
-    without_text = _without_text(expression)
-    return next((name for pattern, name in _BEYOND if pattern.search(without_text)), None)
-
-
-def _without_text(expression: str) -> str:
-    return re.sub(r"'(?:[^'\\]|\\.|'')*'|`[^`]*`", "''", expression)
-
-
-def _impure_function(expression: str) -> str | None:
-    for match in _IMPURE.finditer(_without_text(expression)):
-        name = match.group(1).split("(")[0].strip().lower()
-        bare = name in ("current_timestamp", "current_date", "current_time", "localtimestamp", "current_user")
-        if match.group(2) == "(" or bare or "(" in match.group(1):
-            return name
-    return None
 
 
 def sentence_of(error: Exception) -> str:

@@ -3,7 +3,8 @@
 No other module spells these names.
 
     changelog    SEQ, STEP, KIND, <columns>                            a node's output in Spark and as files
-    source file  KIND?, <columns>, TIME, TOP                           its rows are events in order, without a number
+    unit         KIND?, WATERMARK?, <columns>, TIME, TOP, UNIT         a source's file: its rows are events in order
+    source rows  ORDINAL, KIND, WATERMARK, <columns>, FILE, LINE, RAW, REASON      what Spark reads of a source
     gathered     PORT, SEQ, STEP, KIND, __k0.., __v0_0..               the input of a keyed step
     bundled      ... , END_SEQ, END_STEP, PLACE                        the same in mini-batch
     state        __k0.., STATE | the columns of a columnar kernel      what is kept of keys between epochs
@@ -36,6 +37,20 @@ TIME: Final = "__time"
 """The event time of a source's record in ms."""
 TOP: Final = "__top"
 """The largest event time in ms of a source file's rows so far."""
+UNIT: Final = "__unit"
+"""The number of a source file."""
+
+FILE: Final = "__file"
+LINE: Final = "__line"
+RAW: Final = "__raw"
+REASON: Final = "__reason"
+"""Why a row was rejected; null in records."""
+
+REJECTED_COLUMNS: Final = (FILE, LINE, RAW, REASON)
+SOURCE_ROWS_DDL: Final = (
+    f"{ORDINAL} bigint, {KIND} tinyint, {WATERMARK} bigint, {{columns}}, "
+    f"{FILE} string, {LINE} bigint, {RAW} string, {REASON} string"
+)
 
 
 def key_name(at: int) -> str:
@@ -61,6 +76,15 @@ def changelog_schema(schema: Schema) -> pa.Schema:
     return pa.schema([*position, *((column.name, arrow_type(column.type)) for column in schema)])
 
 
+def source_rows_schema(schema: Schema) -> pa.Schema:
+    """What Spark reads of a source, records and rejected rows, as an Arrow schema."""
+    import pyarrow as pa
+
+    head = [(ORDINAL, pa.int64()), (KIND, pa.int8()), (WATERMARK, pa.int64())]
+    place = [(FILE, pa.string()), (LINE, pa.int64()), (RAW, pa.string()), (REASON, pa.string())]
+    return pa.schema([*head, *((column.name, arrow_type(column.type)) for column in schema), *place])
+
+
 def watermarks_schema() -> pa.Schema:
     """A source's events: event_time_ms is null for an end or an explicit watermark; watermark_ms is null before the
     source's first, and 9223372036854775807 after its end.
@@ -72,8 +96,9 @@ def watermarks_schema() -> pa.Schema:
 
 
 def late_schema() -> pa.Schema:
-    """Late records: the position is the input record's, the watermark the operator's before it. The window's columns are
-    null where there is no window; is_lost is false where another window took the record.
+    """Late records: the position is the input record's, the watermark the operator's before it.
+
+    The window's columns are null where there is no window; is_lost is false where another window took the record.
     """
     import pyarrow as pa
 

@@ -12,7 +12,7 @@ A parameter that is more than its type says so in `json_schema_extra`, and the f
 {"duration": True} a length of time in ms; "port" names the input that is meant where there are several.
 {"last": True} puts a field that few need below the others.
 
-A file in `engine/sources/` is the same for a source, with `read` in place of inputs.
+A file in `engine/sources/` is the same for a source, with `scan` or `read` in place of inputs.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from engine.batch.given import BatchInput
 from engine.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
 from engine.errors import PlanRejected
+from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
 from engine.origin import Origin
-from engine.schema import Schema, TimeUnit
+from engine.reading.scan import Scan, rows_of
+from engine.schema import Schema, TimeUnit, quote
 from engine.step import Step
 
 if TYPE_CHECKING:
@@ -248,16 +250,39 @@ def forwarded(inputs: Sequence[Derived], wanted: UpdateKind, reason: str) -> Seq
 
 @dataclass(frozen=True)
 class SourceFrames:
-    """What a source reads.
+    """What Spark reads of a source, once: records and rejected rows in one frame.
 
-    records: `__ordinal` BIGINT (any ascending numbers in order of arrival within the source), `__kind`
-    TINYINT (0..3; null for a watermark event), `__watermark` BIGINT (epoch ms for a watermark event, else
-    null), then the schema's columns, typed. A record's event time is not null.
-    rejected: `file` STRING, `line` BIGINT, `raw` STRING, `reason` STRING; None where nothing can be rejected.
+    rows: ORDINAL BIGINT (any ascending numbers in order of arrival within the source), KIND TINYINT (0..3; null for a
+    watermark event), WATERMARK BIGINT (epoch ms for a watermark event, else null), the schema's columns, typed; FILE
+    STRING, LINE BIGINT, RAW STRING and REASON STRING of a rejected row, all null in records. A record's event time
+    is not null.
     """
 
-    records: DataFrame
-    rejected: DataFrame | None = None
+    rows: DataFrame
+
+    @classmethod
+    def of_records(cls, records: DataFrame) -> SourceFrames:
+        """Of a source that rejects nothing: ORDINAL, and the schema's columns. All of them are +I."""
+        from pyspark.sql import functions as f
+
+        names = [name for name in records.columns if name != ORDINAL]
+        types = {FILE: "string", LINE: "bigint", RAW: "string", REASON: "string"}
+        nothing = {name: f.lit(None).cast(type_).alias(name) for name, type_ in types.items()}
+        kind = (f.lit(0).cast("tinyint").alias(KIND), f.lit(None).cast("bigint").alias(WATERMARK))
+        return cls(records.select(ORDINAL, *kind, *(f.col(quote(name)) for name in names), *nothing.values()))
+
+    @property
+    def records(self) -> DataFrame:
+        """The records alone."""
+        return self.rows.where(f"{REASON} IS NULL").drop(*REJECTED_COLUMNS)
+
+    @property
+    def rejected(self) -> DataFrame:
+        """The rejected rows alone: file, line, raw, reason."""
+        from pyspark.sql import functions as f
+
+        names = [f.col(name).alias(name.strip("_")) for name in REJECTED_COLUMNS]
+        return self.rows.where(f"{REASON} IS NOT NULL").select(*names)
 
 
 class ComputedColumn(Parameters):
@@ -331,9 +356,15 @@ class Source(Parameters):
         Computed columns come on top of it (`engine.reading.computed`).
         """
 
-    @abstractmethod
+    def scan(self, node: str, folder: Path) -> Scan | None:
+        """How workers read it by themselves; None where Spark reads it. Raises SourceError."""
+        return None
+
     def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
-        """All rows in order of arrival. Raises SourceError."""
+        """All rows as Spark's, in order of arrival; computed columns come on top of it. Raises SourceError."""
+        scan = self.scan(node, folder)
+        assert scan is not None, "a source that workers cannot read says how Spark does"
+        return SourceFrames(rows_of(scan, spark, self.derive(node, folder).schema))
 
     @abstractmethod
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:

@@ -63,24 +63,26 @@ class RunPlan:
 class EdgeFile:
     """A Parquet file of an edge's records.
 
-    first_seq None: `engine.frames.changelog_schema`, rows in any order. Else it is a source's: the row r, from 0, is the
-    record of event first_seq + r, its step is empty, its kind +I unless the file has KIND; only the rows of the
-    events low to high, both included, are meant. Files may have further columns that begin with `__`.
+    first_seq None: `engine.frames.changelog_schema`, rows in any order. Else it is a source's: the row r, from 0,
+    is the record of event first_seq + r, its step is empty, its kind +I unless the file has KIND; only the rows of
+    the events low to high, both included, are meant. Files may have further columns that begin with `__`; a source's
+    have UNIT, which is the same number in all rows.
     """
 
     path: str
     first_seq: int | None = None
     low: int = 0
     high: int = (1 << 63) - 1
+    unit: int = 0
 
 
 @dataclass(frozen=True)
 class ClockFile:
     """The event times of a source, in a file of its edge: the event first_seq + r has the event time TIME, in ms.
 
-    Its watermark is max(TOP, top_before_ms) - delay_ms, TOP being the largest event time of the file so far. Only events
-    low to high, both included, are meant. top_before_ms: None for the source's first file. delay_ms: None where the
-    source sends no watermark.
+    Its watermark is max(TOP, top_before_ms) - delay_ms, TOP being the largest event time of the file so far. Only
+    events low to high, both included, are meant. top_before_ms: None for the source's first file. delay_ms: None
+    where the source sends no watermark.
     """
 
     path: str

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from engine.analyzer import SparkAnalyzer
 from engine.batch.checking import Recorded
 from engine.changelog import SYMBOLS
+from engine.frames import KIND, SEQ, STEP
 from engine.operator import OUT
 from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
-from engine.recorder import EpochOutput, Recorder, RunPlan
+from engine.recorder import EdgeFile, EdgeInfo, EpochOutput, Recorder, RunPlan
 from engine.runtime import run
+from engine.runtime.edges import EdgeRecords, records_of, together
 from engine.schema import quote
 
 if TYPE_CHECKING:
@@ -28,12 +30,19 @@ class Collected:
 
     def __init__(self, store: Recorder | None = None) -> None:
         self._store = store
+        self._edges: dict[tuple[str, str], EdgeInfo] = {}
         self._outputs: list[EpochOutput] = []
 
     def begin(self, plan: RunPlan) -> None:
-        """Hand on."""
+        """Remember the edges, and hand on."""
+        self._edges = {(edge.node, edge.port): edge for edge in plan.edges}
         if self._store is not None:
             self._store.begin(plan)
+
+    def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
+        """Hand on."""
+        if self._store is not None:
+            self._store.take(epoch, node, port, files)
 
     def commit(self, output: EpochOutput) -> None:
         """Remember an epoch: its files stay until the command ends."""
@@ -51,18 +60,22 @@ class Collected:
         if self._store is not None:
             self._store.fail(sentence, node, cancelled=cancelled)
 
-    def folders(self, node: str, port: str = OUT) -> list[Path]:
-        """Where an output of a node is, epoch by epoch."""
-        return [output.edges[node, port] for output in self._outputs]
+    def records(self, node: str, port: str = OUT) -> list[EdgeRecords]:
+        """An output of a node, epoch by epoch."""
+        info = self._edges[node, port]
+        if info.view is not None:
+            return [one.seen_as(info.view, info.schema) for one in self.records(info.view.node, info.view.port)]
+        return [records_of(info, output.edges.get((node, port), ())) for output in self._outputs]
 
     def recorded(self, planned: Plan) -> Recorded:
         """All of the output, for the batch check."""
         return Recorded(
             edges={
-                (node.id, port): self.folders(node.id, port) for node in planned.nodes for port in (OUT, *node.second)
+                (node.id, port): self.records(node.id, port) for node in planned.nodes for port in (OUT, *node.second)
             },
-            late=[folder for output in self._outputs for folder in output.late],
-            watermarks=[output.watermarks for output in self._outputs if output.watermarks is not None],
+            late=[file for output in self._outputs for file in output.late],
+            clocks=[clock for output in self._outputs for clock in output.clocks],
+            watermarks=[file for output in self._outputs for file in output.watermarks],
         )
 
     def count(self, spark: SparkSession) -> Mapping[str, int]:
@@ -88,16 +101,13 @@ class Finished:
         from pyspark.sql import functions as F
 
         schema = self.plan.node(node).schema
-        ddl = f"__seq bigint, __step binary, __kind tinyint, {schema.ddl()}"
         kinds = F.array(*map(F.lit, SYMBOLS))
-        paths = map(str, self.output.folders(node))
         return (
-            self.spark.read.schema(ddl)
-            .parquet(*paths)
-            .orderBy("__seq", "__step")
+            together(self.spark, schema, self.output.records(node))
+            .orderBy(SEQ, STEP)
             .select(
-                F.col("__seq").alias("seq"),
-                F.get(kinds, F.col("__kind").cast("int")).alias("kind"),
+                F.col(SEQ).alias("seq"),
+                F.get(kinds, F.col(KIND).cast("int")).alias("kind"),
                 *(F.col(quote(name)) for name in schema.names),
             )
         )

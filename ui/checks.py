@@ -110,7 +110,10 @@ class Checker:
     def _check(self, run_id: int) -> dict[str, Any]:
         from engine.analyzer import SparkAnalyzer
         from engine.batch.checking import Recorded, check
+        from engine.operator import OUT
         from engine.planner import plan
+        from engine.recorder import EdgeFile
+        from engine.runtime.edges import EdgeRecords
         from engine.session import DEFAULT_MASTER, get_spark
 
         try:
@@ -120,10 +123,15 @@ class Checker:
             # Beside the store, where Spark's workers can read as they do for runs.
             with tempfile.TemporaryDirectory(prefix="check-", dir=self.folder) as work:
                 given = self.store.checks.hand_back(run_id, Path(work))
+                schemas = {(node.id, OUT): node.schema for node in planned.nodes}
+                schemas |= {(node.id, port): one.schema for node in planned.nodes for port, one in node.second.items()}
                 recorded = Recorded(
-                    {edge: [file] for edge, file in given.edges.items()},
+                    {
+                        edge: [EdgeRecords(schemas[edge], (EdgeFile(str(file)),), 0)]
+                        for edge, file in given.edges.items()
+                    },
                     [given.late] if given.late else [],
-                    [given.watermarks],
+                    watermarks=[given.watermarks],
                 )
                 found = check(planned, spark, recorded, lambda node: self.going_on.__setitem__(run_id, node))
         except (StudioError, StoreError) as error:

@@ -20,6 +20,8 @@ from engine.batch.windows import not_late
 from engine.operator import OUT, InputPlan, Operator, StepContext
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
+from engine.recorder import ClockFile
+from engine.runtime.edges import EdgeRecords, together, watermark_marks
 from engine.schema import Schema, quote
 from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
 
@@ -27,20 +29,19 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _SHOWN: Final = 100
-_POSITIONED: Final = "__seq bigint, __step binary, __kind tinyint"
-_WATERMARKS: Final = "seq bigint, source string, watermark_ms bigint"
 _LATE: Final = "node string, port string, seq bigint, step binary, window_start_ms bigint, window_end_ms bigint"
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """Where the output of a run is, as folders of Parquet files in the form of `engine.recorder.EpochOutput`.
+    """Where the output of a run is, in the form of `engine.recorder.EpochOutput`.
 
-    edges: by node and port. late: the late ledger. watermarks: of the sources, per event.
+    edges: by node and port, epoch by epoch. late: the late ledger. clocks, watermarks: of the sources, per event.
     """
 
-    edges: Mapping[tuple[str, str], Sequence[Path]]
+    edges: Mapping[tuple[str, str], Sequence[EdgeRecords]]
     late: Sequence[Path] = ()
+    clocks: Sequence[ClockFile] = ()
     watermarks: Sequence[Path] = ()
 
 
@@ -163,17 +164,15 @@ class _Checking:
         return BatchInput(rows, in_time, watermarks, windowed)
 
     def _read(self, output: tuple[str, str], schema: Schema) -> DataFrame:
-        folders = [str(folder) for folder in self.recorded.edges.get(output, ())]
-        return self.spark.read.schema(f"{_POSITIONED}, {schema.ddl()}").parquet(*folders)
+        return together(self.spark, schema, self.recorded.edges.get(output, ()))
 
     def _watermarks(self, node: NodePlan) -> DataFrame:
         """The least watermark of the sources above a node before each event."""
         from pyspark.sql import Window
         from pyspark.sql import functions as f
 
-        folders = [str(folder) for folder in self.recorded.watermarks]
-        marks = self.spark.read.schema(_WATERMARKS)
-        events = marks.parquet(*folders) if folders else self.spark.createDataFrame([], _WATERMARKS)
+        files = [str(file) for file in self.recorded.watermarks]
+        events = watermark_marks(self.spark, self.recorded.clocks, files)
         before = Window.orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
         held = merge_holdbacks(tuple(given.derived for given in node.inputs))
         ended = f.lit(MAX_WATERMARK)

@@ -1,7 +1,7 @@
 """The expressions that mean the same on Arrow columns as on Spark, compiled once; of any other it says None.
 
 Spark 4 is strict: what overflows or does not fit stops the run, and so it does here. Spark leaves out what it
-need not know, the right side of FALSE AND, or of NULL +; so nothing stands in such a place that could fail.
+need not know, the right side of FALSE AND, or of NULL +; what could fail in such a place sees NULLs instead.
 Left out: floating point and decimals but to pass them on, functions of texts, and where sqlglot and Spark do not
 group operators alike (a comparison of comparisons, without brackets).
 """
@@ -21,16 +21,19 @@ from engine.expressions.parts import (
     Part,
     alike,
     as_boolean,
-    check_order,
     common,
     compared,
     constant,
     converted,
+    failing,
     fits,
     fitting,
     moment,
     number,
     of_type,
+    only_where,
+    risks,
+    where_not_null,
     whole,
 )
 from engine.expressions.vectors import (
@@ -59,6 +62,8 @@ _ARITHMETIC: Final[dict[type[exp.Expr], tuple[str, Callable[[int, int], int]]]] 
     exp.Sub: ("subtract_checked", lambda a, b: a - b),
     exp.Mul: ("multiply_checked", lambda a, b: a * b),
 }
+_TRUE: Final = Constant(True, "boolean")
+_FALSE: Final = Constant(False, "boolean")
 _TYPES: Final = {
     exp.DType.TINYINT: "tinyint",
     exp.DType.SMALLINT: "smallint",
@@ -175,7 +180,7 @@ class _Compiler:
         positive = number(self.part(node.this))
         if positive.constant is not None:
             return fitting(-positive.constant.value, positive.type)
-        return replace(positive, value=Call("negate_checked", (positive.value,)), can_fail=True)
+        return failing(replace(positive, value=Call("negate_checked", (positive.value,))))
 
     def _arithmetic(self, node: exp.Expr) -> Part:
         function, of_constants = _ARITHMETIC[type(node)]
@@ -183,8 +188,8 @@ class _Compiler:
         if one.constant is not None and other.constant is not None:
             return fitting(of_constants(one.constant.value, other.constant.value), type_)
         needs = None if one.needs is None or other.needs is None else one.needs | other.needs
-        check_order(one, other)
-        return Part(Call(function, (one.value, other.value)), type_, can_fail=True, needs=needs)
+        other = where_not_null(one, other)
+        return failing(Part(Call(function, (one.value, other.value)), type_, *risks(one, other), needs))
 
     def _remainder(self, dividend: exp.Expr, divisor: exp.Expr, *, is_positive: bool) -> Part:
         one, other, type_ = alike(number(self._operand(dividend)), number(self._operand(divisor)))
@@ -196,41 +201,37 @@ class _Compiler:
 
     def _same(self, node: exp.Expr) -> Part:
         """IS NOT DISTINCT FROM, or IS DISTINCT FROM: NULL is equal to NULL."""
-        one, other, _ = alike(self._operand(node.this), self._operand(node.expression))
-        equal = compared("equal", one, other)
+        one, other, type_ = alike(self._operand(node.this), self._operand(node.expression))
+        if type_ not in (*ORDERED, "boolean"):
+            raise OnlySpark
         both_null = Call("and", (Call("is_null", (one.value,)), Call("is_null", (other.value,))))
-        same: Vector = Call("coalesce", (equal.value, both_null))
+        same: Vector = Call("coalesce", (Call("equal", (one.value, other.value)), both_null))
         if isinstance(node, exp.NullSafeNEQ):
             same = Call("invert", (same,))
-        if other.can_fail:
-            raise OnlySpark
-        return Part(same, "boolean", one.can_fail)
+        return Part(same, "boolean", *risks(one, other))
 
     def _logic(self, node: exp.Expr) -> Part:
         parts = [as_boolean(self.part(part)) for part in node.flatten()]
-        if any(part.can_fail for part in parts[1:]):
-            raise OnlySpark
-        function = "and_kleene" if isinstance(node, exp.And) else "or_kleene"
-        return Part(_folded(function, [part.value for part in parts]), "boolean", parts[0].can_fail)
+        return reduce(_both if isinstance(node, exp.And) else _either, parts)
 
     def _is(self, node: exp.Is) -> Part:
         inner = self._operand(node.this)
         match node.expression:
             case exp.Null():
-                return Part(Call("is_null", (inner.value,)), "boolean", inner.can_fail)
+                return Part(Call("is_null", (inner.value,)), "boolean", *risks(inner))
             case exp.Boolean():
                 truth = as_boolean(inner)
                 wanted = truth.value if node.expression.this else Call("invert", (truth.value,))
-                return Part(Call("coalesce", (wanted, Constant(False, "boolean"))), "boolean", inner.can_fail)
+                return Part(Call("coalesce", (wanted, _FALSE)), "boolean", *risks(inner))
         raise OnlySpark
 
     def _between(self, node: exp.Between) -> Part:
         value = self._operand(node.this)
-        low, high = (self._operand(node.args[bound]) for bound in ("low", "high"))
-        if low.can_fail or high.can_fail:
-            raise OnlySpark
-        above, below = compared("greater_equal", value, low), compared("less_equal", value, high)
-        return Part(Call("and_kleene", (above.value, below.value)), "boolean", value.can_fail)
+        above = compared("greater_equal", value, self._operand(node.args["low"]))
+        high = self._operand(node.args["high"])
+        below = compared("less_equal", value, high)
+        # What is to be between was computed before.
+        return _both(above, replace(below, can_fail=high.can_fail, fails_on_null=high.fails_on_null))
 
     def _in(self, node: exp.In) -> Part:
         value, *items = (self._operand(each) for each in (node.this, *node.expressions))
@@ -242,15 +243,19 @@ class _Compiler:
         values = [item.constant.value for item in items if item.constant is not None]
         known = tuple(each for each in values if each is not None)
         one_of = OneOf(converted(value, type_).value, known, type_, len(known) < len(values))
-        return Part(one_of, "boolean", value.can_fail)
+        return Part(one_of, "boolean", *risks(value))
 
     def _coalesce(self, nodes: Sequence[exp.Expr]) -> Part:
         parts = [self.part(node) for node in nodes]
         type_ = common(parts)
-        if any(part.can_fail for part in parts[1:]) or type_ == "void":
+        if type_ == "void":
             raise OnlySpark
-        values = tuple(converted(part, type_).value for part in parts)
-        return Part(Call("coalesce", values), type_, parts[0].can_fail)
+
+        def first(one: Part, other: Part) -> Part:
+            other = only_where(other, Call("is_null", (one.value,)))
+            return Part(Call("coalesce", (one.value, other.value)), type_, *risks(one, other))
+
+        return reduce(first, (converted(part, type_) for part in parts))
 
     def _case(self, node: exp.Case | exp.If) -> Part:
         if isinstance(node, exp.Case) and node.this is not None:
@@ -260,13 +265,15 @@ class _Compiler:
         tests = [as_boolean(self.part(branch.this)) for branch in branches]
         *results, rest = (self.part(each) for each in (*(branch.args["true"] for branch in branches), otherwise))
         type_ = common([*results, rest])
-        if any(part.can_fail for part in (*tests[1:], *results, rest)) or type_ == "void":
+        if type_ == "void":
             raise OnlySpark
-        value = converted(rest, type_).value
+        made = converted(rest, type_)
         for test, result in zip(reversed(tests), reversed(results), strict=True):
-            is_true = Call("coalesce", (test.value, Constant(False, "boolean")))
-            value = Call("if_else", (is_true, converted(result, type_).value, value))
-        return Part(value, type_, tests[0].can_fail)
+            holds = Call("coalesce", (test.value, _FALSE))
+            one = only_where(converted(result, type_), holds)
+            made = only_where(made, Call("invert", (holds,)))
+            made = Part(Call("if_else", (holds, one.value, made.value)), type_, *risks(test, one, made))
+        return made
 
     def _cast(self, node: exp.Cast) -> Part:
         type_ = None if node.to.expressions else _TYPES.get(node.to.this)
@@ -283,7 +290,7 @@ class _Compiler:
             case "timestamp_millis", 1:
                 millis = converted(number(self.part(arguments[0])), "bigint")
                 micros = Call("multiply_checked", (millis.value, Constant(1000, "bigint")))
-                return Part(Converted(micros, "timestamp"), "timestamp", can_fail=True, needs=millis.needs)
+                return failing(replace(millis, value=Converted(micros, "timestamp"), type="timestamp"))
         raise OnlySpark
 
 
@@ -296,5 +303,13 @@ def _read_as(column: Column) -> str | None:
     return None if "<" in column.type else column.type
 
 
-def _folded(function: str, values: Sequence[Vector]) -> Vector:
-    return reduce(lambda one, other: Call(function, (one, other)), values)
+def _both(one: Part, other: Part) -> Part:
+    """AND, which leaves out its right side where the left one is FALSE."""
+    other = only_where(other, Call("coalesce", (one.value, _TRUE)))
+    return Part(Call("and_kleene", (one.value, other.value)), "boolean", *risks(one, other))
+
+
+def _either(one: Part, other: Part) -> Part:
+    """OR, which leaves out its right side where the left one is TRUE."""
+    other = only_where(other, Call("invert", (Call("coalesce", (one.value, _FALSE)),)))
+    return Part(Call("or_kleene", (one.value, other.value)), "boolean", *risks(one, other))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Final
 
-from engine.expressions.vectors import Call, Constant, Converted, FloorDivided, Vector
+from engine.expressions.vectors import Call, Constant, Converted, FloorDivided, OnlyWhere, Vector
 
 WHOLE: Final = ("tinyint", "smallint", "int", "bigint")
 ORDERED: Final = (*WHOLE, "string", "date", "timestamp", "timestamp_ntz")
@@ -16,7 +16,7 @@ _BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 @dataclass(frozen=True)
 class Part:
-    """A compiled part of an expression. can_fail: for some values it is an error.
+    """A compiled part of an expression. can_fail: for some values it is an error; fails_on_null: even for NULLs.
 
     needs: the columns of which a NULL, and nothing else, makes it NULL; None where that is not so.
     """
@@ -24,6 +24,7 @@ class Part:
     value: Vector
     type: str
     can_fail: bool = False
+    fails_on_null: bool = False
     needs: frozenset[str] | None = None
 
     @property
@@ -63,7 +64,7 @@ def moment(text: str, type_: str) -> Part:
     """A date or a timestamp that is written in full; the session's zone is UTC."""
     pattern = "%Y-%m-%d" if type_ == "date" else "%Y-%m-%d %H:%M:%S"
     try:
-        moment = datetime.strptime(text, pattern)  # noqa: DTZ007 - of both sides
+        moment = datetime.strptime(text, pattern)  # noqa: DTZ007 - no zone on either side
     except ValueError as error:
         raise OnlySpark from error
     if moment.strftime(pattern) != text:
@@ -115,18 +116,34 @@ def compared(function: str, one: Part, other: Part) -> Part:
     one, other, type_ = alike(one, other)
     if type_ not in ORDERED and not (type_ == "boolean" and function in ("equal", "not_equal")):
         raise OnlySpark
-    check_order(one, other)
-    return Part(Call(function, (one.value, other.value)), "boolean", one.can_fail or other.can_fail)
+    other = where_not_null(one, other)
+    return Part(Call(function, (one.value, other.value)), "boolean", *risks(one, other))
 
 
-def check_order(one: Part, other: Part) -> None:
-    """Of two sides Spark leaves out the right one where the left one is NULL: then it may not fail."""
-    if not other.can_fail:
-        return
+def risks(*parts: Part) -> tuple[bool, bool]:
+    """What can fail where one of these can: can_fail and fails_on_null."""
+    return any(part.can_fail for part in parts), any(part.fails_on_null for part in parts)
+
+
+def failing(part: Part) -> Part:
+    """A part whose last operation can fail; for NULL only where it is not NULL itself then."""
+    return replace(part, can_fail=True, fails_on_null=part.fails_on_null or not part.needs)
+
+
+def only_where(part: Part, test: Vector) -> Part:
+    """The part, if it can fail so that it does so only where a test holds; what it is elsewhere does not matter."""
+    if not part.can_fail:
+        return part
+    if part.fails_on_null:
+        raise OnlySpark
+    return replace(part, value=OnlyWhere(part.value, test))
+
+
+def where_not_null(one: Part, other: Part) -> Part:
+    """Of two sides the right one, which Spark leaves out where the left one is NULL."""
     is_never_null = one.constant is not None and one.constant.value is not None
     is_null_alike = one.needs is not None and one.needs == other.needs and len(one.needs) == 1
-    if not (is_never_null or is_null_alike):
-        raise OnlySpark
+    return other if is_never_null or is_null_alike else only_where(other, Call("is_valid", (one.value,)))
 
 
 def converted(part: Part, type_: str) -> Part:
@@ -141,8 +158,8 @@ def converted(part: Part, type_: str) -> Part:
     if part.type in WHOLE and type_ in WHOLE:
         if literal is not None:
             return fitting(literal.value, type_)
-        narrows = _BITS[type_] < _BITS[part.type]
-        return replace(part, value=Converted(part.value, type_), type=type_, can_fail=part.can_fail or narrows)
+        whole_part = replace(part, value=Converted(part.value, type_), type=type_)
+        return failing(whole_part) if _BITS[type_] < _BITS[part.type] else whole_part
     value: Vector
     match part.type, type_:
         case "tinyint" | "smallint" | "int" | "bigint" | "boolean", "string":

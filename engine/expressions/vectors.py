@@ -121,6 +121,33 @@ class Remainder:
 
 
 @dataclass(frozen=True)
+class OnlyWhere:
+    """A value that is computed only where a test holds; elsewhere of NULLs, so that nothing there overflows."""
+
+    value: Vector
+    test: Vector
+
+    def __call__(self, records: Any) -> Any:
+        return self.value(_Masked(records, self.test(records)))
+
+
+@dataclass(frozen=True)
+class _Masked:
+    """Records of which the columns are NULL where a test does not hold."""
+
+    records: Any
+    test: Any
+
+    @property
+    def num_rows(self) -> int:
+        return int(self.records.num_rows)
+
+    def column(self, name: str) -> Any:
+        column = self.records.column(name)
+        return pc.if_else(self.test, column, pa.scalar(None, column.type))
+
+
+@dataclass(frozen=True)
 class OneOf:
     """IN a list of literals: NULL for NULL, and where nothing is equal but the list has a NULL."""
 

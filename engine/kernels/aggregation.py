@@ -9,12 +9,11 @@ from pydantic import Field
 
 from engine.aggregate_functions import NEVER_NULL, NUMERIC, Function, result_type
 from engine.errors import ExpressionError, PipelineError
+from engine.expressions import Expression
 from engine.kernels.accumulators import AggregateCall
 from engine.operator import Analyzer, Derived, Monotonicity, Parameters
 from engine.origin import Origin
-from engine.references import plain_column
 from engine.schema import Column, Schema, arrow_type, is_numeric, quote
-from engine.value_bounds import cast_column, is_non_negative, required_non_negative
 
 
 class NamedExpression(Parameters):
@@ -201,7 +200,7 @@ def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], given: Deri
         move = _move(call, given)
         below: Monotonicity | None = constant
         if call.argument is not None and not given.is_insert_only:
-            column = plain_column(cast_column(_expression(call.argument, given.schema)), given.schema)
+            column = Expression.parse(_expression(call.argument, given.schema)).cast_column(given.schema)
             below = before.get(column.name) if column is not None else None
         if move is not None and (call.function is Function.COUNT or below in (constant, move)):
             moves[call.output_name] = move
@@ -216,10 +215,9 @@ def _move(call: Aggregate, given: Derived) -> Monotonicity | None:
         case Function.MIN:
             return Monotonicity.DECREASING
         case Function.SUM:
-            required = required_non_negative(call.filter, given.schema) if call.filter else frozenset[str]()
-            known = given.non_negative | required
-            grows = call.argument is not None and is_non_negative(call.argument, given.schema, known)
-            return Monotonicity.INCREASING if grows else None
+            condition = Expression.parse(call.filter) if call.filter else None
+            required = condition.required_non_negative(given.schema) if condition else frozenset[str]()
+            return Monotonicity.INCREASING if _is_non_negative(call, given, required) else None
         case _:
             return None
 
@@ -231,13 +229,17 @@ def non_negative(group_by: GroupBy, aggregates: Iterable[Aggregate], given: Deri
         call.output_name
         for call in aggregates
         if call.function is Function.COUNT
-        or (
-            call.function in (Function.SUM, Function.MIN, Function.MAX, Function.AVG)
-            and call.argument is not None
-            and is_non_negative(call.argument, given.schema, given.non_negative)
-        )
+        or (call.function in (Function.SUM, Function.MIN, Function.MAX, Function.AVG) and _is_non_negative(call, given))
     }
     return frozenset(keys | results)
+
+
+def _is_non_negative(call: Aggregate, given: Derived, required: Collection[str] = ()) -> bool:
+    """Whether the argument is never below zero. required: the columns that the call's condition keeps from that."""
+    if call.argument is None:
+        return False
+    argument = Expression.parse(_expression(call.argument, given.schema))
+    return argument.non_negative(given.schema, given.non_negative.union(required))
 
 
 def never_retracts(aggregates: Iterable[Aggregate], moves: Mapping[str, Monotonicity]) -> frozenset[str]:

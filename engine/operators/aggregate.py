@@ -29,6 +29,10 @@ from engine.changelog import (
     ChangelogMode,
     UpdateKind,
 )
+from engine.columnar import Columnar
+from engine.columnar.aggregate_parts import in_words, without_columns
+from engine.columnar.aggregation import AggregateColumns
+from engine.columnar.columns import without_equality
 from engine.described import Description, Names, state_table
 from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.accumulator_state import accumulator
@@ -47,7 +51,7 @@ from engine.kernels.aggregation import (
     non_negative,
     plan_calls,
 )
-from engine.mini_batch import bundling
+from engine.mini_batch import Bundling, bundling
 from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
 from engine.options import has_state_ttl
 from engine.origin import Origin
@@ -254,7 +258,25 @@ class GroupAggregate(Operator):
             generate_update_before=context.generate_update_before,
             emit_unchanged=has_state_ttl(context.options),
         )
-        return Keyed((KeyedInput(key_expressions(self.group_by), values),), kernel, bundling=bundles)
+        columnar = self._columnar(context, calls, bundles)
+        return Keyed((KeyedInput(key_expressions(self.group_by), values),), kernel, bundling=bundles, columnar=columnar)
+
+    def _columnar(self, context: StepContext, calls: Sequence[AggregateCall], bundles: Bundling | None) -> Columnar:
+        retracting = context.inputs[0].mode.retracts
+        if bundles is not None:
+            return Columnar(None, "record by record: mini-batch folds its bundles group by group")
+        if odd := without_equality(column.type for column in context.schema.columns[: len(self.group_by)]):
+            return Columnar(None, f"record by record: a group column of {odd} has no columnar kernel")
+        if why := without_columns(calls, retracting=retracting):
+            return Columnar(None, f"record by record: {why}")
+        make = partial(
+            AggregateColumns,
+            calls=calls,
+            retracting=retracting,
+            generate_update_before=context.generate_update_before,
+            emit_unchanged=has_state_ttl(context.options),
+        )
+        return Columnar(make, f"columnar: {in_words(calls)}")
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """GROUP BY."""

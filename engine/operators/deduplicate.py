@@ -16,13 +16,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Self, assert_never
+from typing import TYPE_CHECKING, ClassVar, Final, Self, assert_never
 
 from pydantic import Field, model_validator
 
 from engine.batch.given import BatchInput
 from engine.batch.rows import POSITION, PUTS, first_of
 from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
+from engine.columnar import Columnar
+from engine.columnar.columns import without_equality
+from engine.columnar.deduplication import KeepFirstColumns, KeepLastColumns, RowTimeColumns
+from engine.columnar.first_row import RowTimeKeepFirstColumns
 from engine.errors import PipelineError
 from engine.joins import free_name
 from engine.kernel import Kernel
@@ -199,6 +203,7 @@ class Deduplicate(RoutesLate):
             by_event_time=self.order is Order.EVENT_TIME,
             # What goes out when it is complete waits for the watermark anyway.
             bundling=None if function is Function.ROWTIME_FIRST_COMPLETE else bundling(context.options),
+            columnar=self._columnar(function, context, time_at, len(schema)),
         )
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
@@ -272,10 +277,8 @@ class Deduplicate(RoutesLate):
                 assert_never(function)
 
     def _plain_kernel(self, function: Function, context: StepContext, time_at: int, width: int) -> Callable[[], Kernel]:
-        before = context.generate_update_before
-        # Flink: where -U goes out, or somebody cares, the first row of a key is told from an update.
-        tell_insert = before or is_on(context.options, SENSITIVE)
-        repeat = has_state_ttl(context.options)
+        before, repeat = context.generate_update_before, has_state_ttl(context.options)
+        tell_insert = _tells_insert(context)
         match function:
             case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
                 last = self.keep is Keep.LAST
@@ -291,6 +294,55 @@ class Deduplicate(RoutesLate):
                 return partial(KeepLastOnChangelogKernel, update_before=before, tell_insert=True, repeat=repeat)
             case _:
                 assert_never(function)
+
+    def _columnar(self, function: Function, context: StepContext, time_at: int, width: int) -> Columnar:
+        schema, before = context.inputs[0].schema, context.generate_update_before
+        repeat, tell_insert = has_state_ttl(context.options), _tells_insert(context)
+        if bundling(context.options) is not None and function is not Function.ROWTIME_FIRST_COMPLETE:
+            return Columnar(None, "record by record: mini-batch folds its bundles key by key")
+        if refused := without_equality(schema.column(key).type for key in self.keys):
+            return Columnar(None, f"record by record: a key of {refused} has no columnar kernel")
+        match function:
+            case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
+                by_time = partial(
+                    RowTimeColumns,
+                    time_at=time_at,
+                    width=width,
+                    keep_last=self.keep is Keep.LAST,
+                    update_before=before,
+                    tell_insert=tell_insert,
+                )
+                return Columnar(by_time, f"columnar: the {self.keep.value} row by event time")
+            case Function.PROCTIME_FIRST:
+                return Columnar(KeepFirstColumns, "columnar: the first row by arrival")
+            case Function.PROCTIME_LAST | Function.CHANGELOG_LAST:
+                on_changelog = function is Function.CHANGELOG_LAST
+                nested = [column.type for column in schema if column.type.startswith(_NESTED)]
+                if nested and (tell_insert or on_changelog) and not repeat:
+                    return Columnar(None, f"record by record: rows with {nested[0]} are compared one by one")
+                by_arrival = partial(
+                    KeepLastColumns,
+                    update_before=before,
+                    tell_insert=tell_insert or on_changelog,
+                    repeat=repeat,
+                    on_changelog=on_changelog,
+                )
+                return Columnar(
+                    by_arrival, f"columnar: the last row {'of a changelog' if on_changelog else 'by arrival'}"
+                )
+            case Function.ROWTIME_FIRST_COMPLETE:
+                waits = partial(RowTimeKeepFirstColumns, time_at=time_at, width=width)
+                return Columnar(waits, "columnar: the first row by event time, when complete")
+            case _:
+                assert_never(function)
+
+
+_NESTED: Final = ("array", "map", "struct")
+
+
+def _tells_insert(context: StepContext) -> bool:
+    """Flink: where -U goes out, or somebody cares, the first row of a key is told from an update."""
+    return context.generate_update_before or is_on(context.options, SENSITIVE)
 
 
 def _event_time(schema: Schema) -> Column:

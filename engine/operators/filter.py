@@ -17,11 +17,10 @@ from pydantic import Field
 from engine.batch.given import BatchInput
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import ExpressionError
+from engine.expressions import Expression
 from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
-from engine.references import mentioned
 from engine.schema import Schema, quote
 from engine.step import Native, Projection, Step
-from engine.value_bounds import required_non_negative
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -54,7 +53,7 @@ class Filter(Operator):
             given,
             lone_updates=alone,
             monotonic=given.monotonic if self._keeps_whole_rows(given) else {},
-            non_negative=given.non_negative | required_non_negative(self.condition, given.schema),
+            non_negative=given.non_negative | Expression.parse(self.condition).required_non_negative(given.schema),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
@@ -86,7 +85,7 @@ class Filter(Operator):
         return f"SELECT {columns} FROM {quote(table)} WHERE {self.condition}"
 
     def _keeps_whole_rows(self, given: Derived) -> bool:
-        columns = mentioned(self.condition, given.schema)
+        columns = Expression.parse(self.condition).columns(given.schema)
         return any(columns <= key for key in given.upsert_keys)
 
 

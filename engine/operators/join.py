@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from engine.batch.given import BatchInput
 from engine.batch.joins import paired
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.columnar.join import columnar_join
 from engine.described import Description, Names, state_table
 from engine.joins import PORTS, JoinKind, JoinSide, join_keys, join_moves, join_side, joined
 from engine.kernel import Kernel, Key, Output, Row
@@ -319,13 +320,19 @@ class Join(KeyedJoin):
         right_side = join_side(context.inputs[1].derived, self.right_keys)
         matches = self.matches(context.node, left, right)
         given = self.sides(context.node, left, right, timed=False)
+        bundles = None if self.kind.is_left_only else bundling(context.options)
+        columnar = columnar_join(
+            self.kind, left_side, right_side, has_condition=matches is not None, is_bundled=bundles is not None
+        )
         if self.kind.is_left_only:
-            return Keyed(given, partial(SemiAntiJoin, self.kind, left_side, right_side, matches))
+            semi = partial(SemiAntiJoin, self.kind, left_side, right_side, matches)
+            return Keyed(given, semi, columnar=columnar)
         pairing = partial(PairingJoin, self.kind, left_side, right_side, matches)
-        bundles = bundling(context.options)
         if bundles is None:
-            return Keyed(given, pairing)
-        return Keyed(given, partial(BundledJoin, pairing, self.kind, left_side, right_side), bundling=bundles)
+            return Keyed(given, pairing, columnar=columnar)
+        return Keyed(
+            given, partial(BundledJoin, pairing, self.kind, left_side, right_side), bundling=bundles, columnar=columnar
+        )
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """JOIN ... ON."""

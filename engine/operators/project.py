@@ -17,6 +17,7 @@ from pydantic import Field
 from engine.batch.given import BatchInput
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import ExpressionError, PipelineError
+from engine.expressions import Expression
 from engine.operator import (
     Analyzer,
     ComputedColumn,
@@ -29,10 +30,8 @@ from engine.operator import (
     Strategy,
     forwarded,
 )
-from engine.references import packed_columns, plain_column
 from engine.schema import Column, Schema, arrow_type, quote
 from engine.step import Native, Projection, Step
-from engine.value_bounds import cast_column, is_non_negative
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -59,12 +58,12 @@ class Project(Operator):
         monotonic = {
             column.name: given.monotonic[cast.name]
             for column in self.columns
-            if (cast := plain_column(cast_column(column.expression), given.schema)) and cast.name in given.monotonic
+            if (cast := Expression.parse(column.expression).cast_column(given.schema)) and cast.name in given.monotonic
         }
         non_negative = frozenset(
             column.name
             for column in self.columns
-            if is_non_negative(column.expression, given.schema, given.non_negative)
+            if Expression.parse(column.expression).non_negative(given.schema, given.non_negative)
         )
         return replace(
             given,
@@ -110,7 +109,7 @@ class Project(Operator):
         name, expression = self.columns[at].name, self.columns[at].expression
         field = f"columns.{at}.expression"
         found = analyzer.type_of(expression, schema, node, field)
-        if (plain := plain_column(expression, schema)) is not None:
+        if (plain := Expression.parse(expression).plain_column(schema)) is not None:
             return replace(plain, name=name)
         try:
             arrow_type(found)
@@ -120,7 +119,9 @@ class Project(Operator):
 
     def _packed(self, given: Derived) -> Keys:
         """The columns that hold a whole key of the input."""
-        packed = {column.name: packed_columns(column.expression, given.schema) for column in self.columns}
+        packed = {
+            column.name: Expression.parse(column.expression).packed_columns(given.schema) for column in self.columns
+        }
         return frozenset(
             frozenset({name}) for name, held in packed.items() if any(key and key <= held for key in given.upsert_keys)
         )
@@ -129,7 +130,7 @@ class Project(Operator):
         """By column of the input, what it is called in the output, where it is passed on as it is."""
         names: dict[str, list[str]] = {}
         for column in self.columns:
-            if (plain := plain_column(column.expression, schema)) is not None:
+            if (plain := Expression.parse(column.expression).plain_column(schema)) is not None:
                 names.setdefault(plain.name, []).append(column.name)
         return names
 

@@ -25,6 +25,9 @@ from engine.batch.given import BatchInput
 from engine.batch.rows import by_whole_row
 from engine.batch.windows import WINDOW, bounds, in_sessions, in_their_windows, in_windows
 from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, ModifyKinds, UpdateKind
+from engine.columnar import Columnar
+from engine.columnar.windows import columnar_windows
+from engine.kernels.accumulators import AggregateCall
 from engine.kernels.aggregation import (
     Aggregate,
     GroupBy,
@@ -43,7 +46,7 @@ from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, St
 from engine.origin import Origin
 from engine.schema import Column, Schema, quote
 from engine.step import Keyed, KeyedInput
-from engine.windows import WindowKind, duration
+from engine.windows import Windowing, WindowKind, duration
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -165,13 +168,17 @@ class WindowAggregate(GivenWindows):
             attached = KeyedInput(
                 keys, (*milliseconds(self.window_columns), *values), where=has_window(self.window_columns)
             )
-            return Keyed((attached,), partial(AttachedWindowKernel, calls, **settings), uses_time=True)
+            columnar = self._columnar(None, calls, given)
+            return Keyed(
+                (attached,), partial(AttachedWindowKernel, calls, **settings), uses_time=True, columnar=columnar
+            )
         time = given.schema.event_time
         assert time is not None
         values, calls = plan_calls(self.aggregates, given.schema, context.schema, places_before=1)
         kernel = SessionWindowKernel if self.kind is WindowKind.SESSION else SlicedWindowKernel
         keyed = KeyedInput(keys, (time.milliseconds, *values))
-        return Keyed((keyed,), partial(kernel, self.windowing, calls, **settings), uses_time=True)
+        columnar = self._columnar(self.windowing, calls, given)
+        return Keyed((keyed,), partial(kernel, self.windowing, calls, **settings), uses_time=True, columnar=columnar)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """GROUP BY with the windows that each row falls into."""
@@ -220,6 +227,16 @@ class WindowAggregate(GivenWindows):
         source = self.table_function(table, schema, keys)
         items = ", ".join([*group_sql(self.group_by), *bounds, *calls])
         return f"SELECT {items}\nFROM {source}\nGROUP BY {', '.join([*keys, *bounds])}"
+
+    def _columnar(self, windowing: Windowing | None, calls: Sequence[AggregateCall], given: InputPlan) -> Columnar:
+        return columnar_windows(
+            windowing,
+            calls,
+            retracting=given.mode.retracts,
+            fires_once=self.fires_once,
+            lateness_ms=self.allowed_lateness_ms,
+            window_time=self.window_time,
+        )
 
     def _in_windows(self, given: BatchInput, schema: Schema, keys: Sequence[str]) -> DataFrame:
         if self.window_columns:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from engine.changelog import UpdateKind
 from engine.errors import PlanRejected
+from engine.expressions import Expression
 from engine.kernels.aggregation import key_expressions
 from engine.operator import Operator
 from engine.operators.aggregate import GroupAggregate
@@ -23,7 +24,6 @@ from engine.options import DUPLICATES, is_on
 from engine.pipeline import Edge, Node, Pipeline
 from engine.planner.derive import DerivedNode
 from engine.planner.update_kinds import Chosen
-from engine.references import mentioned
 from engine.registry import configured
 from engine.schema import Schema, quote
 
@@ -99,7 +99,7 @@ def _narrowed(pipeline: Pipeline, source: str, schema: Schema, key: frozenset[st
         above = pipeline.node(consumers[0].target)
         operator = configured(above)
         if isinstance(operator, Filter):
-            used |= mentioned(operator.condition, schema)
+            used |= Expression.parse(operator.condition).columns(schema)
             at = above.id
             continue
         match operator:
@@ -110,7 +110,7 @@ def _narrowed(pipeline: Pipeline, source: str, schema: Schema, key: frozenset[st
                 expressions = [*key_expressions(operator.group_by), *calls]
             case _:
                 break
-        used = used.union(*(mentioned(expression, schema) for expression in expressions))
+        used = used.union(*(Expression.parse(each).columns(schema) for each in expressions))
         if len(used) == len(schema):
             break
         columns = [{"name": name, "expression": quote(name)} for name in schema.names if name in used]

@@ -14,11 +14,6 @@ from engine.errors import PipelineError
 from engine.operator import NO_KEYS, Derived, Source
 from engine.schema import Column, Schema, TimeUnit, type_from
 
-ORDINAL: Final = "__ordinal"
-KIND: Final = "__kind"
-WATERMARK: Final = "__watermark"
-REJECTED_NAMES: Final = ("file", "line", "raw", "reason")
-REJECTED_DDL: Final = "file STRING, line BIGINT, raw STRING, reason STRING"
 TIMESTAMPS: Final = ("timestamp", "timestamp_ntz")
 INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 

@@ -5,13 +5,21 @@ One of them can be the event time. A record of which that is null is rejected, a
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.expressions import Expression
+from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, TIME, WATERMARK
 from engine.operator import Analyzer, Derived, Source, SourceFrames
-from engine.reading.columns import KIND, ORDINAL, time_unit
-from engine.schema import Column, Schema, quote
+from engine.reading.columns import time_unit
+from engine.reading.scan import RAW_CHARS, ReadPart, Rejected, milliseconds
+from engine.schema import Column, Schema, arrow_type, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,18 +47,67 @@ def frames_of(source: Source, spark: SparkSession, node: str, folder: Path) -> S
     frames = source.read(spark, node, folder)
     if not source.computed:
         return frames
-    values = [F.expr(computed.expression).alias(computed.name) for computed in source.computed]
-    records = frames.records.select("*", *values)
-    if source.event_time not in [computed.name for computed in source.computed]:
-        return replace(frames, records=records)
-    timeless = F.col(KIND).isNotNull() & F.col(quote(source.event_time)).isNull()
+    # Of a rejected row some values are there, others not: nothing is computed of it, nor can that fail.
+    is_record = F.col(REASON).isNull()
+    values = [
+        F.when(is_record, F.expr(computed.expression)).alias(computed.name) for computed in source.computed
+    ]
     read = [F.col(quote(name)) for name in source.derive(node, folder).schema.names]
-    rejected = records.where(timeless).select(
-        F.lit(node).alias("file"),
-        F.col(ORDINAL).alias("line"),
-        F.to_json(F.struct(*read)).alias("raw"),
-        F.lit(f"column {source.event_time!r}: the event time is null").alias("reason"),
+    rows = frames.rows.select(ORDINAL, KIND, WATERMARK, *read, *values, *REJECTED_COLUMNS)
+    if source.event_time not in [computed.name for computed in source.computed]:
+        return SourceFrames(rows)
+    is_timeless = is_record & F.col(KIND).isNotNull() & F.col(quote(source.event_time)).isNull()
+    instead = {
+        FILE: F.lit(node),
+        LINE: F.col(ORDINAL),
+        RAW: F.to_json(F.struct(*read)),
+        REASON: F.lit(f"column {source.event_time!r}: the event time is null"),
+    }
+    judged = rows.withColumn("__is_timeless", is_timeless)
+    return SourceFrames(
+        judged.withColumns(
+            {name: F.when(F.col("__is_timeless"), value).otherwise(F.col(name)) for name, value in instead.items()}
+        ).drop("__is_timeless")
     )
-    if frames.rejected is not None:
-        rejected = frames.rejected.unionByName(rejected)
-    return SourceFrames(records.where(~timeless), rejected)
+
+
+def computation_of(
+    source: Source, schema: Schema, node: str, folder: Path
+) -> Callable[[ReadPart], ReadPart] | None:
+    """What makes records of what a worker has read: computed columns in Arrow, and TIME.
+
+    None where an expression has to be asked of Spark. schema: the source's output, computed columns included.
+    """
+    read = source.derive(node, folder).schema
+    made: list[tuple[Column, Callable[[pa.RecordBatch], pa.Array]]] = []
+    for computed in source.computed:
+        found = Expression.parse(computed.expression).arrow(read)
+        if found is None:
+            return None
+        made.append((schema.column(computed.name), found))
+    time = schema.event_time
+    is_computed = time is not None and time.name not in read
+
+    def compute(part: ReadPart) -> ReadPart:
+        records = part.records
+        for column, function in made:
+            records = records.append_column(column.name, function(part.records).cast(arrow_type(column.type)))
+        if time is None:
+            return part._replace(records=records)
+        times = records.column(time.name)
+        rejected = list(part.rejected)
+        if is_computed and times.null_count:
+            is_record = pc.is_valid(records.column(KIND)) if KIND in records.schema.names else None
+            is_timeless = pc.is_null(times) if is_record is None else pc.and_(pc.is_null(times), is_record)
+            lines = part.lines[is_timeless.to_numpy(zero_copy_only=False)].tolist()
+            rows = part.records.filter(is_timeless).select(list(read.names)).to_pylist()
+            reason = f"column {time.name!r}: the event time is null"
+            rejected += [
+                Rejected(part.file, line, json.dumps(row, default=str, ensure_ascii=False)[:RAW_CHARS], reason)
+                for line, row in zip(lines, rows, strict=True)
+            ]
+            records = records.filter(pc.invert(is_timeless))
+        records = records.append_column(TIME, milliseconds(records.column(time.name), time))
+        return part._replace(records=records, rejected=rejected)
+
+    return compute

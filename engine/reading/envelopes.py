@@ -17,14 +17,15 @@ from pydantic import Field
 
 from engine.changelog import RowKind
 from engine.errors import SourceError
+from engine.frames import FILE, KIND, LINE, ORDINAL, WATERMARK
 from engine.operator import Derived, SourceFrames
-from engine.reading.columns import KIND, ORDINAL, WATERMARK, check_names, declared_type, derive_source
+from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.file_source import FileSource
 from engine.reading.flink_table import create_table
 from engine.reading.inference import infer_json
 from engine.reading.json_lines import ENDINGS, broken_line, read_objects, sampled
-from engine.reading.lines import FILE, LINE, PARSED, TEXT
-from engine.reading.texts import RAW_CHARS, misfit, written
+from engine.reading.lines import PARSED, TEXT
+from engine.reading.texts import misfit, rejection, written
 from engine.schema import Column, Schema, quote
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _CHANGES: Final = "__changes"
-_REASON: Final = "__reason"
+_REASON: Final = "__why"
 # So many records fit between the ordinals of two lines.
 _RECORD_BITS: Final = 20
 _SAID_CHARS: Final = 40
@@ -111,22 +112,21 @@ class EnvelopeFile(FileSource):
         )
         misfits = F.filter(F.col(_CHANGES).getField("reason"), lambda reason: reason.isNotNull())
         reason = F.coalesce(_REASON, F.get(misfits, F.lit(0)))
-        # No filter on the reason: Spark would move it below, and type every row twice.
-        taken = known.select(ORDINAL, F.posexplode(F.when(reason.isNull(), F.col(_CHANGES))).alias("__at", "__change"))
+        judged = known.withColumn(_REASON, reason)
+        # A rejected line has no change and is one row all the same; a line without a change is none.
+        no_change = F.array(F.lit(None).cast(known.schema[_CHANGES].dataType.elementType))  # type: ignore[attr-defined]
+        changes = F.when(F.col(_REASON).isNull(), F.col(_CHANGES)).otherwise(no_change)
+        taken = judged.select("*", F.posexplode(changes).alias("__at", "__change"))
         change = F.col("__change")
-        records = taken.select(
-            (F.shiftleft(ORDINAL, _RECORD_BITS) + F.col("__at")).alias(ORDINAL),
-            change.getField("kind").alias(KIND),
-            F.lit(None).cast("bigint").alias(WATERMARK),
-            *(change.getField("row").getField(column.name).alias(column.name) for column in schema),
+        return SourceFrames(
+            taken.select(
+                (F.shiftleft(ORDINAL, _RECORD_BITS) + F.col("__at")).alias(ORDINAL),
+                change.getField("kind").alias(KIND),
+                F.lit(None).cast("bigint").alias(WATERMARK),
+                *(change.getField("row").getField(column.name).alias(column.name) for column in schema),
+                *rejection(F.col(_REASON)),
+            )
         )
-        rejected = known.select(
-            F.col(FILE).alias("file"),
-            F.col(LINE).alias("line"),
-            F.substring(F.make_valid_utf8(TEXT), 1, RAW_CHARS).alias("raw"),
-            reason.alias("reason"),
-        ).where("reason IS NOT NULL")
-        return SourceFrames(records, rejected)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector with Flink's format for these envelopes."""

@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
-from engine.reading.columns import ORDINAL
+from engine.frames import FILE, LINE, ORDINAL
 from engine.reading.files import InputFile
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 TEXT: Final = "__text"
-FILE: Final = "__file"
-LINE: Final = "__line"
 PARSED: Final = "__parsed"
 
 

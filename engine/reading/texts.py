@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine.changelog import INSERT
+from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, WATERMARK
 from engine.operator import SourceFrames
-from engine.reading.columns import KIND, ORDINAL, WATERMARK
-from engine.reading.lines import FILE, LINE, TEXT
+from engine.reading.lines import TEXT
+from engine.reading.scan import RAW_CHARS
 from engine.reading.values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
 from engine.schema import Column as SchemaColumn
 from engine.schema import Schema, TimeUnit
@@ -21,7 +22,6 @@ from engine.schema import Schema, TimeUnit
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-RAW_CHARS: Final = 500
 _VALUE_CHARS: Final = 100
 
 
@@ -50,27 +50,33 @@ def written(text: Column, type_: str) -> Field:
 def frames(
     parsed: DataFrame, schema: Schema, fields: Sequence[Field], broken: Column, kind: Column | None = None
 ) -> SourceFrames:
-    """Typed records and rejected rows from lines with their fields.
+    """Typed records and rejected rows, in one frame, from lines with their fields.
 
     broken: why the line as a whole cannot be read; null where it can. kind: TINYINT; without it all are +I.
     """
     from pyspark.sql import functions as F
 
     pairs = list(zip(schema, fields, strict=True))
-    reason = F.coalesce(broken, *(misfit(column, field) for column, field in pairs))
-    records = parsed.where(reason.isNull()).select(
-        ORDINAL,
-        (F.lit(INSERT).cast("tinyint") if kind is None else kind).alias(KIND),
-        F.lit(None).cast("bigint").alias(WATERMARK),
-        *(field.value.alias(column.name) for column, field in pairs),
+    # As the first of a list: a filter on a coalesce over hundreds of columns keeps Catalyst busy for good.
+    reasons = F.array(broken, *(misfit(column, field) for column, field in pairs))
+    judged = parsed.withColumn(REASON, F.get(F.filter(reasons, lambda reason: reason.isNotNull()), F.lit(0)))
+    return SourceFrames(
+        judged.select(
+            ORDINAL,
+            (F.lit(INSERT).cast("tinyint") if kind is None else kind).alias(KIND),
+            F.lit(None).cast("bigint").alias(WATERMARK),
+            *(field.value.alias(column.name) for column, field in pairs),
+            *rejection(F.col(REASON)),
+        )
     )
-    rejected = parsed.select(
-        F.col(FILE).alias("file"),
-        F.col(LINE).alias("line"),
-        F.substring(F.make_valid_utf8(TEXT), 1, RAW_CHARS).alias("raw"),
-        reason.alias("reason"),
-    ).where("reason IS NOT NULL")
-    return SourceFrames(records, rejected)
+
+
+def rejection(reason: Column) -> list[Column]:
+    """The columns of a rejected line; the text only where there is a reason."""
+    from pyspark.sql import functions as F
+
+    raw = F.when(reason.isNotNull(), F.substring(F.make_valid_utf8(TEXT), 1, RAW_CHARS))
+    return [F.col(FILE), F.col(LINE), raw.alias(RAW), reason.alias(REASON)]
 
 
 def misfit(column: SchemaColumn, field: Field) -> Column:

@@ -1,18 +1,28 @@
 """Running a plan on Spark, epoch by epoch.
 
-ingest       read the sources, number their events
-watermarks   every source's watermark after each event
+workspace    where the files of a run are, and who opens them
+ingest       read the sources, each once
+units        what a task makes of a source
+numbering    the numbers of the events
+clocks       the watermark of every source and operator, as shared arrays
+edges        a run's edges as Spark reads them
+views        which edges say what another one says
 epoch        one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
 native       stateless steps in Spark SQL
 keyed        stateful steps: one frame, sorted by key and position, through a kernel
+bundles      mini-batch: which bundle a record belongs to
+worker       the loop of plain kernels inside Spark's Python workers
+chunks       the loop of columnar kernels there
+node_files   what a task of a keyed step writes
 key_times    which keys took longest
-worker       the loop inside Spark's Python workers
+reports      what tasks report to the driver
 """
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -24,11 +34,12 @@ from engine.errors import RunCancelled, RunFailed, StudioError
 from engine.operator import OUT, Source
 from engine.planner import Plan
 from engine.planner.explain import explanation
-from engine.recorder import EdgeInfo, EpochOutput, NodeProgress, Progress, Recorder, RunPlan
+from engine.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, NodeProgress, Progress, Recorder, RunPlan
 from engine.runtime.engine_adapter import cancellable
-from engine.runtime.epoch import EpochRunner
+from engine.runtime.epoch import EpochRunner, NodeOutput
 from engine.runtime.ingest import ingest
-from engine.runtime.watermarks import watermarks
+from engine.runtime.views import views_of
+from engine.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,20 +100,21 @@ def _run(
 
     # Workers need not find our code on their path: it travels with the functions.
     register_pickle_by_value(engine)  # type: ignore[no-untyped-call]
-    recorder.begin(_describe(plan, epochs))
+    views = views_of(plan)
+    recorder.begin(_describe(plan, epochs, views))
     progress.phase = "reading the sources"
     for node in plan.sources:
         progress.nodes[node.id].state = "running"
-    ingested = ingest(plan, spark, folder, work, epochs)
+    workspace = Workspace(str(work))
+    ingested = ingest(plan, spark, folder, workspace, epochs)
     _check_cancelled(cancel)
-    progress.phase = "following the watermarks"
-    marks = watermarks(plan, spark, ingested, work)
     progress.epochs = ingested.epochs
     partitions = partitions or int(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4)
-    runner = EpochRunner(plan, spark, ingested, marks, work, partitions)
+    runner = EpochRunner(plan, spark, ingested, views, workspace, partitions)
     for epoch in range(ingested.epochs):
         progress.epoch = epoch
-        outputs = {}
+        outputs: dict[str, NodeOutput] = {}
+        edges: dict[tuple[str, str], tuple[EdgeFile, ...]] = {}
         for node in plan.nodes:
             _check_cancelled(cancel)
             progress.phase = f"running {node.id}"
@@ -111,30 +123,31 @@ def _run(
             started = time.monotonic()
             outputs[node.id] = runner.run_node(node, epoch)
             at.seconds += time.monotonic() - started
-            at.records_out = (at.records_out or 0) + outputs[node.id].count()
+            at.records_out = (at.records_out or 0) + outputs[node.id].records.rows
+            for port, records in ((OUT, outputs[node.id].records), *outputs[node.id].second.items()):
+                if (node.id, port) not in views:
+                    edges[node.id, port] = records.files
+                    recorder.take(epoch, node.id, port, records.files)
             at.state = "done" if epoch == ingested.epochs - 1 else "waiting"
         _check_cancelled(cancel)
         progress.phase = "keeping the changelogs"
         recorder.commit(
             EpochOutput(
                 epoch=epoch,
-                edges={
-                    (name, port): folder
-                    for name, output in outputs.items()
-                    for port, folder in ((OUT, output.records), *output.second.items())
-                },
-                watermarks=marks.of(epoch),
-                late=tuple(output.late for output in outputs.values() if output.late is not None),
-                fires=tuple(output.fires for output in outputs.values() if output.fires is not None),
+                edges=edges,
+                clocks=ingested.clock_files(epoch),
+                watermarks=ingested.watermark_files(epoch, workspace),
+                late=tuple(file for output in outputs.values() for file in output.late),
+                fires=tuple(file for output in outputs.values() for file in output.fires),
                 rejected=ingested.rejected if epoch == 0 else (),
-                key_times={name: output.key_times for name, output in outputs.items() if output.key_times is not None},
+                key_times={name: output.key_times for name, output in outputs.items() if output.key_times},
                 last_seq=ingested.bounds(epoch)[1],
                 is_last=epoch == ingested.epochs - 1,
             )
         )
 
 
-def _describe(plan: Plan, epochs: int) -> RunPlan:
+def _describe(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]) -> RunPlan:
     edges = []
     for node in plan.nodes:
         key = min(node.derived.upsert_keys, key=lambda names: (len(names), sorted(names)), default=None)
@@ -152,6 +165,7 @@ def _describe(plan: Plan, epochs: int) -> RunPlan:
                 watermark_delay_ms=source.watermark_delay_ms
                 if isinstance(source, Source) and node.schema.event_time is not None
                 else None,
+                view=views.get((node.id, OUT)),
             )
         )
         edges += [

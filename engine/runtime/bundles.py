@@ -21,17 +21,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from engine.frames import END_SEQ, END_STEP, PLACE, SEQ, STEP
 from engine.kernels.binary_row import hash_of, row_encoder
 from engine.mini_batch import Bundling
 from engine.position import timer
-from engine.runtime.worker import TimelineFiles, plain
+from engine.runtime.clocks import Clock
+from engine.runtime.node_files import plain
 from engine.timeline import MIN_WATERMARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-ENDS: Final = ("__end_seq", "__end_step", "__place")
+ENDS: Final = (END_SEQ, END_STEP, PLACE)
 _FOLDS: Final = ("__fold_seq", "__fold_step", "__fold_place")
 # A Java HashMap has 16 buckets, and doubles them while they are more than three quarters full.
 _TWELVES: Final = "((__keys + 11) div 12)"
@@ -42,31 +44,31 @@ _CAPACITY: Final = f"shiftleft(16, CASE WHEN {_TWELVES} > 1 THEN length(bin({_TW
 class Flushes:
     """Which events end a bundle whatever its size: each input's watermark."""
 
-    inputs: tuple[TimelineFiles, ...]
+    inputs: tuple[Clock, ...]
 
     def load(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Their numbers in this epoch, rising."""
-        return np.unique(np.concatenate([files.load().seqs for files in self.inputs]))
+        return np.unique(np.concatenate([clock.load().seqs for clock in self.inputs]))
 
 
 @dataclass(frozen=True)
 class Bundled:
     """An epoch's records by what becomes of them: those of bundles that end, and those of bundles still open."""
 
-    closed: Path
-    open: Path
+    closed: str
+    open: str
     schema: StructType
 
 
 def bundle(
     spark: SparkSession,
     given: DataFrame,
-    carried: Path | None,
+    carried: str | None,
     bundling: Bundling,
     flushes: Flushes,
     *,
     rank: int,
-    folder: Path,
+    folder: str,
     keys: Sequence[str],
 ) -> Bundled:
     """Find the bundle of every record and write the records to the folder.
@@ -79,7 +81,7 @@ def bundle(
     ends = f"{_FOLDS[0]} bigint, {_FOLDS[1]} binary, {_FOLDS[2]} int"
     whole = given.select("*", *(f.lit(None).cast(part.split()[1]).alias(part.split()[0]) for part in ends.split(", ")))
     if carried is not None:
-        whole = whole.unionByName(spark.read.schema(whole.schema).parquet(str(carried)))
+        whole = whole.unionByName(spark.read.schema(whole.schema).parquet(carried))
     if bundling.two_phases:
         folded = whole.where(f.col(_FOLDS[0]).isNotNull())
         unfolded = whole.where(f.col(_FOLDS[0]).isNull()).drop(*_FOLDS)
@@ -88,10 +90,10 @@ def bundle(
         ended = _in_folds(whole, bundling.size, flushes, _path(rank, 1), keys)
     else:
         ended = _numbered(whole, bundling.size, flushes, _path(rank, 0), keys)
-    result = Bundled(folder / "__is_open=false", folder / "__is_open=true", ended.schema)
-    ended.withColumn("__is_open", f.col(ENDS[0]).isNull()).write.partitionBy("__is_open").parquet(str(folder))
+    ended.withColumn("__is_open", f.col(ENDS[0]).isNull()).write.partitionBy("__is_open").parquet(folder)
+    result = Bundled(f"{folder}/__is_open=false", f"{folder}/__is_open=true", ended.schema)
     for part in (result.closed, result.open):
-        part.mkdir(exist_ok=True)
+        Path(part).mkdir(exist_ok=True)
     return result
 
 
@@ -108,11 +110,11 @@ def _in_folds(whole: DataFrame, size: int, flushes: Flushes, path: bytes, keys: 
         whole.where(f.col(_FOLDS[0]).isNotNull())
         .groupBy(*_FOLDS[:2], *keys)
         .agg(f.min(_FOLDS[2]).alias("__first"))
-        .withColumnRenamed(_FOLDS[0], "__seq")
+        .withColumnRenamed(_FOLDS[0], SEQ)
     )
-    order = ("__seq", _FOLDS[1], "__first")
+    order = (SEQ, _FOLDS[1], "__first")
     numbered = _numbered(folds, size, flushes, path, keys, order).drop("__first")
-    mine, theirs = whole.alias("mine"), numbered.withColumnRenamed("__seq", _FOLDS[0]).alias("theirs")
+    mine, theirs = whole.alias("mine"), numbered.withColumnRenamed(SEQ, _FOLDS[0]).alias("theirs")
     same = [f.col(f"mine.{name}").eqNullSafe(f.col(f"theirs.{name}")) for name in (*_FOLDS[:2], *keys)]
     condition = same[0]
     for part in same[1:]:
@@ -126,7 +128,7 @@ def _numbered(
     flushes: Flushes,
     path: bytes,
     keys: Sequence[str],
-    order: Sequence[str] = ("__seq", "__step"),
+    order: Sequence[str] = (SEQ, STEP),
 ) -> DataFrame:
     """The records with the end of their bundle (null while it is open) and their key's place in it.
 
@@ -169,7 +171,7 @@ def _with_flush(frame: DataFrame, flushes: Flushes, keys: Sequence[str]) -> Data
     """
     from pyspark.sql.types import LongType, StructField, StructType
 
-    at = frame.columns.index("__seq")
+    at = frame.columns.index(SEQ)
     encode = row_encoder([frame.schema[name].dataType.simpleString() for name in keys])
 
     def hashes(batch: pa.RecordBatch) -> pa.Array:

@@ -1,242 +1,350 @@
-"""Ingestion: the events of all sources, numbered densely from 1 in order of arrival, as Parquet.
+"""Reading the sources, each of them once: the events of all of them, numbered densely from 1 in order of arrival.
 
-    sources/<node>/__epoch=<k>/     __seq, __step, __index, __kind, __watermark, __time, <columns>
+    sources/<node>/       units: records in order of arrival, without numbers       (engine.runtime.units)
+    rejected/<node>/      rows that could not be read
+    numbered/<node>/      where sources interleave: the records once more, with their numbers
+    watermarks/<source>/  of sources that have to be followed event by event        (engine.runtime.clocks)
 
-Without watermark events such a folder is the source's edge as it is. `__index` counts the source's own
-events from 0. A source's end is an event too; it has a number and no row. Which number is which source's
-is decided once, before the first epoch, so that any split into epochs sees the same clock.
+A source's end is an event too; it has a number and no row. Which number is which source's is decided once, before the
+first epoch, so that any split into epochs sees the same clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.errors import PipelineError, SourceError
-from engine.operator import Source
-from engine.pipeline import Arrival
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.changelog import INSERT
+from engine.errors import SourceError
+from engine.frames import FILE, LINE, ORDINAL, RAW, REASON, TIME, rejected_schema, watermarks_schema
+from engine.operator import Source, SourceFrames
 from engine.planner import NodePlan, Plan
-from engine.reading.computed import frames_of
-from engine.schema import quote
+from engine.reading.computed import computation_of, frames_of
+from engine.reading.scan import ReadPart, Rejected, Scan, milliseconds
+from engine.recorder import ClockFile, EdgeFile
+from engine.runtime import clocks, numbering
+from engine.runtime.clocks import Followed, Rises, SourceLine, Trail
+from engine.runtime.edges import EdgeRecords, SourceFile
+from engine.runtime.numbering import Numbers
+from engine.runtime.reports import Batches, Report, run_tasks, task_name
+from engine.runtime.steps import watermark_steps_ms
+from engine.runtime.units import Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
+from engine.runtime.workspace import PartFile, Workspace
+from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 
-@dataclass(frozen=True)
+@dataclass
 class Ingested:
-    """All events of a run. ends: the seq of each source's end. last_seq: of all events, ends included."""
+    """All events of a run. lines: the watermark of every source of event time. rejected: files."""
 
-    folders: dict[str, Path]
-    counts: dict[str, int]
-    ends: dict[str, int]
-    last_seq: int
-    rejected: tuple[Path, ...]
+    numbers: Numbers
     epochs: int
-    with_watermark_events: frozenset[str]
+    lines: Mapping[str, SourceLine]
+    rejected: tuple[Path, ...]
+    _sources: Mapping[str, _Arrived] = field(default_factory=dict)
 
     def bounds(self, epoch: int) -> tuple[int, int]:
         """The events (low, high] of an epoch."""
-        return self.last_seq * epoch // self.epochs, self.last_seq * (epoch + 1) // self.epochs
+        return _bounds(self.numbers.last_seq, self.epochs, epoch)
 
+    def records(self, node: NodePlan, epoch: int) -> EdgeRecords:
+        """A source's edge in an epoch."""
+        return self._sources[node.id].records(node, epoch, *self.bounds(epoch))
 
-def ingest(plan: Plan, spark: SparkSession, folder: Path, work: Path, epochs: int) -> Ingested:
-    """Read every source to its end, number the events, and write them by epoch.
+    def clock_files(self, epoch: int) -> tuple[ClockFile, ...]:
+        """The events of sources that are not followed one by one, for a recorder."""
+        low, high = self.bounds(epoch)
+        return tuple(file for source in self._sources.values() for file in source.clock_files(low, high))
 
-    Raises SourceError where a source cannot be read at all, PipelineError where the order makes no sense.
-    """
-    from pyspark.sql import functions as f
-
-    names = [node.id for node in plan.sources]
-    rejected: list[Path] = []
-    indexed, counts, mixed = [], {}, set()
-    for node in plan.sources:
-        staged = _stage(node, spark, folder, work)
-        indexed.append(staged.frame)
-        counts[node.id] = staged.events
-        if staged.events > staged.rows:
-            mixed.add(node.id)
-        rejected += staged.rejected
-    ranked, last_ranks = _rank(plan, spark, indexed, counts)
-    ends = _ends(plan.pipeline.arrival, names, last_ranks, sum(counts.values()))
-    last_seq = max(ends.values())
-    epochs = max(1, min(epochs, last_seq))
-    folders: dict[str, Path] = {}
-    for node, frame in zip(plan.sources, ranked, strict=True):
-        seq = _seq(names, last_ranks, plan.pipeline.arrival)
-        target = work / "sources" / node.id
-        numbered = frame.withColumn("__seq", seq).withColumn("__step", f.lit(b"")).drop("__rank")
-        _write(numbered, target, last_seq, epochs)
-        folders[node.id] = target
-    return Ingested(folders, counts, ends, last_seq, tuple(rejected), epochs, frozenset(mixed))
+    def watermark_files(self, epoch: int, workspace: Workspace) -> tuple[Path, ...]:
+        """The events of the others, and the ends of all sources in this epoch."""
+        found = [Path(path) for source in self._sources.values() if (path := source.events(epoch))]
+        low, high = self.bounds(epoch)
+        ends = [(seq, name, None, MAX_WATERMARK, True) for name, seq in self.numbers.ends.items() if low < seq <= high]
+        if ends:
+            schema = watermarks_schema()
+            columns = zip(*ends, strict=True)
+            table = pa.table([pa.array(c, t) for c, t in zip(columns, schema.types, strict=True)], schema=schema)
+            found.append(workspace.write(workspace.place("watermarks", f"ends-{epoch}.parquet"), table))
+        return tuple(found)
 
 
 @dataclass(frozen=True)
-class _Staged:
-    """A source as it was read: `events` are its rows and its watermark events."""
+class _Arrived:
+    """A source whose events have their numbers: by its units as they were read, or written once more."""
 
-    frame: DataFrame
-    events: int
-    rows: int
-    rejected: list[Path]
+    node: NodePlan
+    files: tuple[SourceFile, ...] = ()
+    tops: tuple[int | None, ...] = ()
+    written: numbering.Written | None = None
+    trail: Trail | None = None
+
+    def records(self, node: NodePlan, epoch: int, after_seq: int, last_seq: int) -> EdgeRecords:
+        """Its edge in an epoch."""
+        if self.written is not None:
+            found = self.written.records.get(epoch, ())
+            return EdgeRecords(node.schema, tuple(EdgeFile(path) for path, _ in found), sum(rows for _, rows in found))
+        parts = tuple(part for file in self.files if (part := file.part(after_seq, last_seq)))
+        rows = sum(part.high - part.low + 1 for part in parts)
+        whole = {file.path: file.rows for file in self.files}
+        return EdgeRecords(
+            node.schema,
+            parts,
+            rows,
+            kind=INSERT if node.derived.is_insert_only else None,
+            step=b"",
+            is_cut=rows != sum(whole[part.path] for part in parts),
+        )
+
+    def clock_files(self, after_seq: int, last_seq: int) -> Iterator[ClockFile]:
+        """Its events, where nobody followed them."""
+        source = self.node.operator
+        assert isinstance(source, Source)
+        if self.trail is not None or self.written is not None or self.node.schema.event_time is None:
+            return
+        for file, before in zip(self.files, self.tops, strict=True):
+            part = file.part(after_seq, last_seq)
+            if part is not None:
+                delay = source.watermark_delay_ms
+                yield ClockFile(file.path, self.node.id, file.first_seq, before, delay, part.low, part.high)
+
+    def events(self, epoch: int) -> str | None:
+        """The file of its events, where somebody did."""
+        return self.trail.events.get(epoch) if self.trail is not None else None
 
 
-def _stage(node: NodePlan, spark: SparkSession, folder: Path, work: Path) -> _Staged:
-    """Read a source once into Parquet, with a dense `__index` and the event time in ms as `__time`."""
-    from pyspark.errors import PySparkException
-    from pyspark.sql import functions as f
+def ingest(plan: Plan, spark: SparkSession, folder: Path, workspace: Workspace, epochs: int) -> Ingested:
+    """Read every source to its end and number the events.
 
-    source = node.operator
-    assert isinstance(source, Source)
-    try:
-        frames = frames_of(source, spark, node.id, folder)
-        time = node.schema.event_time
-        staged = work / "staged" / node.id
-        frames.records.withColumn(
-            "__time", f.expr(time.milliseconds) if time is not None else f.lit(None).cast("bigint")
-        ).write.parquet(str(staged))
-        rejected: list[Path] = []
-        if frames.rejected is not None:
-            target = work / "rejected" / node.id
-            frames.rejected.select(f.lit(node.id).alias("node"), "file", "line", "raw", "reason").write.parquet(
-                str(target)
-            )
-            rejected.append(target)
-    except PySparkException as error:
-        from engine.analyzer import sentence_of
-
-        message = f"it cannot be read: {sentence_of(error)}"
-        raise SourceError(message, node.id) from error
-    frame = spark.read.parquet(str(staged))
-    asked = (f.min("__ordinal"), f.max("__ordinal"), f.count("*"), f.count("__kind"))
-    first, last, count, rows = frame.agg(*asked).collect()[0]
-    if count and last - first + 1 == count:
-        frame = frame.withColumn("__index", f.col("__ordinal") - f.lit(first))
+    Raises SourceError where a source cannot be read at all, PipelineError where the order makes no sense.
+    """
+    read = _read(plan, spark, folder, workspace)
+    counts = {name: sum(unit.events for unit in units) for name, (_, units, _) in read.items()}
+    marked = {name for name, (_, units, _) in read.items() if any(unit.records < unit.events for unit in units)}
+    arrived: dict[str, _Arrived] = {}
+    if numbering.follow_each_other(plan) and not marked:
+        offsets = numbering.offsets_of(counts)
+        last = {name: offsets[name] + count - 1 if count else -1 for name, count in counts.items()}
+        numbers = numbering.numbers_of(plan.pipeline.arrival, counts, last)
+        for node in plan.sources:
+            _, units, _ = read[node.id]
+            arrived[node.id] = _in_place(node, units, numbers.seq_of(offsets[node.id]))
+        epochs = max(1, min(epochs, numbers.last_seq))
     else:
-        frame = frame.orderBy("__ordinal").zipWithIndex("__index")
-    return _Staged(frame.drop("__ordinal"), count, rows, rejected)
+        frames = [numbering.indexed(spark, files, units) for files, units, _ in read.values()]
+        ranked, last = numbering.ranked(plan, spark, frames, counts)
+        numbers = numbering.numbers_of(plan.pipeline.arrival, counts, last)
+        epochs = max(1, min(epochs, numbers.last_seq))
+        bounds = _last_events(numbers.last_seq, epochs)
+        for node, frame in zip(plan.sources, ranked, strict=True):
+            written = numbering.write_numbered(frame, node, workspace, numbers, bounds)
+            arrived[node.id] = _Arrived(node, written=written)
+    lines: dict[str, SourceLine] = {}
+    steps_ms = watermark_steps_ms(plan)
+    for node in plan.sources:
+        source = arrived[node.id]
+        rises: tuple[Rises, ...] = ()
+        if node.schema.event_time is not None:
+            arrived[node.id], rises = _followed(
+                source, read[node.id][1], spark, workspace, numbers, epochs, steps_ms.get(node.id)
+            )
+        lines[node.id] = SourceLine(rises, numbers.ends[node.id])
+    rejected = tuple(Path(path) for _, _, paths in read.values() for path in paths)
+    return Ingested(numbers, epochs, lines, rejected, arrived)
 
 
-def _rank(
-    plan: Plan, spark: SparkSession, frames: Sequence[DataFrame], counts: dict[str, int]
-) -> tuple[list[DataFrame], dict[str, int]]:
-    """Each frame with `__rank`, the place of its events among those of all sources, from 0; and each last rank."""
-    from pyspark.sql import functions as f
-
-    names = list(counts)
-    index = f.col("__index")
-    arrival = plan.pipeline.arrival
-    match arrival.mode:
-        case "one_after_the_other":
-            ranks, last, done = [], {}, 0
-            for name in names:
-                ranks.append(index + f.lit(done))
-                done += counts[name]
-                last[name] = done - 1 if counts[name] else -1
-            return [frame.withColumn("__rank", rank) for frame, rank in zip(frames, ranks, strict=True)], last
-        case "in_turn":
-            ranks = []
-            for at in range(len(names)):
-                rank = f.lit(0).cast("bigint")
-                for other, name in enumerate(names):
-                    rank = rank + f.least(f.lit(counts[name]).cast("bigint"), index + f.lit(int(other < at)))
-                ranks.append(rank)
-            last = {
-                name: sum(min(n, counts[name] - 1 + int(other < at)) for other, n in enumerate(counts.values()))
-                if counts[name]
-                else -1
-                for at, name in enumerate(names)
-            }
-            return [frame.withColumn("__rank", rank) for frame, rank in zip(frames, ranks, strict=True)], last
-        case "by_column":
-            return _rank_by_column(plan, frames, names)
-        case "listed":
-            return _rank_listed(arrival, spark, frames, counts)
+def _bounds(last_seq: int, epochs: int, epoch: int) -> tuple[int, int]:
+    return last_seq * epoch // epochs, last_seq * (epoch + 1) // epochs
 
 
-def _rank_by_column(
-    plan: Plan, frames: Sequence[DataFrame], names: Sequence[str]
-) -> tuple[list[DataFrame], dict[str, int]]:
-    from pyspark.sql import functions as f
+def _last_events(last_seq: int, epochs: int) -> tuple[int, ...]:
+    return tuple(_bounds(last_seq, epochs, epoch)[1] for epoch in range(epochs))
 
-    parts = []
-    for at, (node, frame) in enumerate(zip(plan.sources, frames, strict=True)):
+
+def _in_place(node: NodePlan, units: Sequence[Unit], first_seq: int) -> _Arrived:
+    files: list[SourceFile] = []
+    tops: list[int | None] = []
+    top: int | None = None
+    for unit in units:
+        files.append(SourceFile(unit.path, unit.number, first_seq, unit.events))
+        tops.append(top)
+        first_seq += unit.events
+        if unit.top_ms is not None:
+            top = unit.top_ms if top is None else max(top, unit.top_ms)
+    return _Arrived(node, tuple(files), tuple(tops))
+
+
+def _followed(
+    arrived: _Arrived,
+    units: Sequence[Unit],
+    spark: SparkSession,
+    workspace: Workspace,
+    numbers: Numbers,
+    epochs: int,
+    step_ms: int | None,
+) -> tuple[_Arrived, tuple[Rises, ...]]:
+    """A source with its watermark: from what is known of its units, or followed event by event."""
+    source = arrived.node.operator
+    assert isinstance(source, Source)
+    delay = source.watermark_delay_ms
+    if arrived.written is None and source.watermark_every == 1 and step_ms is None:
+        if delay is None:
+            return arrived, ()
+        return arrived, tuple(
+            Rises(unit.rises, file.first_seq, MIN_WATERMARK if before is None else before, delay)
+            for unit, file, before in zip(units, arrived.files, arrived.tops, strict=True)
+            if unit.rises is not None
+        )
+    how = Followed(arrived.node.id, source.watermark_every, delay, step_ms)
+    follower = clocks.Recorder(workspace, how, _last_events(numbers.last_seq, epochs))
+    if arrived.written is not None:
+        paths = arrived.written.events
+        events = spark.read.schema(numbering.EVENTS_DDL).parquet(*paths) if paths else None
+        if events is None:
+            return arrived, ()
+        trail = clocks.trail_of_frame(events, follower)
+    else:
+        trail = clocks.trail_of_files(spark, follower, [(file.path, file.first_seq) for file in arrived.files], [TIME])
+    known = _Arrived(arrived.node, arrived.files, arrived.tops, arrived.written, trail)
+    return known, (Rises(trail.rises),)
+
+
+_Read = tuple[UnitFiles, list[Unit], list[str]]
+
+
+def _read(plan: Plan, spark: SparkSession, folder: Path, workspace: Workspace) -> dict[str, _Read]:
+    """Every source as units: those that workers read by themselves in one job, the others in a job each."""
+    from pyspark.errors import PySparkException
+
+    from engine.analyzer import sentence_of
+
+    files: dict[str, UnitFiles] = {}
+    scanned: list[tuple[_Scanned, int]] = []
+    reports: list[Report] = []
+    for node in plan.sources:
         source = node.operator
         assert isinstance(source, Source)
-        assert source.arrival_column is not None, "the plan was checked"
-        column = node.schema.column(source.arrival_column, node.id, "arrival_column")
-        value = f.col(quote(column.name))
-        value = f.unix_micros(value.cast("timestamp")) if column.type in ("timestamp", "date") else value
-        parts.append(
-            frame.select(
-                value.alias("__arrival"), f.lit(at).alias("__source"), "__index", f.struct("*").alias(f"__row{at}")
-            )
-        )
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = whole.unionByName(part, allowMissingColumns=True)
-    merged = whole.orderBy("__arrival", "__source", "__index").zipWithIndex("__rank").localCheckpoint()
-    found = {row[0]: row[1] for row in merged.groupBy("__source").agg(f.max("__rank")).collect()}
-    # A source's own events are counted in the order in which they arrive, which may not be that of its rows.
-    ranked = [
-        merged.where(f.col("__source") == at)
-        .select(f"__row{at}.*", "__rank")
-        .drop("__index")
-        .orderBy("__rank")
-        .zipWithIndex("__index")
-        for at in range(len(names))
-    ]
-    return ranked, {name: found.get(at, -1) for at, name in enumerate(names)}
+        scan = source.scan(node.id, folder)
+        compute = computation_of(source, node.schema, node.id, folder) if scan is not None else None
+        changes = not node.derived.is_insert_only
+        if scan is not None and compute is not None:
+            files[node.id] = _unit_files(node, workspace, changes, has_marks=scan.has_marks)
+            scanned += [(_Scanned(files[node.id], scan, compute), at) for at in range(len(scan.parts))]
+            continue
+        files[node.id] = _unit_files(node, workspace, changes, has_marks=scan is None or scan.has_marks)
+        try:
+            reports += _read_by_spark(node, files[node.id], frames_of(source, spark, node.id, folder))
+        except PySparkException as error:
+            message = f"it cannot be read: {sentence_of(error)}"
+            raise SourceError(message, node.id) from error
+    reports += _read_by_workers(spark, scanned)
+    return {name: (files[name], units_of(reports, name), rejected_of(reports, name)) for name in files}
 
 
-def _rank_listed(
-    arrival: Arrival, spark: SparkSession, frames: Sequence[DataFrame], counts: dict[str, int]
-) -> tuple[list[DataFrame], dict[str, int]]:
-    from pyspark.sql import functions as f
-
-    ranked, last = [], {}
-    for name, frame in zip(counts, frames, strict=True):
-        places = [at for at, listed in enumerate(arrival.order) if listed == name]
-        if len(places) != counts[name]:
-            message = (
-                f"arrival.order lists it {len(places)} times, but it has {counts[name]} events, rejected rows not "
-                "counted. List every event, or choose another order of arrival."
-            )
-            raise PipelineError(message, name, "arrival.order")
-        last[name] = places[-1] if places else -1
-        known = spark.createDataFrame(list(enumerate(places)), "__index bigint, __rank bigint")
-        ranked.append(frame.join(f.broadcast(known), "__index"))
-    return ranked, last
+def _unit_files(node: NodePlan, workspace: Workspace, changes: bool, *, has_marks: bool) -> UnitFiles:
+    return UnitFiles(
+        workspace, node.id, node.schema, node.schema.event_time is not None, has_kinds=changes, has_marks=has_marks
+    )
 
 
-def _ends(arrival: Arrival, names: Sequence[str], last_ranks: dict[str, int], total: int) -> dict[str, int]:
-    """The seq of each source's end: right after its last event, or after the last event of all."""
-    if arrival.ends == "together":
-        return {name: total + at + 1 for at, name in enumerate(names)}
-    in_order = sorted(names, key=lambda name: (last_ranks[name], names.index(name)))
-    # Before the end of a source come its last event's rank + 1 events and the ends of those that ended earlier.
-    return {name: last_ranks[name] + 1 + at + 1 for at, name in enumerate(in_order)}
+@dataclass(frozen=True)
+class _Scanned:
+    """A scan, and what is made of its records: their computed columns, and TIME."""
+
+    files: UnitFiles
+    scan: Scan
+    compute: Callable[[ReadPart], ReadPart]
 
 
-def _seq(names: Sequence[str], last_ranks: dict[str, int], arrival: Arrival) -> Column:
-    from pyspark.sql import functions as f
+def _read_by_workers(spark: SparkSession, scanned: Sequence[tuple[_Scanned, int]]) -> list[Report]:
+    """One job for the parts of all scans. A part is a unit, and its number that of both."""
+    if not scanned:
+        return []
 
-    seq = f.col("__rank") + f.lit(1)
-    if arrival.ends == "together":
-        return seq
-    for name in names:
-        seq = seq + f.when(f.col("__rank") > f.lit(last_ranks[name]), 1).otherwise(0)
-    return seq
+    def task(batches: Batches) -> Iterator[Report]:
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                yield from _read_part(*scanned[place])
+
+    return run_tasks(spark.range(0, len(scanned), 1, len(scanned)), task)
 
 
-def _write(frame: DataFrame, target: Path, last_seq: int, epochs: int) -> None:
-    from pyspark.sql import functions as f
+def _read_part(source: _Scanned, number: int) -> Iterator[Report]:
+    name = f"{number:06d}-{task_name()}"
+    files = source.files
+    unit, rejected = files.begin(number, name), files.rejected(name)
+    for part in source.scan.read(source.scan.parts[number]):
+        computed = source.compute(part)
+        unit.write(computed.records, number, number)
+        rejected.write(_rejected_batch(files.node, computed.rejected))
+    yield from close_all(files.node, iter((unit,)), rejected)
 
-    if epochs == 1:
-        frame.sortWithinPartitions("__seq").write.parquet(str(target / "__epoch=0"))
-        return
-    # The epoch k with last_seq * k // epochs < seq <= last_seq * (k + 1) // epochs.
-    epoch = f.expr(f"cast((__seq * {epochs} - 1) div {last_seq} as int)")
-    frame.withColumn("__epoch", epoch).sortWithinPartitions("__seq").write.partitionBy("__epoch").parquet(str(target))
+
+def _rejected_batch(node: str, rows: Sequence[Rejected]) -> pa.RecordBatch:
+    schema = rejected_schema()
+    columns = [[node] * len(rows), *(zip(*rows, strict=True) if rows else [[]] * 4)]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(list(values), field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
+    )
+
+
+def _read_by_spark(node: NodePlan, files: UnitFiles, frames: SourceFrames) -> list[Report]:
+    """A job that reads one source through Spark: its partitions are cut into units where the ordinals start anew."""
+    time = node.schema.event_time
+    node_id = node.id
+
+    def task(batches: Batches) -> Iterator[Report]:
+        name = task_name()
+        number = int(name.partition("-")[0])
+        rejected = files.rejected(name)
+        unit = files.begin(number, name)
+        done: list[UnitWriter] = [unit]
+        before = -1
+        for batch in batches:
+            records = _split(node_id, batch, rejected)
+            ordinals = records.column(ORDINAL).to_numpy()
+            cuts = [0, *(np.flatnonzero(np.diff(ordinals) < 0) + 1).tolist(), len(ordinals)]
+            for low, high in zip(cuts, cuts[1:], strict=False):
+                if low == high:
+                    continue
+                if ordinals[low] < before:
+                    # The numbers of units are those of partitions, and then on in steps that no partition reaches.
+                    number += 1 << 16
+                    unit = files.begin(number, f"{name}-{len(done)}")
+                    done.append(unit)
+                before = int(ordinals[high - 1])
+                part = records.slice(low, high - low)
+                if time is not None:
+                    part = part.append_column(TIME, milliseconds(part.column(time.name), time))
+                unit.write(part, int(ordinals[low]), before)
+        yield from close_all(node_id, iter(done), rejected)
+
+    reports = run_tasks(frames.rows, task)
+    units = units_of(reports, node_id)
+    if any(one.last > other.first for one, other in zip(units, units[1:], strict=False)):
+        # Somebody mixed the rows of several places: put them in order first.
+        reports = run_tasks(frames.rows.orderBy(ORDINAL), task)
+    return reports
+
+
+def _split(node: str, batch: pa.RecordBatch, rejected: PartFile) -> pa.RecordBatch:
+    """The records of a batch; its rejected rows go to their file."""
+    reasons = batch.column(REASON)
+    if reasons.null_count == batch.num_rows:
+        return batch
+    is_rejected = pc.is_valid(reasons)
+    rows = batch.filter(is_rejected)
+    columns = [pa.array([node] * rows.num_rows), *(rows.column(name) for name in (FILE, LINE, RAW, REASON))]
+    rejected.write(pa.RecordBatch.from_arrays(columns, schema=rejected_schema()))
+    return batch.filter(pc.invert(is_rejected))
+
+

@@ -1,29 +1,99 @@
-"""A keyed step on Spark: one frame of all inputs and states, sorted by key and position, through a kernel."""
+"""A keyed step on Spark: one frame of all inputs and states, sorted by key and position, through a kernel.
+
+What is the same in all records (the path of a source's records, the kind of an insert-only input, the port of the only
+one) does not travel: the task knows it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from engine.columnar import Layout
+from engine.frames import KIND, PORT, SEQ, STATE, STEP, key_name, value_name
 from engine.planner import NodePlan
-from engine.runtime.worker import STATE_PORT, KnownTimeline, Task, TimelineFiles, port_suffix
+from engine.position import ordinal
+from engine.runtime.edges import EdgeRecords
 from engine.schema import Schema, arrow_type, quote
 from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+STATE_PORT = -1
+EPOCH = "__epoch"
+IS_EMPTY = "__is_empty"
 
 
-def gather(step: Keyed, inputs: Sequence[DataFrame]) -> DataFrame:
-    """One frame of all inputs: `__port`, position, `__kind`, the key as `__k*`, the values by port as `__v*_*`."""
-    frames = [_input(frame, port, step.inputs[port], len(inputs)) for port, frame in enumerate(inputs)]
-    whole = frames[0]
-    for frame in frames[1:]:
-        whole = whole.unionByName(frame, allowMissingColumns=True)
-    return whole
+@dataclass(frozen=True)
+class Gathered:
+    """The shape of a step's input. keys: columns of the key. values: by port, columns of the values.
+
+    kind, step: of all records, where KIND or STEP is left out. has_ports: whether there is a PORT.
+    """
+
+    keys: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    has_ports: bool
+    kind: int | None = None
+    step: bytes | None = None
+
+
+def gather(
+    step: Keyed, inputs: Sequence[DataFrame], given: Sequence[EdgeRecords] = (), *, whole: bool = False
+) -> tuple[DataFrame, Gathered]:
+    """One frame of all inputs. given: what is known of them; whole: every column shall be there all the same."""
+    ports = len(inputs)
+    keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
+    if ports > 1 or whole or not given:
+        counts = [len(one.values) for one in step.inputs]
+        values = tuple(tuple(value_name(port, at) for at in range(count)) for port, count in enumerate(counts))
+        frames = [_input(frame, port, step.inputs[port], ports) for port, frame in enumerate(inputs)]
+        found = frames[0]
+        for frame in frames[1:]:
+            found = found.unionByName(frame, allowMissingColumns=True)
+        return found, Gathered(keys, values, has_ports=True)
+    return _alone(step.inputs[0], inputs[0], given[0], keys)
+
+
+def _alone(
+    one: KeyedInput, frame: DataFrame, given: EdgeRecords, keys: tuple[str, ...]
+) -> tuple[DataFrame, Gathered]:
+    from pyspark.sql import functions as f
+
+    places = {expression: name for expression, name in zip(one.keys, keys, strict=True)}
+    names = [places.setdefault(value, value_name(0, at)) for at, value in enumerate(one.values)]
+    if one.where is not None:
+        frame = frame.where(f.expr(one.where))
+    position = [SEQ, *([STEP] if given.step is None else []), *([KIND] if given.kind is None else [])]
+    # Two parts of a key may be one expression: each is a column of its own.
+    found = frame.select(
+        *position,
+        *(f.expr(key).alias(name) for key, name in zip(one.keys, keys, strict=True)),
+        *(f.expr(value).alias(name) for value, name in places.items() if name not in keys),
+    )
+    return found, Gathered(keys, (tuple(names),), has_ports=False, kind=given.kind, step=given.step)
+
+
+def _input(frame: DataFrame, port: int, given: KeyedInput, ports: int) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    if given.where is not None:
+        frame = frame.where(f.expr(given.where))
+    step: Column = f.col(STEP)
+    if ports > 1:
+        step = f.concat(step, f.lit(ordinal(port)))
+    return frame.select(
+        f.lit(port).cast("tinyint").alias(PORT),
+        f.col(SEQ),
+        step.alias(STEP),
+        f.col(KIND),
+        *(f.expr(key).alias(key_name(at)) for at, key in enumerate(given.keys)),
+        *(f.expr(value).alias(value_name(port, at)) for at, value in enumerate(given.values)),
+    )
 
 
 def hashed_order(step: Keyed, schema: Schema) -> list[int]:
@@ -34,95 +104,59 @@ def hashed_order(step: Keyed, schema: Schema) -> list[int]:
     return sorted(order, key=lambda at: places[keys[at]]) if all(key in places for key in keys) else order
 
 
-def run_keyed(
-    node: NodePlan,
-    step: Keyed,
-    whole: DataFrame,
-    states: DataFrame | None,
-    timeline: TimelineFiles | KnownTimeline | None,
-    *,
-    partitions: int,
-    keep_state: bool,
-    compact: bool = False,
-    drops_retractions: bool = False,
-    key_times: Path | None = None,
+def layout_of(node: NodePlan, whole: DataFrame, shape: Gathered) -> Layout:
+    """The Arrow types that a columnar kernel meets."""
+    types = {field.name: _plain_type(field.dataType.simpleString()) for field in whole.schema.fields}
+    return Layout(
+        tuple(types[name] for name in shape.keys),
+        tuple(tuple(types[name] for name in names) for names in shape.values),
+        tuple(_plain_type(column.type) for column in node.schema),
+        node.rank,
+    )
+
+
+def state_schema(whole: DataFrame, shape: Gathered, kept: pa.Schema | None) -> pa.Schema:
+    """What is kept of keys in files: the key, then a blob, or the columns of a columnar kernel."""
+    types = {field.name: arrow_type(field.dataType.simpleString()) for field in whole.schema.fields}
+    keys = [pa.field(name, types[name]) for name in shape.keys]
+    if kept is None:
+        return pa.schema([*keys, pa.field(STATE, pa.binary())])
+    return pa.schema([*keys, pa.field(IS_EMPTY, pa.bool_()), *kept])
+
+
+def with_states(
+    spark: SparkSession, whole: DataFrame, shape: Gathered, states: Sequence[tuple[int, Sequence[str]]]
 ) -> DataFrame:
-    """Apply a keyed step to an epoch's gathered input, in mini-batch with the ends of its bundles.
-
-    states: the rows kept so far, of several epochs, or None. key_times: where to note the slowest keys. Gives the
-    step's output frame: `__tag` (see `engine.runtime.worker`), positions and columns; `__k*` and `__state` with
-    keep_state; `__note` with time.
-    """
+    """A step's input with what was kept of the keys, by epoch: before all events, the latest epoch last."""
     from pyspark.sql import functions as f
 
-    key_names = [f"__k{at}" for at in range(len(step.inputs[0].keys))]
-    key_types = {field.name: field.dataType for field in whole.schema.fields if field.name in key_names}
-    if states is not None:
-        kept = states.select(
-            f.lit(STATE_PORT).cast("tinyint").alias("__port"),
-            # Before all events, the latest epoch last: the loop takes the last one.
-            (f.col("__epoch").cast("bigint") - f.lit(1 << 40)).alias("__seq"),
-            f.lit(b"").alias("__step"),
-            f.lit(0).cast("tinyint").alias("__kind"),
-            *(f.col(name) for name in key_names),
-            f.col("__state"),
-        )
-        whole = whole.unionByName(kept, allowMissingColumns=True)
-    whole = whole.repartition(partitions, *key_names) if key_names else whole.repartition(1)
-    whole = whole.sortWithinPartitions(*key_names, "__seq", "__step")
-    output = _output_fields(node, key_types, keep_state=keep_state, notes=timeline is not None)
-    task = Task(
-        kernel=step.kernel,
-        rank=node.rank,
-        keys=len(key_names),
-        values=tuple(len(one.values) for one in step.inputs),
-        schema=pa.schema([(name, type_) for name, type_, _ in output]),
-        columns=len(node.schema),
-        allowed=frozenset(int(kind) for kind in node.mode),
-        timeline=timeline,
-        keep_state=keep_state,
-        compact=compact,
-        bundled=step.bundling is not None,
-        drops_retractions=drops_retractions,
-        key_times=str(key_times) if key_times is not None else None,
-    )
-    ddl = ", ".join(f"{quote(name)} {spark}" for name, _, spark in output)
-    return whole.mapInArrow(lambda batches: task(batches), ddl)
+    kept: DataFrame | None = None
+    for epoch, paths in states:
+        if paths:
+            part = spark.read.parquet(*paths).withColumn(EPOCH, f.lit(epoch))
+            kept = part if kept is None else kept.unionByName(part)
+    if kept is None:
+        return whole
+    position = {
+        PORT: f.lit(STATE_PORT).cast("tinyint"),
+        SEQ: f.col(EPOCH).cast("bigint") - f.lit(1 << 40),
+        STEP: f.lit(b""),
+        KIND: f.lit(0).cast("tinyint"),
+    }
+    head = [column.alias(name) for name, column in position.items() if name in whole.columns or name == PORT]
+    rest = [f.col(quote(name)) for name in kept.columns if name != EPOCH]
+    given = whole if PORT in whole.columns else whole.withColumn(PORT, f.lit(0).cast("tinyint"))
+    return given.unionByName(kept.select(*head, *rest), allowMissingColumns=True)
 
 
-def _input(frame: DataFrame, port: int, given: KeyedInput, ports: int) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    if given.where is not None:
-        frame = frame.where(f.expr(given.where))
-    step: Column = f.col("__step")
-    if ports > 1:
-        step = f.concat(step, f.lit(port_suffix(port)))
-    return frame.select(
-        f.lit(port).cast("tinyint").alias("__port"),
-        f.col("__seq"),
-        step.alias("__step"),
-        f.col("__kind"),
-        *(f.expr(key).alias(f"__k{at}") for at, key in enumerate(given.keys)),
-        *(f.expr(value).alias(f"__v{port}_{at}") for at, value in enumerate(given.values)),
-    )
+def in_order(whole: DataFrame, shape: Gathered, partitions: int) -> DataFrame:
+    """Partitioned by key, sorted by key and position."""
+    spread = whole.repartition(partitions, *shape.keys) if shape.keys else whole.repartition(1)
+    return spread.sortWithinPartitions(*shape.keys, SEQ, *([STEP] if STEP in whole.columns else []))
 
 
-def _output_fields(
-    node: NodePlan, key_types: dict[str, Any], *, keep_state: bool, notes: bool
-) -> list[tuple[str, pa.DataType, str]]:
-    fields = [
-        ("__tag", pa.int8(), "tinyint"),
-        ("__seq", pa.int64(), "bigint"),
-        ("__step", pa.binary(), "binary"),
-        ("__kind", pa.int8(), "tinyint"),
-    ]
-    fields += [(column.name, arrow_type(column.type), column.type) for column in node.schema]
-    if keep_state:
-        for name, type_ in key_types.items():
-            text = type_.simpleString()
-            fields.append((name, arrow_type(text), text))
-        fields.append(("__state", pa.binary(), "binary"))
-    if notes:
-        fields.append(("__note", pa.string(), "string"))
-    return fields
+def _plain_type(type_: str) -> pa.DataType:
+    found = arrow_type(type_)
+    return pa.int64() if pa.types.is_timestamp(found) else found
+
+

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from engine.frames import POSITION, SEQ, STEP
 from engine.printing import Printed, aligned, cells, head, json_line, widths
+from engine.runtime.edges import EdgeRecords
 from engine.schema import Schema, quote
 
 if TYPE_CHECKING:
@@ -25,14 +27,16 @@ _PART: Final = 500_000
 _READ: Final = 1 << 20
 
 
-def lines(spark: SparkSession, schema: Schema, folders: Sequence[Path], form: str, scratch: Path) -> Iterator[str]:
+def lines(
+    spark: SparkSession, schema: Schema, epochs: Sequence[EdgeRecords], form: str, scratch: Path
+) -> Iterator[str]:
     """An output as text, in chunks of whole lines. form: "jsonl", or "table", aligned.
 
-    folders: where its records are, in the order of the epochs. scratch: an empty folder for the text,
-    which the caller removes. A table's widths are those of its first thousand records.
+    epochs: its records, epoch by epoch. scratch: an empty folder for the text, which the
+    caller removes. A table's widths are those of its first thousand records.
     """
     names = schema.names
-    frames = [_read(spark, schema, folder) for folder in folders]
+    frames = [_local(records.frame(spark), schema) for records in epochs if records.files]
     if form == "jsonl":
         for at, frame in enumerate(frames):
             yield from _formatted(frame, lambda record: json_line(names, record), scratch / str(at))
@@ -40,7 +44,7 @@ def lines(spark: SparkSession, schema: Schema, folders: Sequence[Path], form: st
     first: list[Printed] = []
     for frame in frames:
         if len(first) < _WIDTHS_FROM:
-            found = frame.orderBy("__seq", "__step").limit(_WIDTHS_FROM - len(first)).collect()
+            found = frame.orderBy(SEQ, STEP).limit(_WIDTHS_FROM - len(first)).collect()
             first += [_printed(row) for row in found]
     wide = widths([head(names), *map(cells, first)])
     yield f"{aligned(head(names), wide)}\n{aligned(['-' * width for width in wide], wide)}\n"
@@ -48,16 +52,14 @@ def lines(spark: SparkSession, schema: Schema, folders: Sequence[Path], form: st
         yield from _formatted(frame, lambda record: aligned(cells(record), wide), scratch / str(at))
 
 
-def _read(spark: SparkSession, schema: Schema, folder: Path) -> DataFrame:
+def _local(frame: DataFrame, schema: Schema) -> DataFrame:
     from pyspark.sql import functions as f
 
-    ddl = f"__seq bigint, __step binary, __kind tinyint, {schema.ddl()}"
     # Python would turn timestamps into local times of this machine.
     columns = [
         f.col(quote(column.name)).cast(re.sub(r"\btimestamp\b", "timestamp_ntz", column.type)) for column in schema
     ]
-    frame = spark.read.schema(ddl).parquet(str(folder))
-    return frame.select("__seq", "__step", "__kind", *columns)
+    return frame.select(*POSITION, *columns)
 
 
 def _formatted(frame: DataFrame, form: Callable[[Printed], str], folder: Path) -> Iterator[str]:
@@ -70,7 +72,7 @@ def _formatted(frame: DataFrame, form: Callable[[Printed], str], folder: Path) -
                 yield pa.RecordBatch.from_arrays([pa.array(chunks, pa.string())], names=["text"])
 
     parts = max(1, frame.count() // _PART)
-    ordered = frame.repartitionByRange(parts, "__seq", "__step").sortWithinPartitions("__seq", "__step")
+    ordered = frame.repartitionByRange(parts, SEQ, STEP).sortWithinPartitions(SEQ, STEP)
     ordered.mapInArrow(text, "text string").write.text(str(folder))
     for file in sorted(folder.glob("part-*")):
         with file.open(encoding="utf-8", newline="") as written:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from engine.frames import KIND, SEQ, STEP
 from engine.planner import NodePlan
 from engine.position import ordinal
 from engine.step import Native
@@ -27,10 +28,10 @@ def run_native(node: NodePlan, step: Native, inputs: Sequence[DataFrame]) -> Dat
     frames = []
     for port, (frame, projection) in enumerate(zip(inputs, step.projections, strict=True)):
         if step.kinds is not None:
-            frame = frame.where(f.col("__kind").isin(sorted(step.kinds)))
+            frame = frame.where(f.col(KIND).isin(sorted(step.kinds)))
         if projection.where is not None:
             frame = frame.where(f.expr(projection.where))
-        path = f.col("__step")
+        path = f.col(STEP)
         if projection.each is not None:
             frame = frame.select("*", f.posexplode(f.expr(projection.each)).alias("__at", "__each"))
             path = f.concat(path, *([] if len(inputs) == 1 else [f.lit(ordinal(port))]), f.expr(_ORDINAL))
@@ -41,7 +42,7 @@ def run_native(node: NodePlan, step: Native, inputs: Sequence[DataFrame]) -> Dat
             f.expr(value).cast(column.type).alias(column.name)
             for value, column in zip(projection.values, node.schema, strict=True)
         ]
-        frames.append(frame.select("__seq", path.alias("__step"), "__kind", *columns))
+        frames.append(frame.select(SEQ, path.alias(STEP), KIND, *columns))
     whole = frames[0]
     for frame in frames[1:]:
         whole = whole.unionAll(frame)

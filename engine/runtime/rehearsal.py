@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from engine.analyzer import SparkAnalyzer
 from engine.examples import FOLDER, examples
 from engine.planner import plan
-from engine.recorder import EpochOutput, RunPlan
+from engine.recorder import EdgeFile, EpochOutput, RunPlan
 from engine.runtime import run
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ class _Nobody:
     """A recorder that keeps nothing."""
 
     def begin(self, plan: RunPlan) -> None:
+        """Nothing."""
+
+    def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
         """Nothing."""
 
     def commit(self, output: EpochOutput) -> None:

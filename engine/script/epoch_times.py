@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import StudioError
+from engine.expressions import Expression
 from engine.operator import Analyzer
 from engine.pipeline import Node, Pipeline
 from engine.planner.derive import DerivedNode, derive
-from engine.references import plain_column
 from engine.registry import lookup
 from engine.schema import Column, TimeUnit, quote
 
@@ -39,7 +39,7 @@ def _unfolded(pipeline: Pipeline, node: Node, nodes: Mapping[str, DerivedNode]) 
     given = nodes[edge.source].derived.schema
     columns = list(node.parameters["columns"])
     for item in node.parameters["columns"]:
-        plain = plain_column(item["expression"], given)
+        plain = Expression.parse(item["expression"]).plain_column(given)
         if plain is not None and _counts(plain):
             columns.append({"name": shadow(item["name"]), "expression": quote(shadow(plain.name))})
     return _with(node, {**node.parameters, "columns": columns})

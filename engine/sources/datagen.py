@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 from pydantic import Field
 
 from engine.errors import PipelineError
+from engine.frames import ORDINAL
 from engine.operator import Derived, Parameters, Source, SourceFrames
 from engine.reading.columns import (
     INTEGERS,
-    KIND,
-    ORDINAL,
     TIMESTAMPS,
-    WATERMARK,
     check_names,
     declared_type,
     derive_source,
@@ -85,11 +83,9 @@ class Datagen(Source):
         values = [
             self._value(each, column).alias(column.name) for each, column in zip(self.columns, schema, strict=True)
         ]
-        return SourceFrames(
+        return SourceFrames.of_records(
             spark.range(self._count()).select(
                 F.col("id").alias(ORDINAL),
-                F.lit(0).cast("tinyint").alias(KIND),
-                F.lit(None).cast("bigint").alias(WATERMARK),
                 *values,
             )
         )

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from pydantic import Field
 
+from engine.frames import ORDINAL
 from engine.operator import Derived, Source, SourceFrames
-from engine.reading.columns import KIND, ORDINAL, WATERMARK, derive_source
+from engine.reading.columns import derive_source
 from engine.reading.flink_table import create_table
 from engine.schema import Column, Schema
 
@@ -96,11 +97,9 @@ class Generator(Source):
         self.derive(node, folder)
         records = spark.range(self.rows).select("id", self._original(F.col("id")).alias("n"))
         ms = self._time(F.col("n"))
-        return SourceFrames(
+        return SourceFrames.of_records(
             records.select(
                 F.col("id").alias(ORDINAL),
-                F.lit(0).cast("tinyint").alias(KIND),
-                F.lit(None).cast("bigint").alias(WATERMARK),
                 (F.col("n") + 1).alias("id"),
                 F.concat(F.lit("k"), self._key(F.col("n")).cast("string")).alias("key"),
                 F.pmod(self._hash("value", F.col("n")), F.lit(self.values).cast("bigint")).alias("value"),

@@ -9,34 +9,25 @@ object) and anything can change. A row that does not fit is rejected; its line i
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
+import numpy as np
+import pyarrow as pa
 from pydantic import Field
 
 from engine.changelog import INSERT, SYMBOLS, UpdateKind
 from engine.errors import PipelineError
+from engine.frames import KIND, WATERMARK
 from engine.joins import free_name
-from engine.operator import Derived, Parameters, Source, SourceFrames
-from engine.reading.columns import (
-    KIND,
-    ORDINAL,
-    REJECTED_DDL,
-    REJECTED_NAMES,
-    WATERMARK,
-    check_names,
-    declared_type,
-    derive_source,
-)
+from engine.operator import Derived, Parameters, Source
+from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.flink_table import create_table, from_changelog, row_sql
+from engine.reading.scan import ReadPart, Rejected, Scan
 from engine.reading.values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, Unfit, coerce
 from engine.schema import Column, Schema, TimeUnit, arrow_type, quote
 from engine.timeline import MAX_WATERMARK
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import SparkSession
 
 _RAW_CHARS: Final = 500
 
@@ -87,26 +78,27 @@ class Rows(Source):
         columns = [Column(each.name, declared_type(each.type, node, "columns")) for each in self.columns]
         return derive_source(self, node, columns, self.primary_key, self.changelog)
 
-    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
+    def scan(self, node: str, folder: Path) -> Scan:
         """The rows as typed values, and those that do not fit."""
-        import pyarrow as pa
-
         schema = self.derive(node, folder).schema
-        records: list[tuple[Any, ...]] = []
-        rejected: list[tuple[str, int, str, str]] = []
+        records: list[list[Any]] = []
+        lines: list[int] = []
+        rejected: list[Rejected] = []
         for line, item in enumerate(self.rows, start=1):
             try:
-                records.append((line, *self._record(item, schema, node)))
+                records.append(self._record(item, schema, node))
+                lines.append(line)
             except Unfit as error:
-                rejected.append((node, line, json.dumps(item, ensure_ascii=False)[:_RAW_CHARS], str(error)))
-        types = (arrow_type(column.type) for column in schema)
-        fields = [pa.int64(), pa.int8(), pa.int64(), *types]
-        ddl = f"{ORDINAL} BIGINT, {KIND} TINYINT, {WATERMARK} BIGINT, {schema.ddl()}"
-        failures = [pa.string(), pa.int64(), pa.string(), pa.string()]
-        return SourceFrames(
-            spark.createDataFrame(_table(records, [ORDINAL, KIND, WATERMARK, *schema.names], fields), ddl),
-            spark.createDataFrame(_table(rejected, REJECTED_NAMES, failures), REJECTED_DDL),
-        )
+                raw = json.dumps(item, ensure_ascii=False)[:_RAW_CHARS]
+                rejected.append(Rejected(node, line, raw, str(error)))
+        has_marks = any(record[0] is None for record in records)
+        fields = [(KIND, pa.int8()), (WATERMARK, pa.int64())]
+        fields += [(column.name, arrow_type(column.type)) for column in schema]
+        columns = zip(*records, strict=True) if records else [()] * len(fields)
+        arrays = [pa.array(values, type_) for values, (_, type_) in zip(columns, fields, strict=True)]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+        part = ReadPart(batch, node, np.array(lines, dtype=np.int64), rejected)
+        return Scan((part,), _itself, has_kinds=self.changelog, has_marks=has_marks)
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Rows:
         """The first rows."""
@@ -169,11 +161,8 @@ class Rows(Source):
         return SYMBOLS.index(kind), values
 
 
-def _table(rows: Sequence[tuple[Any, ...]], names: Sequence[str], types: Sequence[pa.DataType]) -> pa.Table:
-    import pyarrow as pa
-
-    values = zip(*rows, strict=True) if rows else [()] * len(names)
-    return pa.table([pa.array(column, type_) for column, type_ in zip(values, types, strict=True)], names=names)
+def _itself(part: ReadPart) -> Iterator[ReadPart]:
+    yield part
 
 
 def _value(value: Any, column: Column) -> Any:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ExpressionError
+from engine.expressions import Expression
 from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
-from engine.references import plain_column
 from engine.schema import Schema
 
 
@@ -31,7 +31,7 @@ class KnownTypes:
         """The listed type, or that of the column."""
         if expression in self.types:
             return self.types[expression]
-        column = plain_column(expression, schema)
+        column = Expression.parse(expression).plain_column(schema)
         if column is None:
             raise ExpressionError(node, field, expression, "the test does not list its type")
         return column.type

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.batch.checking import Recorded, check
+from engine.batch.checking import check
 from engine.examples import examples
+from engine.recorder import EdgeFile
+from engine.runtime.edges import EdgeRecords
 from tests.engine.batch_answer import checked, complaints, recorded
 
 if TYPE_CHECKING:
@@ -33,11 +35,11 @@ def test_rows_that_were_late_are_left_out_of_the_batch(spark: SparkSession) -> N
 def test_a_changelog_that_lost_a_record_differs_at_its_operator_and_below(spark: SparkSession, tmp_path: Path) -> None:
     with recorded(examples()["01-word-frequency"], spark) as (planned, output):
         broken = tmp_path / "broken"
-        [folder] = output.edges["count_counts", "out"]
-        spark.read.parquet(str(folder)).where("__seq < 3").write.parquet(str(broken))
-        edges = {**output.edges, ("count_counts", "out"): [broken]}
+        [records] = output.edges["count_counts", "out"]
+        records.frame(spark).where("__seq < 3").write.parquet(str(broken))
+        less = EdgeRecords(records.schema, (EdgeFile(str(broken)),), 0)
         told: list[str] = []
-        found = check(planned, spark, Recorded(edges, output.late, output.watermarks), told.append)
+        found = check(planned, spark, replace(output, edges={**output.edges, ("count_counts", "out"): [less]}), told.append)
     assert told == ["count_words", "count_counts", "frequencies"]
     words, counts, sink = found.nodes
     assert words.is_equal

@@ -22,7 +22,7 @@ from engine.operator import OUT
 from engine.pipeline import Pipeline
 from engine.planner import Plan
 from engine.printing import Printed, cells, head, table
-from engine.recorder import EdgeInfo, EpochOutput, RunPlan
+from engine.recorder import ClockFile, EdgeFile, EdgeInfo, EpochOutput, RunPlan
 from engine.timeline import MAX_WATERMARK
 
 _EVENTS = ("seq", "source", "event_time_ms", "watermark_ms")
@@ -47,17 +47,21 @@ class TraceRecorder:
         self.plan = plan
         self.records = {_name(edge): [] for edge in plan.edges}
 
+    def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
+        """Everything comes again with the epoch."""
+
     def commit(self, output: EpochOutput) -> None:
         assert self.plan is not None
+        own: dict[tuple[str, str], list[Printed]] = {}
         for edge in self.plan.edges:
-            rows = _read([output.edges[edge.node, edge.port]])
-            found = [
-                Printed(row["__seq"], row["__step"], row["__kind"], [row[name] for name in edge.schema.names])
-                for row in rows
-            ]
-            self.records[_name(edge)] += sorted(found, key=lambda record: (record.seq, record.step))
-        if output.watermarks is not None:
-            self.watermarks += sorted(_read([output.watermarks]), key=lambda row: row["seq"])
+            if edge.view is None:
+                found = [record for file in output.edges[edge.node, edge.port] for record in records_of(file, edge)]
+            else:
+                found = _seen(own[edge.view.node, edge.view.port], edge, self.plan)
+            own[edge.node, edge.port] = sorted(found, key=lambda record: (record.seq, record.step))
+            self.records[_name(edge)] += own[edge.node, edge.port]
+        events = [row for clock in output.clocks for row in _events(clock)]
+        self.watermarks += sorted([*events, *_read(output.watermarks)], key=lambda row: row["seq"])
         self.fires += sorted(_read(output.fires), key=lambda row: (row["seq"], row["node"], row["window_end_ms"]))
         self.late += sorted(
             _read(output.late), key=lambda row: (row["seq"], row["node"], row["step"], row["window_end_ms"] or 0)
@@ -173,8 +177,37 @@ def _name(edge: EdgeInfo) -> str:
     return edge.node if edge.port == "out" else f"{edge.node}.{edge.port}"
 
 
-def _read(folders: Iterable[Path]) -> list[dict[str, Any]]:
-    files: Sequence[Path] = [file for folder in folders for file in sorted(folder.glob("*.parquet"))]
+def records_of(file: EdgeFile, edge: EdgeInfo) -> list[Printed]:
+    """The records of a file of an edge."""
+    rows = pa.Table.to_pylist(pq.read_table(file.path, partitioning=None))
+    names = edge.schema.names
+    if file.first_seq is None:
+        return [Printed(row["__seq"], row["__step"], row["__kind"], [row[name] for name in names]) for row in rows]
+    numbered = ((seq, row) for seq, row in enumerate(rows, file.first_seq) if file.low <= seq <= file.high)
+    return [Printed(seq, b"", row.get("__kind", INSERT), [row[name] for name in names]) for seq, row in numbered]
+
+
+def _seen(records: Sequence[Printed], edge: EdgeInfo, plan: RunPlan) -> list[Printed]:
+    view = edge.view
+    assert view is not None
+    below = next(one.schema.names for one in plan.edges if (one.node, one.port) == (view.node, view.port))
+    at = [below.index(name) for name in view.columns]
+    return [Printed(one.seq, one.step + view.suffix, one.kind, [one.row[place] for place in at]) for one in records]
+
+
+def _events(clock: ClockFile) -> list[dict[str, Any]]:
+    """The events that a file of a source says by itself."""
+    rows = pa.Table.to_pylist(pq.read_table(clock.path, columns=["__time", "__top"], partitioning=None))
+    found = []
+    for seq, row in enumerate(rows, clock.first_seq):
+        tops = [top for top in (row["__top"], clock.top_before_ms) if top is not None]
+        mark = None if clock.delay_ms is None else max(tops) - clock.delay_ms
+        event = {"seq": seq, "source": clock.source, "event_time_ms": row["__time"], "watermark_ms": mark}
+        found.append({**event, "is_end": False})
+    return [row for row in found if clock.low <= row["seq"] <= clock.high]
+
+
+def _read(files: Iterable[Path]) -> list[dict[str, Any]]:
     tables = [pq.read_table(file, partitioning=None) for file in files]
     return [row for one in tables if one.num_rows for row in pa.Table.to_pylist(one)]
 

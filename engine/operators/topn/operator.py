@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 from engine.batch.given import BatchInput
 from engine.batch.ranks import Ranked, best, standing_since
 from engine.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
+from engine.columnar.topn import columnar_topn
 from engine.errors import PipelineError
 from engine.operator import (
     NO_KEYS,
@@ -213,10 +214,9 @@ class TopN(Operator):
             return Keyed((KeyedInput(keys, columns),), kernel)
         row_key = self._fast_row_key(given)
         places = () if row_key is None else tuple(schema.index(name) for name in row_key)
-        return Keyed(
-            (KeyedInput(keys, columns),),
-            partial(topn_kernel, ranks, order, given.mode.is_insert_only, None if row_key is None else places),
-        )
+        kernel = partial(topn_kernel, ranks, order, given.mode.is_insert_only, None if row_key is None else places)
+        columnar = columnar_topn(ranks, order, schema, given.mode)
+        return Keyed((KeyedInput(keys, columns),), kernel, columnar=columnar)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """ROW_NUMBER(), RANK() or DENSE_RANK() in a sub-query, the range above it."""

@@ -9,9 +9,9 @@ from typing import Any, Final
 from sqlglot import exp
 
 from engine.aggregate_functions import Function, result_type
+from engine.expressions import Expression
 from engine.joins import JoinKind
 from engine.kernels.window_parameters import BOUNDS
-from engine.references import plain_column
 from engine.schema import quote
 from engine.sql.algebra import (
     Aggregate,
@@ -107,7 +107,7 @@ def _is_one_row_each(emitter: Emitter, given: Emitted, group_by: Sequence[Any]) 
         if node.operator == "project":
             below = {item["name"]: item["expression"] for item in node.parameters["columns"]}
             schema = emitter.derived[emitter.input_of(node.id)].schema
-            found = {name: plain_column(below[column], schema) for name, column in names.items()}
+            found = {name: Expression.parse(below[column]).plain_column(schema) for name, column in names.items()}
             names = {name: column.name for name, column in found.items() if column is not None}
         elif node.operator != "filter" and node.parameters.get("kind") not in _LEFT_ONLY:
             break

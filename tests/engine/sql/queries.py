@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from engine.expressions import Expression
 from engine.pipeline import Node, Pipeline
-from engine.references import plain_column
 from engine.schema import Schema
 from engine.sql import Table, pipeline_of, table_of
 from tests.engine.planning import rows
@@ -20,7 +20,7 @@ class GuessedTypes:
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         null_like = re.fullmatch("CASE WHEN FALSE THEN (.*) END", expression)
-        column = plain_column(null_like[1] if null_like else expression, schema)
+        column = Expression.parse(null_like[1] if null_like else expression).plain_column(schema)
         if column is not None:
             return column.type
         return "boolean" if field.endswith(("condition", "filter")) else "bigint"

@@ -53,15 +53,20 @@ def derive(operator: TopN, given: Derived = APPEND) -> Derived:
 
 def planned(operator: TopN, given: Derived, update: UpdateKind) -> tuple[str, TopNKernel]:
     """The strategy's name and the kernel for an input that writes updates so."""
+    step, strategy = stepped(operator, given, update)
+    kernel = step.kernel()
+    assert isinstance(kernel, TopNKernel)
+    return strategy, kernel
+
+
+def stepped(operator: TopN, given: Derived, update: UpdateKind) -> tuple[Keyed, str]:
     mode = ChangelogMode.of(given.modify, update)
     inputs = (InputPlan("source", given, mode),)
     derived = derive(operator, given)
     output = ChangelogMode.of(derived.modify, UpdateKind.BEFORE_AND_AFTER)
     step = operator.step(StepContext("best", 1, inputs, derived.schema, output, derived))
     assert isinstance(step, Keyed)
-    kernel = step.kernel()
-    assert isinstance(kernel, TopNKernel)
-    return operator.strategy(inputs, output).name, kernel
+    return step, operator.strategy(inputs, output).name
 
 
 def test_the_rank_is_a_bigint_at_the_end_and_nothing_is_event_time_any_more() -> None:
@@ -220,3 +225,23 @@ def test_without_an_order_what_came_first_stays_and_over_inserts_nothing_is_ever
     assert name == "Limit"
     assert isinstance(kernel, RetractableTopN)
     assert first.flink_sql((("words", SCHEMA),)) == "SELECT `g`, `w`, `c`, `t` FROM `words` LIMIT 3 OFFSET 1"
+
+
+@pytest.mark.parametrize(
+    ("operator", "given", "why"),
+    [
+        (top(3), APPEND, "columnar: the best 3 rows of an insert-only input"),
+        (top(1, with_rank=True), APPEND, "columnar: the best row of an insert-only input"),
+        (top(101), APPEND, "record by record: it keeps more than 100 rows of a partition"),
+        (top(None, rank_end_column="c"), APPEND, "record by record: each partition has its own last rank"),
+        (top(2), DELETES, "record by record: rows of its input are replaced or taken back"),
+        (top(2, ranking="rank"), APPEND, "record by record: this rule has no columnar kernel"),
+    ],
+)
+def test_only_the_best_rows_of_an_insert_only_input_are_found_in_whole_batches(
+    operator: TopN, given: Derived, why: str
+) -> None:
+    kind = UpdateKind.NONE if given.is_insert_only else UpdateKind.BEFORE_AND_AFTER
+    chosen = stepped(operator, given, kind)[0].columnar
+    assert chosen.why == why
+    assert (chosen.make is not None) == why.startswith("columnar")

@@ -1,0 +1,217 @@
+"""The aggregate without windows on whole batches: `engine.operators.aggregate.AggregateKernel`.
+
+    kinds    +I +I -D -D | -U +I     of one group
+    rows      1  2  1  0 |  .  1     a -U that finds no group is left out; at 0 the group ends, and may be born again
+    lives    |---------- |    |--
+    emitted  +I -U -U -D      +I
+                +U +U
+
+What a group is after each record is a running sum, or a running extreme, over its life.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.columnar import Advanced, Chunk, Emitted, Kinds, Layout, Longs, Records, state_batch
+from engine.columnar.aggregate_parts import Found, parts_of
+from engine.columnar.columns import Columns, by_group, from_longs, longs, row_of_groups, rows_of_others, taken
+from engine.columnar.paths import extended
+from engine.columnar.paths import taken as taken_paths
+from engine.columnar.runs import Flags, Runs, running_least, running_sum, shifted
+from engine.kernels.accumulators import AggregateCall
+from engine.timeline import Timeline
+
+
+class AggregateColumns:
+    """Groups with calls that `engine.columnar.aggregate_parts` knows. State: a row of sums and extremes per group."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        calls: Sequence[AggregateCall],
+        *,
+        retracting: bool,
+        generate_update_before: bool = True,
+        emit_unchanged: bool = False,
+    ) -> None:
+        self._types = layout.output[len(layout.keys) :]
+        self._retracting = retracting
+        self._update_before = generate_update_before
+        self._emit_unchanged = emit_unchanged
+        self._parts, self._reads = parts_of(calls, retracting=retracting)
+        self.state_schema = pa.schema([(f"part{at}", pa.int64()) for at in range(len(self._parts))])
+
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """What every record makes of its group."""
+        records, state = chunk.records, chunk.state
+        known: list[Found] = [longs(column) for column in state.columns[1:]]
+        row_of_group = row_of_groups(state, chunk.groups)
+        runs = Runs.of(records.groups)
+        row_of_run = row_of_group[records.groups[runs.starts]]
+        signs = dead = rows = None
+        if self._retracting:
+            signs = _signs(records.kinds)
+            rows = running_sum(runs, signs, _of_rows(known[0][0], row_of_run))
+            if len(rows) and rows.min() < 0:
+                records = _records(records, np.flatnonzero(~_unknown(runs, rows)))
+                return self.advance(replace(chunk, records=records), timeline)
+            dead = rows == 0
+            dead = dead if dead.any() else None
+        lives, row_of_life = _lives(runs, row_of_run, dead)
+
+        values = records.values[0]
+        found = [part.running(values, signs, lives, row_of_life, known[at]) for at, part in enumerate(self._parts)]
+        after = [read(found, dead) for read in self._reads]
+        stored = [read(known, None) for read in self._reads]
+        before = [_before(lives, row_of_life, result, kept) for result, kept in zip(after, stored, strict=True)]
+
+        emitted = self._emitted(chunk, records, lives.starts[row_of_life < 0], dead, after, before)
+        return Advanced(emitted, self._state(records, runs, dead, chunk, found))
+
+    def _emitted(
+        self, chunk: Chunk, records: Records, born: Longs, dead: Flags | None, after: list[Found], before: list[Found]
+    ) -> Emitted:
+        """The results that go out, then those that are taken back. born: the records that begin a group."""
+        changes = _changes(after, before, len(records)) if not self._emit_unchanged else np.ones(len(records), np.bool_)
+        changes[born] = True
+        if dead is not None:
+            changes &= ~dead
+        puts = np.flatnonzero(changes)
+        is_born = np.zeros(len(records), np.bool_)
+        is_born[born] = True
+        retracts = changes & ~is_born if self._update_before else np.zeros(len(records), np.bool_)
+        takes = np.flatnonzero(retracts if dead is None else retracts | dead)
+
+        put_kinds: Kinds = np.full(len(puts), UPDATE_AFTER, np.int8)
+        put_kinds[is_born[puts]] = INSERT
+        take_kinds: Kinds = np.full(len(takes), UPDATE_BEFORE, np.int8)
+        if dead is not None:
+            take_kinds[dead[takes]] = DELETE
+        ordinals = (put_kinds == UPDATE_AFTER).view(np.uint8) if self._update_before else 0
+        groups = np.concatenate((_at(records.groups, puts), _at(records.groups, takes)))
+        columns = (
+            _array(_below(_found_at(new, puts), _found_at(old, takes)), type_)
+            for new, old, type_ in zip(after, before, self._types, strict=True)
+        )
+        return Emitted(
+            np.concatenate((_at(records.seqs, puts), _at(records.seqs, takes))),
+            pa.concat_arrays(
+                [
+                    extended(_paths_at(records.steps, puts), ordinals),
+                    extended(_paths_at(records.steps, takes), 0),
+                ]
+            ),
+            np.concatenate((put_kinds, take_kinds)),
+            (*taken(chunk.keys, groups), *columns),
+        )
+
+    def _state(
+        self, records: Records, runs: Runs, dead: Flags | None, chunk: Chunk, found: list[Found]
+    ) -> pa.RecordBatch:
+        """What groups with records have come to, if they still are; groups without records stay as they are."""
+        last = runs.ends - 1
+        others = rows_of_others(chunk.state, records.groups[last], chunk.groups)
+        if dead is not None:
+            last = last[~dead[last]]
+        new: Columns = tuple(_array(_found_at(column, last), pa.int64()) for column in found)
+        return state_batch(self.state_schema, *by_group(records.groups[last], new, *others))
+
+
+def _signs(kinds: Kinds) -> Longs:
+    """1 for what adds a row, -1 for what takes one back."""
+    return np.where((kinds == UPDATE_BEFORE) | (kinds == DELETE), np.int64(-1), np.int64(1))
+
+
+def _of_rows(values: Longs, rows: Longs) -> Longs:
+    """The state's values by row; 0 where there is no row."""
+    found = np.zeros(len(rows), np.int64)
+    there = rows >= 0
+    found[there] = values[rows[there]]
+    return found
+
+
+def _unknown(runs: Runs, rows: Longs) -> Flags:
+    """The retractions that find no group: those that bring the number of rows to a new low below zero."""
+    low = np.minimum(running_least(runs, rows), 0)
+    return low < shifted(runs, low, 0)
+
+
+def _lives(runs: Runs, row_of_run: Longs, dead: Flags | None) -> tuple[Runs, Longs]:
+    """The lives of the groups, and the state's row that each goes on from, or -1."""
+    if dead is None:
+        return runs, row_of_run
+    firsts = np.zeros(runs.size, np.bool_)
+    firsts[runs.starts] = True
+    firsts[1:] |= dead[:-1]
+    lives = Runs.starting(firsts)
+    row_of_life = np.full(len(lives), -1, np.int64)
+    row_of_life[np.searchsorted(lives.starts, runs.starts)] = row_of_run
+    return lives, row_of_life
+
+
+def _before(lives: Runs, row_of_life: Longs, after: Found, stored: Found) -> Found:
+    """Each record's result before it; what begins a life has none, and nobody asks for it."""
+    values, there = after
+    stored_values, stored_there = stored
+    earlier = shifted(lives, values, _of_rows(stored_values, row_of_life))
+    if there is None and stored_there is None:
+        return earlier, None
+    was_there = np.ones(len(stored_values), np.bool_) if stored_there is None else stored_there
+    now_there = np.ones(len(values), np.bool_) if there is None else there
+    return earlier, shifted(lives, now_there, _of_rows(was_there.astype(np.int64), row_of_life) != 0)
+
+
+def _changes(after: list[Found], before: list[Found], size: int) -> Flags:
+    """The records that change a result. Values that are not there are all 0."""
+    changes = np.zeros(size, np.bool_)
+    for (values, there), (old_values, was_there) in zip(after, before, strict=True):
+        changes |= values != old_values
+        if there is not None or was_there is not None:
+            changes |= (True if there is None else there) != (True if was_there is None else was_there)
+    return changes
+
+
+def _records(records: Records, places: Longs) -> Records:
+    return replace(
+        records,
+        groups=records.groups[places],
+        seqs=records.seqs[places],
+        steps=taken_paths(records.steps, places),
+        kinds=records.kinds[places],
+        ports=records.ports[places],
+        values=(taken(records.values[0], places),),
+    )
+
+
+def _at(values: Longs, places: Longs) -> Longs:
+    # Often all records are meant, and then there is nothing to copy.
+    return values if len(places) == len(values) else values[places]
+
+
+def _paths_at(steps: pa.Array, places: Longs) -> pa.Array:
+    return steps if len(places) == len(steps) else taken_paths(steps, places)
+
+
+def _array(found: Found, type_: pa.DataType) -> pa.Array:
+    return from_longs(found[0], type_, found[1])
+
+
+def _found_at(found: Found, places: Longs) -> Found:
+    values, there = found
+    if len(places) == len(values):
+        return found
+    return values[places], None if there is None else there[places]
+
+
+def _below(upper: Found, lower: Found) -> Found:
+    values = np.concatenate((upper[0], lower[0]))
+    if upper[1] is None and lower[1] is None:
+        return values, None
+    flags = [np.ones(len(values), np.bool_) if there is None else there for values, there in (upper, lower)]
+    return values, np.concatenate(flags)

@@ -1,0 +1,115 @@
+"""The order of Flink's RocksDB for many rows at a time: that of `engine.kernels.binary_row`, without writing the bytes.
+
+Rows compare by length, then by the word of NULL marks, then by a word per column, then by texts longer than a word.
+Words are little-endian and compared byte by byte, so that a number's last byte decides first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.aggregate_functions import decimal_scale
+from engine.columnar import Longs
+from engine.columnar.columns import flags, longs, valid
+from engine.columnar.runs import Flags
+
+Words = NDArray[np.uint64]
+
+_BYTES: Final = {"boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "date": 4, "bigint": 8}
+_TEXTS: Final = ("string", "binary")
+_TIMES: Final = ("timestamp", "timestamp_ntz")
+_COMPACT_DIGITS: Final = 18
+_INLINE: Final = 7
+
+
+def has_order(types: Sequence[str]) -> bool:
+    """Whether rows of these types can be put in order, and known by their values.
+
+    Not floating point, where 0.0 and -0.0 are one row of two codes, nor what has no code of one word.
+    """
+    return all(type_ in _BYTES or type_ in _TEXTS or type_ in _TIMES or _is_narrow(type_) for type_ in types)
+
+
+def hides_digits(types: Sequence[str]) -> bool:
+    """Whether rows that differ can have one code: of microseconds there are milliseconds in it."""
+    return any(type_ in _TIMES for type_ in types)
+
+
+def sort_keys(columns: Sequence[pa.Array], types: Sequence[str]) -> list[NDArray[Any]]:
+    """Numbers per row, the one that decides first in front. Without columns there are none."""
+    if not columns:
+        return []
+    size = len(columns[0])
+    marks = np.zeros(((len(columns) + 8 + 63) // 64, size), np.uint64)
+    place = np.full(size, 8 * (len(marks) + len(columns)), np.int64)
+    words: list[NDArray[Any]] = []
+    texts: list[NDArray[Any]] = []
+    for at, (column, type_) in enumerate(zip(columns, types, strict=True)):
+        there = valid(column)
+        if there is not None:
+            marks[(at + 8) // 64] |= (~there).astype(np.uint64) << np.uint64((at + 8) % 64)
+        if type_ in _TEXTS:
+            word, is_long = _text(column, place)
+            if is_long.any():
+                texts.append(_ranks(column, is_long))
+                place = place + np.where(is_long, -(-_sizes(column) // 8) * 8, 0)
+        else:
+            word = _number(column, type_).byteswap()
+        words.append(word if there is None else np.where(there, word, np.uint64(0)))
+    return [key for key in (place, *marks.byteswap(), *words, *texts) if (key != key[:1]).any()]
+
+
+def _number(column: pa.Array, type_: str) -> Words:
+    if _is_narrow(type_):
+        # Of the 128 bits the lower half is all there is.
+        halves = np.frombuffer(column.buffers()[1], np.uint64)[2 * column.offset :]
+        found: Words = halves[: 2 * len(column) : 2]
+        return found
+    if type_ == "boolean":
+        return flags(column).astype(np.uint64)
+    values, _ = longs(column)
+    if type_ in _TIMES:
+        values = values // 1000
+    narrow: Words = values.view(np.uint64) & np.uint64((1 << 8 * _BYTES.get(type_, 8)) - 1)
+    return narrow
+
+
+def _text(column: pa.Array, place: Longs) -> tuple[Words, Flags]:
+    """The words of texts, and which of them stand behind the columns, from this place on."""
+    sizes = _sizes(column)
+    offsets, data = _offsets(column), np.frombuffer(column.buffers()[2] or b"", np.uint8)
+    word = (sizes | 0x80).astype(np.uint64)
+    for at in range(min(_INLINE, int(sizes.max(initial=0)))):
+        reaches = np.flatnonzero(sizes > at)
+        word[reaches] |= data[offsets[reaches] + at].astype(np.uint64) << np.uint64(56 - 8 * at)
+    is_long = sizes > _INLINE
+    behind = (sizes | place << 32).view(np.uint64).byteswap()
+    return np.where(is_long, behind, word), is_long
+
+
+def _ranks(column: pa.Array, is_long: Flags) -> Longs:
+    found = np.zeros(len(is_long), np.int64)
+    texts = column.filter(pa.array(is_long)).cast(pa.binary())
+    found[is_long] = pc.rank(texts, tiebreaker="dense").to_numpy()
+    return found
+
+
+def _sizes(column: pa.Array) -> Longs:
+    sizes = np.diff(_offsets(column)).astype(np.int64)
+    there = valid(column)
+    return sizes if there is None else np.where(there, sizes, 0)
+
+
+def _offsets(column: pa.Array) -> NDArray[np.int32]:
+    found: NDArray[np.int32] = np.frombuffer(column.buffers()[1] or bytes(4), np.int32)
+    return found[column.offset : column.offset + len(column) + 1]
+
+
+def _is_narrow(type_: str) -> bool:
+    return decimal_scale(type_) is not None and int(type_[8:].partition(",")[0]) <= _COMPACT_DIGITS

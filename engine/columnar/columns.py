@@ -1,0 +1,111 @@
+"""Columns by place: Arrow arrays as NumPy's integers and back, rows taken, rows compared, a group's one state row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.columnar import Longs
+from engine.columnar.runs import Flags
+
+Columns = tuple[pa.Array, ...]
+
+_INTEGERS: Final = {pa.int8(): np.int8, pa.int16(): np.int16, pa.int32(): np.int32, pa.int64(): np.int64}
+
+
+def longs(array: pa.Array) -> tuple[Longs, Flags | None]:
+    """Integers or dates as 64 bits, 0 where there is none, and which are there (None: all)."""
+    if pa.types.is_date32(array.type):
+        array = array.view(pa.int32())
+    there = valid(array)
+    if there is not None:
+        array = array.fill_null(0)
+    values = array.to_numpy(zero_copy_only=False)
+    return values.astype(np.int64, copy=False), there
+
+
+def from_longs(values: Longs, type_: pa.DataType, there: Flags | None = None) -> pa.Array:
+    """The inverse of `longs`; what does not fit the type wraps in it."""
+    stored = pa.int32() if pa.types.is_date32(type_) else type_
+    narrow = values.astype(_INTEGERS[stored], copy=False)
+    array = pa.array(narrow) if there is None or there.all() else pa.array(narrow, mask=~there)
+    return array.view(type_) if stored != type_ else array
+
+
+def valid(array: pa.Array) -> Flags | None:
+    """Which values are not NULL; None where all are not."""
+    if not array.null_count:
+        return None
+    there: Flags = array.is_valid().to_numpy(zero_copy_only=False)
+    return there
+
+
+def flags(array: pa.Array) -> Flags:
+    """A condition as flags; NULL is not met."""
+    met: Flags = (array.fill_null(False) if array.null_count else array).to_numpy(zero_copy_only=False)
+    return met
+
+
+def taken(columns: Sequence[pa.Array], places: NDArray[np.integer[Any]], *, may_miss: bool = False) -> Columns:
+    """These rows of the columns. may_miss: a place below zero is a row of NULLs."""
+    if not columns:
+        return ()
+    indices = pa.array(places, mask=places < 0) if may_miss and (places < 0).any() else pa.array(places)
+    return tuple(column.take(indices) for column in columns)
+
+
+def joined(*parts: Sequence[pa.Array]) -> Columns:
+    """Rows below rows."""
+    return tuple(pa.concat_arrays(same) for same in zip(*parts, strict=True))
+
+
+def same_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], size: int) -> Flags:
+    """Which rows are equal, NULL to NULL; NaN equals nothing, as in Python."""
+    found: Flags = np.ones(size, np.bool_)
+    for one, other in zip(left, right, strict=True):
+        equal = pc.equal(one, other)
+        if equal.null_count:
+            equal = pc.if_else(equal.is_null(), pc.and_(one.is_null(), other.is_null()), equal)
+        found &= equal.to_numpy(zero_copy_only=False)
+    return found
+
+
+def row_of_groups(state: pa.RecordBatch, groups: int) -> Longs:
+    """The place of each group's row in a state of at most one row per group; -1 where there is none."""
+    found = np.full(groups, -1, np.int64)
+    found[state.column(0).to_numpy()] = np.arange(state.num_rows)
+    return found
+
+
+def rows_of_others(state: pa.RecordBatch, touched: Longs, groups: int) -> tuple[Longs, Columns]:
+    """The state's rows of the groups that are not touched: their groups and columns."""
+    stays = np.ones(groups, np.bool_)
+    stays[touched] = False
+    known: Longs = state.column(0).to_numpy()
+    places = np.flatnonzero(stays[known])
+    if len(places) == len(known):
+        return known, tuple(state.columns[1:])
+    return known[places], taken(state.columns[1:], places)
+
+
+def without_equality(types: Iterable[str]) -> str | None:
+    """The first of these key types whose values need not equal themselves, as NaN; None where there is none."""
+    return next((type_ for type_ in types if "float" in type_ or "double" in type_), None)
+
+
+def by_group(
+    groups: Longs, columns: Sequence[pa.Array], other_groups: Longs, other_columns: Sequence[pa.Array]
+) -> tuple[Longs, Columns]:
+    """The rows of both, in order of their groups: rows of one group as they come, the first ones before the others."""
+    if not len(other_groups):
+        return groups, tuple(columns)
+    if not len(groups):
+        return other_groups, tuple(other_columns)
+    all_groups = np.concatenate((groups, other_groups))
+    order = np.argsort(all_groups, kind="stable")
+    return all_groups[order], taken(joined(columns, other_columns), order)

@@ -1,0 +1,36 @@
+"""Which joins run on whole batches, and on which kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from engine.columnar import Columnar, ColumnarKernel, Layout
+from engine.columnar.binary_rows import has_order
+from engine.columnar.many_join import ManyPairingJoin, ManySemiAntiJoin
+from engine.columnar.unique_join import UniquePairingJoin, UniqueSemiAntiJoin
+from engine.joins import PORTS, JoinKind, JoinSide
+
+
+def columnar_join(
+    kind: JoinKind, left: JoinSide, right: JoinSide, *, has_condition: bool, is_bundled: bool
+) -> Columnar:
+    """Whether a join runs on whole batches, and why."""
+    if is_bundled:
+        return Columnar(None, "record by record: mini-batch folds the changes of a bundle first")
+    if has_condition:
+        return Columnar(None, "record by record: a further condition is tried pair by pair")
+    if left.unique_key == () == right.unique_key:
+        unique: Callable[[Layout], ColumnarKernel]
+        unique = partial(UniqueSemiAntiJoin if kind.is_left_only else UniquePairingJoin, kind)
+        return Columnar(unique, "columnar: both inputs are unique by the join key")
+    for port, side in zip(PORTS, (left, right), strict=True):
+        known_by = side.types if side.unique_key is None else [side.types[place] for place in side.unique_key]
+        if not has_order(known_by):
+            what = "row" if side.unique_key is None else "unique key"
+            return Columnar(
+                None, f"record by record: the {port} input's {what} has a type that is compared value by value"
+            )
+    many: Callable[[Layout], ColumnarKernel]
+    many = partial(ManySemiAntiJoin if kind.is_left_only else ManyPairingJoin, kind, (left, right))
+    return Columnar(many, "columnar: rows meet by the join key alone")

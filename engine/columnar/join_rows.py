@@ -1,0 +1,86 @@
+"""What the columnar joins share: the rows of both sides by number, keys that match nobody, and what goes out.
+
+A row has a number: that of a record is its place in the chunk, those of the state stand behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER
+from engine.columnar import Chunk, Emitted, Kinds, Layout, Longs, Records, paths
+from engine.columnar.columns import Columns, joined, taken, valid
+from engine.columnar.runs import Flags
+from engine.joins import PORTS, JoinKind
+
+NOBODY: Final = -1
+"""In the place of a row where there is none."""
+
+
+class Rows:
+    """The rows of both sides by their number."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self.sides: list[Columns] = []
+        for side, values in zip(PORTS, chunk.records.values, strict=True):
+            kept = [chunk.state.column(_name(side, at)) for at in range(len(values))]
+            self.sides.append(joined(values, kept) if len(chunk.state) else values)
+
+    def take(self, port: int, numbers: Longs, wanted: Iterable[int] | None = None) -> Columns:
+        """The columns of these rows of a side, or some of them; NULL for nobody."""
+        columns = self.sides[port]
+        return taken(columns if wanted is None else [columns[at] for at in wanted], numbers, may_miss=True)
+
+
+def side_fields(layout: Layout, port: int) -> list[pa.Field]:
+    """The columns of a side in the state, where `Rows` finds them."""
+    return [pa.field(_name(PORTS[port], at), type_) for at, type_ in enumerate(layout.values[port])]
+
+
+def _name(side: str, at: int) -> str:
+    return f"{side}_{at}"
+
+
+def can_match(chunk: Chunk) -> Flags:
+    """By key, whether it equals that of the other side: not where a part of it is NULL."""
+    found = np.ones(chunk.groups, np.bool_)
+    for column in chunk.keys:
+        there = valid(column)
+        if there is not None:
+            found &= there
+    return found
+
+
+def accumulating(records: Records) -> Flags:
+    """Which records add a row."""
+    found: Flags = (records.kinds == INSERT) | (records.kinds == UPDATE_AFTER)
+    return found
+
+
+def pair_kinds(kind: JoinKind, kinds: Kinds, accumulates: Flags, keeps: Flags) -> Kinds:
+    """The kinds of what records emit with their own row. keeps: whether a record's side is kept.
+
+    An inner join forwards kinds. Else all comes as +I, and rows of a kept side go as -D.
+    """
+    if kind is JoinKind.INNER:
+        return kinds
+    found = np.where(accumulates, INSERT, np.where(keeps, DELETE, kinds))
+    return found.astype(np.int8)
+
+
+def turned(accumulates: Flags) -> Kinds:
+    """The kinds of rows that go as others come, and come as those go."""
+    return np.where(accumulates, DELETE, INSERT).astype(np.int8)
+
+
+def emitted(
+    records: Records, places: Longs, ordinals: int | NDArray[Any], kinds: Sequence[Kinds], columns: Columns
+) -> Emitted:
+    """What these records emit, one output each. ordinals: which of the record's outputs it is. kinds: in parts."""
+    steps = paths.extended(paths.taken(records.steps, places), ordinals)
+    return Emitted(records.seqs[places], steps, np.concatenate(kinds).astype(np.int8, copy=False), columns)

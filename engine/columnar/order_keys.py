@@ -1,0 +1,100 @@
+"""ORDER BY of whole columns: one 64-bit integer per row, which compares as the sort keys of `engine.sort_keys` do.
+
+Integers, dates, timestamps and floats become keys as they are; of text, of columns that need more than 64 bits and of
+several columns that do, the rank among the rows given is the key. So keys compare within one call only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.columnar import Longs
+from engine.columnar.columns import longs, valid
+from engine.columnar.runs import Flags
+from engine.sort_keys import Nulls, SortColumn
+
+PAST_ALL: Final = np.iinfo(np.int64).max
+"""A key that no row has."""
+
+_LOWEST: Final = np.iinfo(np.int64).min
+_HIGHEST: Final = PAST_ALL - 1
+_ROOM: Final = 1 << 62
+
+
+def is_ordered(type_: str) -> bool:
+    """Whether rows can be ordered by columns of this type."""
+    return not type_.startswith(("array", "map", "struct", "binary"))
+
+
+def order_keys(columns: Sequence[pa.Array], order: Sequence[SortColumn], size: int) -> Longs:
+    """The keys of the rows. columns: those of the order, one per part of it."""
+    if not order:
+        return np.zeros(size, np.int64)
+    found = [_key(column, part) for column, part in zip(columns, order, strict=True)]
+    return found[0] if len(found) == 1 else _packed(found)
+
+
+def _key(column: pa.Array, part: SortColumn) -> Longs:
+    values, there = _values(column)
+    if size := len(values):
+        least, most = int(values.min()), int(values.max())
+        if least <= _LOWEST + 1 or most >= _HIGHEST - 1:
+            values = _ranks(values)
+    if part.descending:
+        values = ~values
+    if there is None or not size:
+        return values
+    last = part.nulls is Nulls.LAST or (part.nulls is Nulls.LOWEST and part.descending)
+    return np.where(there, values, _HIGHEST if last else _LOWEST)
+
+
+def _values(column: pa.Array) -> tuple[Longs, Flags | None]:
+    """Ascending integers, and which are there."""
+    type_ = column.type
+    if pa.types.is_integer(type_) or pa.types.is_date32(type_):
+        return longs(column)
+    there = valid(column)
+    if pa.types.is_boolean(type_):
+        return longs(column.cast(pa.int8()))
+    if pa.types.is_floating(type_):
+        filled = column.fill_null(0.0) if column.null_count else column
+        # 0.0 and -0.0 are equal, and all NaNs are one, above all numbers.
+        floats = filled.to_numpy(zero_copy_only=False).astype(np.float64) + 0.0
+        bits = np.where(np.isnan(floats), np.nan, floats).view(np.int64)
+        return np.where(bits < 0, bits ^ np.int64(PAST_ALL), bits), there
+    ranks = pc.rank(column, sort_keys="ascending", tiebreaker="dense")
+    return ranks.to_numpy(zero_copy_only=False).astype(np.int64), there
+
+
+def _ranks(values: Longs) -> Longs:
+    found: Longs = np.unique(values, return_inverse=True)[1].astype(np.int64)
+    return found
+
+
+def _packed(columns: Sequence[Longs]) -> Longs:
+    """Several keys as one."""
+    found: Longs = columns[0]
+    for column in columns[1:]:
+        if not len(found):
+            break
+        found, room = _from_zero(found)
+        column, span = _from_zero(column)
+        if room * span >= _ROOM:
+            found, column = _ranks(found), _ranks(column)
+            span = int(column.max()) + 1
+        found = found * span + column
+    return found
+
+
+def _from_zero(values: Longs) -> tuple[Longs, int]:
+    """The same order from 0, and how many different values there may be."""
+    least, most = int(values.min()), int(values.max())
+    if most - least + 1 < _ROOM:
+        return values - least, most - least + 1
+    ranks = _ranks(values)
+    return ranks, int(ranks.max()) + 1

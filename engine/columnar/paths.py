@@ -1,0 +1,118 @@
+"""Steps, the paths of `engine.position`, as Arrow arrays: what a record or a timer emits extends its path."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.columnar import Longs
+from engine.position import ORDINALS, TIMER, ordinal
+
+Bytes = NDArray[np.uint8]
+
+_ONE_BYTE: Final = len(ORDINALS)
+_SIGN: Final = np.uint64(1 << 63)
+# Wider paths are copied as blocks, not column by column.
+_NARROW: Final = 24
+
+
+def extended(steps: pa.Array, ordinals: int | NDArray[Any]) -> pa.Array:
+    """Each path with the ordinal of an output behind it: one for all, or one per path."""
+    width = common_width(steps)
+    if width is not None and (ordinals < _ONE_BYTE if isinstance(ordinals, int) else not (ordinals >= _ONE_BYTE).any()):
+        wider = np.empty((len(steps), width + 1), np.uint8)
+        given = _data(steps).reshape(len(steps), width)
+        if width <= _NARROW:
+            for at in range(width):
+                wider[:, at] = given[:, at]
+        else:
+            wider[:, :width] = given
+        wider[:, width] = ordinals
+        return fixed(wider)
+    codes = pa.scalar(ordinal(ordinals), pa.binary()) if isinstance(ordinals, int) else codes_of(ordinals)
+    return _joined(steps, codes)
+
+
+def taken(steps: pa.Array, places: NDArray[np.integer[Any]]) -> pa.Array:
+    """The paths of these records."""
+    if common_width(steps) == 0:
+        return steps[:1].take(pa.array(np.zeros(0, np.int64))) if not len(places) else empty(len(places))
+    return steps.take(pa.array(places))
+
+
+def timer_paths(rank: int, times_ms: Longs, seqs: Longs, steps: pa.Array) -> pa.Array:
+    """The paths of what timers emit, without the ordinal of each output: `engine.position.timer` for many.
+
+    times_ms: what each waited for. seqs, steps: the position of the first record of its window.
+    """
+    front = pa.scalar(TIMER + ordinal(rank), pa.binary())
+    times = (times_ms.view(np.uint64) ^ _SIGN).astype(">u8")
+    return _joined(front, fixed(times.view(np.uint8).reshape(len(times_ms), 8)), codes_of(seqs), steps)
+
+
+def codes_of(numbers: NDArray[Any]) -> pa.Array:
+    """The codes of numbers >= 0, as `engine.position.ordinal` makes them."""
+    if not (numbers >= _ONE_BYTE).any():
+        return fixed(numbers.astype(np.uint8).reshape(len(numbers), 1))
+    wide = np.empty((len(numbers), 9), np.uint8)
+    wide[:, 1:] = numbers.astype(">u8").view(np.uint8).reshape(len(numbers), 8)
+    # 0 for what fits into the first byte, else how many bytes follow it.
+    sizes = np.zeros(len(numbers), np.int64)
+    sizes[numbers >= _ONE_BYTE] = 1
+    for size in range(2, 9):
+        sizes[numbers >= 1 << (8 * (size - 1))] = size
+    wide[:, 0] = np.where(sizes == 0, wide[:, 8], sizes + (_ONE_BYTE - 1))
+    kept = np.arange(9) > (8 - sizes)[:, np.newaxis]
+    kept[:, 0] = True
+    offsets = np.zeros(len(numbers) + 1, np.int32)
+    np.cumsum(sizes + 1, out=offsets[1:])
+    return _binary(offsets, wide[kept])
+
+
+def empty(size: int) -> pa.Array:
+    """The paths of so many source records."""
+    return fixed(np.empty((size, 0), np.uint8))
+
+
+def fixed(rows: Bytes) -> pa.Array:
+    """Paths of one width: a row of bytes each."""
+    size, width = rows.shape
+    offsets = np.arange(0, size * width + 1, width, dtype=np.int32) if width else np.zeros(size + 1, np.int32)
+    return _binary(offsets, np.ascontiguousarray(rows).reshape(-1))
+
+
+def common_width(steps: pa.Array) -> int | None:
+    """The length of all paths where they have the same; 0 where there are none."""
+    if not len(steps):
+        return 0
+    offsets = _offsets(steps)
+    width = int(offsets[1] - offsets[0])
+    if int(offsets[-1] - offsets[0]) != width * len(steps):
+        return None
+    return width if not width or bool((np.diff(offsets) == width).all()) else None
+
+
+def _offsets(steps: pa.Array) -> NDArray[np.int32]:
+    found: NDArray[np.int32] = np.frombuffer(steps.buffers()[1], np.int32)
+    return found[steps.offset : steps.offset + len(steps) + 1]
+
+
+def _data(steps: pa.Array) -> Bytes:
+    data = steps.buffers()[2]
+    if not len(steps) or data is None:
+        return np.zeros(0, np.uint8)
+    offsets = _offsets(steps)
+    found: Bytes = np.frombuffer(data, np.uint8)
+    return found[int(offsets[0]) : int(offsets[-1])]
+
+
+def _binary(offsets: NDArray[np.int32], data: Bytes) -> pa.Array:
+    return pa.Array.from_buffers(pa.binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def _joined(*parts: pa.Array | pa.Scalar) -> pa.Array:
+    return pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.binary()))

@@ -1,0 +1,143 @@
+"""Runs: records that stand side by side and belong together, and what is known of each record from those before it.
+
+    numbers   0 0 0 1 1 3        a group's records, or those of one life of it
+    runs      |---- |-- |
+    values    5 1 4 2 2 7
+    running_sum      5 6 10 2 4 7
+    running_most     5 5 5  2 2 7
+
+Everything here is one pass of NumPy over all runs at once, whether they are three or as many as the records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.columnar import Longs
+
+Flags = NDArray[np.bool_]
+
+# A call of NumPy costs as much as some hundred elements: runs that are longer than this are taken one by one.
+_LONG: Final = 512
+_ROOM: Final = 1 << 62
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The places 0 to size, cut where a run starts. No run is empty."""
+
+    starts: Longs
+    size: int
+
+    @classmethod
+    def of(cls, numbers: NDArray[Any]) -> Runs:
+        """A run is neighbours with the same number."""
+        if not len(numbers):
+            return cls(np.zeros(0, np.int64), 0)
+        cuts = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
+        return cls(np.concatenate((np.zeros(1, np.int64), cuts)), len(numbers))
+
+    @classmethod
+    def starting(cls, firsts: Flags) -> Runs:
+        """Runs whose first places are flagged; that of place 0 has to be."""
+        return cls(np.flatnonzero(firsts), len(firsts))
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @cached_property
+    def ends(self) -> Longs:
+        """Where each run ends: the place after its last."""
+        return np.append(self.starts, self.size)[1:]
+
+    @cached_property
+    def lengths(self) -> Longs:
+        """How many places each run has."""
+        return self.ends - self.starts
+
+    @cached_property
+    def numbers(self) -> Longs:
+        """The run of each place, from 0."""
+        found: Longs = self.spread(np.arange(len(self), dtype=np.int64))
+        return found
+
+    @cached_property
+    def ordinals(self) -> Longs:
+        """The place of each record in its run, from 0."""
+        starts: Longs = self.spread(self.starts)
+        return np.arange(self.size, dtype=np.int64) - starts
+
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """A value per run as one per place."""
+        return np.repeat(values, self.lengths)
+
+
+def shifted(runs: Runs, values: NDArray[Any], firsts: NDArray[Any] | Any) -> NDArray[Any]:
+    """The value of the record before in the run; of the first one what is given, for all runs or per run."""
+    found = np.empty_like(values)
+    found[1:] = values[:-1]
+    found[runs.starts] = firsts
+    return found
+
+
+def last_place(runs: Runs, flags: Flags) -> Longs:
+    """The place of the last flagged record of the run up to and including each one; -1 where there is none."""
+    places = np.arange(runs.size, dtype=np.int64)
+    # The start of a run stands in for what is not there, so that nothing comes over from the run before.
+    flagged = np.where(flags, places, -1)
+    unknown = runs.starts[~flags[runs.starts]]
+    flagged[unknown] = unknown
+    found = np.maximum.accumulate(flagged)
+    return np.where(flags[found], found, -1)
+
+
+def running_sum(runs: Runs, values: Longs, initial: Longs | None = None) -> Longs:
+    """The sum of the run's values up to and including each; wraps in 64 bits. initial: what each run begins with."""
+    if not runs.size:
+        return np.zeros(0, np.int64)
+    steps = values.copy()
+    if initial is not None:
+        steps[runs.starts] += initial
+    if len(runs) > 1:
+        # What one run has come to is taken off where the next begins: one sum then serves all of them.
+        steps[runs.starts[1:]] -= np.add.reduceat(steps, runs.starts)[:-1]
+    return np.cumsum(steps)
+
+
+def running_most(runs: Runs, values: Longs) -> Longs:
+    """The largest of the run's values up to and including each."""
+    if not runs.size:
+        return np.zeros(0, np.int64)
+    if runs.size >= len(runs) * _LONG:
+        found = np.empty_like(values)
+        for start, end in zip(runs.starts.tolist(), runs.ends.tolist(), strict=True):
+            np.maximum.accumulate(values[start:end], out=found[start:end])
+        return found
+    least, most = int(values.min()), int(values.max())
+    if (most - least + 1) * len(runs) < _ROOM:
+        # Each run is lifted above all before it.
+        lift = runs.numbers * (most - least + 1)
+        return np.maximum.accumulate(values - least + lift) - lift + least
+    return _most_by_doubling(runs, values)
+
+
+def running_least(runs: Runs, values: Longs) -> Longs:
+    """The smallest of the run's values up to and including each."""
+    return ~running_most(runs, ~values)
+
+
+def _most_by_doubling(runs: Runs, values: Longs) -> Longs:
+    """After step k each place knows the largest of the 2^k values that end there."""
+    found = values.copy()
+    ordinals = runs.ordinals
+    reach, longest = 1, int(runs.lengths.max())
+    while reach < longest:
+        before = np.where(ordinals[reach:] >= reach, found[:-reach], found[reach:])
+        found[reach:] = np.maximum(found[reach:], before)
+        reach *= 2
+    return found

@@ -1,0 +1,146 @@
+"""The join on equal keys where either side has one row at most per key, on whole batches.
+
+What a record comes to depends on two things before it: the other side's row, and whether its own side has one.
+Both are told by the last record of a side, or by the state where there is none, so that no record is looked at twice.
+
+Input, output: those of `engine.operators.join`. State: per key the row of either side, while it is there.
+Source: Flink StreamingJoinOperator, StreamingSemiAntiJoinOperator, JoinRecordStateViews.JoinKeyContainsUniqueKey.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from engine.columnar import Advanced, Chunk, Layout, Longs, state_batch
+from engine.columnar.columns import flags
+from engine.columnar.join_rows import NOBODY, Rows, accumulating, can_match, emitted, pair_kinds, side_fields, turned
+from engine.columnar.runs import Flags, Runs, last_place, shifted
+from engine.joins import PORTS, JoinKind
+from engine.timeline import Timeline
+
+
+class Meeting(NamedTuple):
+    """What each record of a chunk finds before it. Rows are numbers: records by place, the rows of the state behind.
+
+    has_own: its own side has a row. partner: the other side's row. is_void: it takes back what is not there.
+    left, right: by key, the row that is there in the end.
+    """
+
+    accumulates: Flags
+    is_right: Flags
+    has_own: Flags
+    partner: Longs
+    is_void: Flags
+    left: Longs
+    right: Longs
+
+
+def meet(chunk: Chunk) -> Meeting:
+    """Find out for all records of a chunk who is there."""
+    records = chunk.records
+    runs = Runs.of(records.groups)
+    keys = records.groups[runs.starts]
+    # What is NULL equals nothing: such a row meets nobody and is not kept.
+    can_meet = runs.spread(can_match(chunk)[keys])
+    accumulates = accumulating(records)
+    brought = np.where(accumulates & can_meet, np.arange(len(records)), NOBODY)
+    before, after, in_the_end = [], [], []
+    for port in (0, 1):
+        row = _kept(chunk, port)
+        at_first = row[keys]
+        last = last_place(runs, records.ports == port)
+        rows = np.where(last >= 0, brought[last], runs.spread(at_first))
+        before.append(shifted(runs, rows, at_first))
+        after.append(rows)
+        row[keys] = rows[runs.ends - 1]
+        in_the_end.append(row)
+    is_right = records.ports == 1
+    has_own = np.where(is_right, before[1], before[0]) != NOBODY
+    # A record changes nothing on the other side: whoever is there after it was there before it.
+    partner = np.where(is_right, after[0], after[1])
+    return Meeting(accumulates, is_right, has_own, partner, ~accumulates & ~has_own & can_meet, *in_the_end)
+
+
+def _kept(chunk: Chunk, port: int) -> Longs:
+    """By key, the number of a side's row in the state."""
+    found = np.full(chunk.groups, NOBODY, dtype=np.int64)
+    there = np.flatnonzero(flags(chunk.state.column(f"{PORTS[port]}_is_there")))
+    found[chunk.state.column("__group").to_numpy()[there]] = len(chunk.records) + there
+    return found
+
+
+class UniqueJoin:
+    """What both kernels share: the state, and how records go out."""
+
+    def __init__(self, kind: JoinKind, layout: Layout) -> None:
+        self.kind = kind
+        fields = []
+        for port, side in enumerate(PORTS):
+            fields.append(pa.field(f"{side}_is_there", pa.bool_()))
+            fields += side_fields(layout, port)
+        self._schema = pa.schema(fields)
+
+    @property
+    def state_schema(self) -> pa.Schema:
+        """Of each side whether its row is there, and the row."""
+        return self._schema
+
+    def state(self, meeting: Meeting, rows: Rows) -> pa.RecordBatch:
+        """The rows that are there in the end."""
+        groups = np.flatnonzero((meeting.left != NOBODY) | (meeting.right != NOBODY))
+        columns: list[pa.Array] = []
+        for port, in_the_end in enumerate((meeting.left[groups], meeting.right[groups])):
+            columns += [pa.array(in_the_end != NOBODY), *rows.take(port, in_the_end)]
+        return state_batch(self._schema, groups, columns)
+
+
+class UniquePairingJoin(UniqueJoin):
+    """Inner, left, right and full join: pairs, and padding where a side is kept."""
+
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """Every record pairs with the row of the other side, whose padding goes before it or comes back behind it."""
+        records, meeting, rows = chunk.records, meet(chunk), Rows(chunk)
+        accumulates, is_right = meeting.accumulates, meeting.is_right
+        keeps = np.where(is_right, self.kind.keeps_right, self.kind.keeps_left)
+        keeps_other = np.where(is_right, self.kind.keeps_left, self.kind.keeps_right)
+        is_met = meeting.partner != NOBODY
+        goes_out = ~meeting.is_void & (is_met | keeps)
+        pads_other = ~meeting.is_void & is_met & keeps_other & ~(accumulates & meeting.has_own)
+        kinds = pair_kinds(self.kind, records.kinds, accumulates, keeps)
+        own, other = np.flatnonzero(goes_out), np.flatnonzero(pads_other)
+        # An added row comes after the padding of its partner has gone, one taken back before it returns.
+        ordinals = np.concatenate(((pads_other & accumulates)[own], ~accumulates[other])).astype(np.int8)
+        places = np.concatenate((own, other))
+        mine = np.concatenate((own, np.full(len(other), NOBODY)))
+        lefts = np.where(is_right[places], meeting.partner[places], mine)
+        rights = np.where(is_right[places], mine, meeting.partner[places])
+        out = emitted(
+            records,
+            places,
+            ordinals,
+            (kinds[own], turned(accumulates[other])),
+            (*rows.take(0, lefts), *rows.take(1, rights)),
+        )
+        return Advanced(out, self.state(meeting, rows))
+
+
+class UniqueSemiAntiJoin(UniqueJoin):
+    """Semi and anti join: left rows that have a partner, or that have none."""
+
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """A left row is judged by its partner; a right one that comes or goes changes what its partner is."""
+        records, meeting, rows = chunk.records, meet(chunk), Rows(chunk)
+        is_anti = self.kind is JoinKind.ANTI
+        is_met = meeting.partner != NOBODY
+        turns = is_met & ~(meeting.accumulates & meeting.has_own)
+        places = np.flatnonzero(~meeting.is_void & np.where(meeting.is_right, turns, is_met != is_anti))
+        is_right = meeting.is_right[places]
+        kinds = records.kinds[places]
+        if is_anti:
+            kinds = np.where(is_right, turned(meeting.accumulates[places]), kinds)
+        row = np.where(is_right, meeting.partner[places], places)
+        out = emitted(records, places, 0, (kinds,), rows.take(0, row))
+        return Advanced(out, self.state(meeting, rows))

@@ -1,0 +1,127 @@
+"""Cells: rows of one key that count in the same windows, and the windows that cells make.
+
+    first   the end of the first window that they count in; the windows before it had closed when they came
+    last    the end of the last one; between them a window ends every slide
+
+    TUMBLE     one window: first = last
+    HOP        windows 10, 12, .. 18 of a row at 9; of one that came when 10 had closed: 12, .. 18
+    CUMULATE   last is the end of the longest window: what counts in one counts in all that end later
+    attached   one window, of which the start has to be kept too
+
+What is kept of a key between epochs are its cells, without the windows that have fired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from engine.columnar import Longs
+from engine.columnar.runs import Flags, Runs, running_least
+from engine.columnar.window_parts import WindowParts
+
+_ROOM: Final = 1 << 62
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Columns, an element per cell. starts: where the window starts, where its end does not say it.
+
+    origins: the first row, as a place among the positions of a chunk's state and records. parts: see `WindowParts`.
+    """
+
+    groups: Longs
+    firsts: Longs
+    lasts: Longs
+    starts: Longs | None
+    origins: Longs
+    parts: tuple[Longs, ...]
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def at(self, places: Longs | Flags) -> Cells:
+        """These cells."""
+        return Cells(
+            self.groups[places],
+            self.firsts[places],
+            self.lasts[places],
+            None if self.starts is None else self.starts[places],
+            self.origins[places],
+            tuple(part[places] for part in self.parts),
+        )
+
+    def below(self, other: Cells) -> Cells:
+        """These cells under others."""
+        if not len(other):
+            return self
+        starts = None
+        if self.starts is not None and other.starts is not None:
+            starts = np.concatenate((other.starts, self.starts))
+        return Cells(
+            np.concatenate((other.groups, self.groups)),
+            np.concatenate((other.firsts, self.firsts)),
+            np.concatenate((other.lasts, self.lasts)),
+            starts,
+            np.concatenate((other.origins, self.origins)),
+            tuple(np.concatenate(both) for both in zip(other.parts, self.parts, strict=True)),
+        )
+
+    def merged(self, parts: WindowParts, slide_ms: int) -> Cells:
+        """One cell for those of a group that count in the same windows, by group, last and first."""
+        if self.starts is not None:
+            order, runs = in_order(self.groups, self.lasts, self.starts)
+        else:
+            order, runs = in_order(self.groups, self.lasts // slide_ms, (self.firsts - self.lasts) // slide_ms)
+        return (self if order is None else self.at(order)).reduced(parts, runs)
+
+    def reduced(self, parts: WindowParts, runs: Runs) -> Cells:
+        """One cell per run of cells."""
+        if len(runs) == len(self):
+            return self
+        found = replace(self, parts=()).at(runs.starts)
+        origins = np.minimum.reduceat(self.origins, runs.starts)
+        return replace(found, origins=origins, parts=parts.merged(self.parts, runs))
+
+    def running(self, parts: WindowParts) -> Cells:
+        """Each cell with those of the same last that stand before it: of cells by group, last and first."""
+        _, runs = in_order(self.groups, self.lasts)
+        if len(runs) == len(self):
+            return self
+        # The origin of a group's later cell may be an earlier row.
+        origins = running_least(runs, self.origins)
+        return replace(self, origins=origins, parts=parts.running(self.parts, runs))
+
+
+def in_order(*columns: Longs) -> tuple[Longs | None, Runs]:
+    """The order by these columns (None: as they are), and the runs of what is equal in all of them, in that order."""
+    if not len(columns[0]):
+        return None, Runs(np.zeros(0, np.int64), 0)
+    packed = _packed(columns)
+    if packed is None:
+        order = np.lexsort(columns[::-1])
+        sorted_ = [column[order] for column in columns]
+        firsts = np.ones(len(order), np.bool_)
+        firsts[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in sorted_])
+        return order, Runs.starting(firsts)
+    if bool((packed[1:] >= packed[:-1]).all()):
+        return None, Runs.of(packed)
+    order = np.argsort(packed)
+    return order, Runs.of(packed[order])
+
+
+def _packed(columns: Sequence[Longs]) -> Longs | None:
+    """The columns as one that sorts as they do; None where they do not fit."""
+    found, room = columns[0], int(columns[0].max()) + 1
+    for column in columns[1:]:
+        least, most = int(column.min()), int(column.max())
+        span = most - least + 1
+        room *= span
+        if room >= _ROOM:
+            return None
+        if span > 1:
+            found = found * span + (column - least)
+    return found

@@ -1,0 +1,322 @@
+"""Window aggregation on whole batches: windows that fire once, over slices or over windows that rows have already.
+
+Its specification: `engine.kernels.windows`, SlicedWindowKernel and AttachedWindowKernel, for tumbling, hopping and
+cumulating windows without allowed lateness and early firing. Rows with COUNT, SUM, AVG, MIN and MAX of integers.
+
+    records -> runs of one window -> cells, with those kept -> windows that the watermark reaches -> output
+                                          |                                                    |
+                                          +-> late entries                                     +-> what stays: state
+
+A window fires when the watermark reaches end - 1; its path says which record began it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from engine.columnar import Advanced, Chunk, Columnar, Emitted, Fired, Lates, Layout, Longs, Records, state_batch
+from engine.columnar.aggregate_parts import in_words, without_columns
+from engine.columnar.columns import taken
+from engine.columnar.paths import extended, timer_paths
+from engine.columnar.runs import Flags, Runs
+from engine.columnar.window_cells import Cells, in_order
+from engine.columnar.window_parts import WindowParts
+from engine.kernels.accumulators import AggregateCall
+from engine.kernels.windows import LATE
+from engine.timeline import MIN_WATERMARK, Timeline
+from engine.windows import Windowing, WindowKind
+
+_WORDS: Final = {
+    WindowKind.TUMBLE: "tumbling windows",
+    WindowKind.HOP: "hopping windows",
+    WindowKind.CUMULATE: "cumulating windows",
+}
+
+
+class WindowColumns:
+    """The rule. windowing: how windows are made of the event time; None where rows have theirs, as start and end in ms.
+
+    State: cells (see `window_cells`) with the position of the first record of each.
+    """
+
+    def __init__(
+        self,
+        windowing: Windowing | None,
+        calls: Sequence[AggregateCall],
+        layout: Layout,
+        *,
+        retracting: bool,
+        window_time: bool = False,
+    ) -> None:
+        self._layout = layout
+        self._parts = WindowParts(calls, retracting=retracting)
+        self._window_time = window_time
+        self._kind = windowing.kind if windowing is not None else None
+        self._size = windowing.size_ms if windowing is not None else 0
+        self._offset = windowing.offset_ms if windowing is not None else 0
+        # A window of its own ends where it ends: any slide will do.
+        self._slide = (windowing.slide_ms or windowing.size_ms) if windowing is not None else 1
+        bounds = {None: ("start_ms", "end_ms"), WindowKind.TUMBLE: ("end_ms",)}
+        self._bounds = bounds.get(self._kind, ("first_end_ms", "last_end_ms"))
+
+    @property
+    def state_schema(self) -> pa.Schema:
+        """The cells."""
+        return pa.schema(
+            [
+                *(pa.field(name, pa.int64(), nullable=False) for name in self._bounds),
+                pa.field("origin_seq", pa.int64(), nullable=False),
+                pa.field("origin_step", pa.binary(), nullable=False),
+                *self._parts.fields,
+            ]
+        )
+
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """Put the records into their windows and fire those that the watermark reaches."""
+        records = chunk.records
+        kept, seqs, steps = self._kept(chunk.state)
+        added, lates = self._added(records, len(kept))
+        cells = added.below(kept).merged(self._parts, self._slide)
+        origin_seqs = np.concatenate((seqs, records.seqs)) if len(kept) else records.seqs
+        origin_steps = pa.concat_arrays([steps, records.steps]) if len(kept) else records.steps
+        horizon = _horizon(chunk, timeline, cells.groups)
+        fires = _windows_until(horizon, cells, self._slide)
+        windows = self._windows(cells, fires)
+        left = replace(cells, firsts=cells.firsts + fires * self._slide)
+        left = left.at(left.firsts <= left.lasts)
+        if self._kind in (WindowKind.HOP, WindowKind.CUMULATE):
+            left = left.merged(self._parts, self._slide)
+        emitted, fired = self._emitted(windows, timeline, origin_seqs, origin_steps, chunk.keys)
+        return Advanced(emitted, self._state(left, origin_seqs, origin_steps), lates, fired)
+
+    def _kept(self, state: pa.RecordBatch) -> tuple[Cells, Longs, pa.Array]:
+        """The cells of the state, and the positions of their origins, in order of position."""
+        if self._kind in (WindowKind.HOP, WindowKind.CUMULATE) and state.num_rows > 1:
+            # Two cells can begin one window: the earlier origin is the window's.
+            state = state.sort_by([("__group", "ascending"), ("origin_seq", "ascending"), ("origin_step", "ascending")])
+        group, *columns = state.columns
+        bounds = [column.to_numpy() for column in columns[: len(self._bounds)]]
+        seqs, steps, *parts = columns[len(self._bounds) :]
+        cells = Cells(
+            group.to_numpy(),
+            bounds[-1] if self._kind is None else bounds[0],
+            bounds[-1],
+            bounds[0] if self._kind is None else None,
+            np.arange(state.num_rows, dtype=np.int64),
+            tuple(part.to_numpy() for part in parts),
+        )
+        return cells, seqs.to_numpy(), steps
+
+    def _added(self, records: Records, before: int) -> tuple[Cells, Lates | None]:
+        """A cell per run of records that count in the same windows, and the entries of those that are late."""
+        assert records.watermarks is not None
+        row = records.values[0]
+        starts: Longs | None = None
+        if self._kind is None:
+            starts, firsts = row[0].to_numpy(), row[1].to_numpy()
+            lasts = firsts
+        else:
+            firsts, lasts = self._ends(row[0].to_numpy())
+        groups, kinds, places = records.groups, records.kinds, None
+        lates = None
+        late = records.watermarks >= firsts - 1
+        if late.any():
+            at = np.flatnonzero(late)
+            missed, missing = self._missed(at, records, firsts, lasts)
+            lates = missing
+            firsts = firsts.copy() if firsts is lasts else firsts
+            firsts[at] += missed * self._slide
+            places = np.flatnonzero(firsts <= lasts)
+            groups, kinds, firsts, lasts = groups[places], kinds[places], firsts[places], lasts[places]
+            starts = None if starts is None else starts[places]
+        runs = _runs_of(groups, firsts, None if self._kind in (None, WindowKind.TUMBLE) else lasts, starts)
+        parts = self._parts.of_runs(runs, kinds, row, places)
+        origins = runs.starts if places is None else places[runs.starts]
+        at = runs.starts
+        return (
+            Cells(
+                groups[at],
+                firsts[at],
+                lasts[at],
+                None if starts is None else starts[at],
+                origins + before,
+                parts,
+            ),
+            lates,
+        )
+
+    def _ends(self, times_ms: Longs) -> tuple[Longs, Longs]:
+        """The ends of the first and the last window of each timestamp."""
+        inside = (times_ms - self._offset) % (self._slide if self._kind is WindowKind.HOP else self._size)
+        starts = times_ms - inside
+        match self._kind:
+            case WindowKind.TUMBLE:
+                ends = starts + self._size
+                return ends, ends
+            case WindowKind.HOP:
+                ends = starts + self._slide
+                return ends, ends + (self._size - self._slide)
+            case _:
+                return starts + (inside - inside % self._slide + self._slide), starts + self._size
+
+    def _missed(self, at: Longs, records: Records, firsts: Longs, lasts: Longs) -> tuple[Longs, Lates]:
+        """How many windows the records at these places miss, and an entry for each, by their ends."""
+        assert records.watermarks is not None
+        marks, first, last = records.watermarks[at], firsts[at], lasts[at]
+        missed = (np.minimum(marks, last - 1) - (first - 1)) // self._slide + 1
+        runs = Runs(np.cumsum(missed) - missed, int(missed.sum()))
+        ends = runs.spread(first) + runs.ordinals * self._slide
+        places = runs.spread(at)
+        row = records.values[0]
+        if self._kind is None:
+            starts, times = row[0].to_numpy()[places], ends - 1
+        else:
+            starts, times = self._starts(ends, runs.spread(last)), row[0].to_numpy()[places]
+        is_lost = runs.spread(first + missed * self._slide > last)
+        entries = Lates(places, times, pa.array(starts), pa.array(ends), runs.spread(marks) - (ends - 1), is_lost, LATE)
+        return missed, entries
+
+    def _starts(self, ends: Longs, lasts: Longs) -> Longs:
+        """Where windows start, of their end and that of the last of their cell."""
+        return (lasts if self._kind is WindowKind.CUMULATE else ends) - self._size
+
+    def _windows(self, cells: Cells, fires: Longs) -> Cells:
+        """The windows that fire, each as a cell of its own. fires: how many of each cell do."""
+        if self._kind in (None, WindowKind.TUMBLE):
+            return cells if bool(fires.all()) else cells.at(fires > 0)
+        if self._kind is WindowKind.CUMULATE:
+            # Each window is what the cells up to it have come to: it repeats until the next cell begins.
+            until = cells.firsts + fires * self._slide
+            nexts = np.append(cells.firsts[1:], 0)
+            goes_on = np.append((cells.groups[1:] == cells.groups[:-1]) & (cells.lasts[1:] == cells.lasts[:-1]), False)
+            until = np.where(goes_on, np.minimum(until, nexts), until)
+            fires = (until - cells.firsts) // self._slide
+            cells = cells.running(self._parts)
+        found = cells.at(fires > 0)
+        fires = fires[fires > 0]
+        runs = Runs(np.cumsum(fires) - fires, int(fires.sum()))
+        ends = runs.spread(found.firsts) + runs.ordinals * self._slide
+        windows = replace(found.at(runs.numbers), firsts=ends)
+        if self._kind is WindowKind.CUMULATE:
+            return windows
+        order, same = in_order(windows.groups, windows.firsts // self._slide)
+        return (windows if order is None else windows.at(order)).reduced(self._parts, same)
+
+    def _emitted(
+        self, windows: Cells, timeline: Timeline, seqs: Longs, steps: pa.Array, keys: Sequence[pa.Array]
+    ) -> tuple[Emitted, Fired]:
+        ends = windows.firsts
+        starts = self._starts(ends, windows.lasts) if windows.starts is None else windows.starts
+        at, once = _due(timeline, ends, self._slide)
+        fired = Fired(at[once], starts[once], ends[once])
+        if self._parts.counts_rows:
+            # All of its rows were taken back.
+            full = windows.parts[0] != 0
+            if not full.all():
+                windows, ends, starts, at = windows.at(full), ends[full], starts[full], at[full]
+        origins = windows.origins
+        paths = timer_paths(self._layout.rank, ends - 1, seqs[origins], taken((steps,), origins)[0])
+        bounds = [pa.array(starts * 1000), pa.array(ends * 1000)]
+        if self._window_time:
+            bounds.append(pa.array((ends - 1) * 1000))
+        types = self._layout.output[len(keys) + len(bounds) :]
+        columns = (*taken(keys, windows.groups), *bounds, *self._parts.results(windows.parts, types))
+        return Emitted(at, extended(paths, 0), np.zeros(len(at), np.int8), columns), fired
+
+    def _state(self, cells: Cells, seqs: Longs, steps: pa.Array) -> pa.RecordBatch:
+        bounds = (cells.firsts, cells.lasts)[2 - len(self._bounds) :]
+        if cells.starts is not None:
+            bounds = (cells.starts, cells.lasts)
+        return state_batch(
+            self.state_schema,
+            cells.groups,
+            [
+                *map(pa.array, bounds),
+                pa.array(seqs[cells.origins]),
+                taken((steps,), cells.origins)[0],
+                *map(pa.array, cells.parts),
+            ],
+        )
+
+
+def columnar_windows(
+    windowing: Windowing | None,
+    calls: Sequence[AggregateCall],
+    *,
+    retracting: bool,
+    fires_once: bool,
+    lateness_ms: int,
+    window_time: bool,
+) -> Columnar:
+    """The planner's choice. windowing: None for windows that rows have already."""
+    reason = without_columns(calls, retracting=retracting)
+    if lateness_ms:
+        reason = "allowed lateness keeps windows open after they fired"
+    elif not fires_once:
+        reason = "windows that fire early replace what went out before"
+    elif windowing is not None and windowing.kind is WindowKind.SESSION:
+        reason = "sessions merge with each record"
+    if reason is not None:
+        return Columnar(None, f"record by record: {reason}")
+    make = partial(_windows, windowing, tuple(calls), retracting=retracting, window_time=window_time)
+    what = _WORDS[windowing.kind] if windowing is not None else "windows that rows have"
+    return Columnar(make, f"columnar: {what}, {in_words(calls)}" if calls else f"columnar: {what}")
+
+
+def _windows(
+    windowing: Windowing | None, calls: Sequence[AggregateCall], layout: Layout, **settings: Any
+) -> WindowColumns:
+    return WindowColumns(windowing, calls, layout, **settings)
+
+
+def _runs_of(*columns: Longs | None) -> Runs:
+    """Neighbours that agree in all columns."""
+    given = [column for column in columns if column is not None]
+    firsts: Flags = np.zeros(len(given[0]), np.bool_)
+    firsts[:1] = True
+    for column in given:
+        firsts[1:] |= column[1:] != column[:-1]
+    return Runs.starting(firsts)
+
+
+def _horizon(chunk: Chunk, timeline: Timeline, groups: Longs) -> Longs:
+    """Up to which watermark the windows of each cell fire, by its group."""
+    top = int(timeline.marks[-1]) if len(timeline.marks) else MIN_WATERMARK
+    horizon = np.full(len(groups), top, np.int64)
+    if chunk.goes_on:
+        # A record to come, maybe of the last record's event, still counts in what has not fired before that event.
+        known, records = MIN_WATERMARK, chunk.records
+        if len(records) and records.groups[-1] == chunk.groups - 1:
+            passed = int(np.searchsorted(timeline.seqs, records.seqs[-1]))
+            known = int(timeline.marks[passed - 1]) if passed else MIN_WATERMARK
+        horizon[groups == chunk.groups - 1] = known
+    return horizon
+
+
+def _due(timeline: Timeline, ends: Longs, slide_ms: int) -> tuple[Longs, Longs | slice]:
+    """The events that fire windows with these ends, all of which the watermark reaches; and windows with all the ends,
+    where that is known without sorting each only once.
+    """
+    least, most = (int(ends.min()), int(ends.max())) if len(ends) else (0, 0)
+    distinct = (most - least) // slide_ms + 1
+    if slide_ms == 1 or distinct > len(ends):
+        return timeline.seqs[np.searchsorted(timeline.marks, ends - 1)], slice(None)
+    # Few ends for many windows: each is looked up once.
+    known = least - 1 + np.arange(distinct, dtype=np.int64) * slide_ms
+    places = np.minimum(np.searchsorted(timeline.marks, known), len(timeline.seqs) - 1)
+    numbers = (ends - least) // slide_ms
+    last = np.full(distinct, -1, np.int64)
+    last[numbers] = np.arange(len(ends))
+    return timeline.seqs[places][numbers], last[last >= 0]
+
+
+def _windows_until(horizon: Longs, cells: Cells, slide_ms: int) -> Longs:
+    """How many windows of each cell the horizon reaches: those with end - 1 at or before it."""
+    reached = np.clip(horizon, cells.firsts - 1 - slide_ms, cells.lasts - 1)
+    return (reached + 1 - cells.firsts) // slide_ms + 1

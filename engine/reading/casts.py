@@ -1,0 +1,210 @@
+"""Texts to a column's type in Arrow; null where a text does not fit. The meaning is that of Spark's `try_cast`.
+
+Blanks around a value do not count. A number for a timestamp is epoch ms. A timestamp without a zone is UTC; one with a
+zone for a column without becomes the UTC time. A decimal is rounded half up to its scale.
+Source: Spark UTF8String.toLong, SparkDateTimeUtils.stringToTimestamp and stringToDate, Cast.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from functools import lru_cache
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.reading.values import Unfit, coerce
+from engine.schema import arrow_type
+
+_BLANKS: Final = "".join(map(chr, [*range(0x21), 0x7F]))
+_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_REAL: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?$"
+_SPECIAL: Final = {
+    **dict.fromkeys(("inf", "+inf", "infinity", "+infinity"), float("inf")),
+    **dict.fromkeys(("-inf", "-infinity"), float("-inf")),
+    **dict.fromkeys(("nan", "+nan", "-nan"), float("nan")),
+}
+_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_TRUE: Final = ("t", "true", "y", "yes", "1")
+_FALSE: Final = ("f", "false", "n", "no", "0")
+_DATE: Final = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL)
+_PLAIN_TIME: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z?$"
+_TIME: Final = re.compile(
+    r"([0-9]{4})-([0-9]{1,2})(?:-([0-9]{1,2})"
+    r"(?:[ T]([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?(.*))?)?)?)?",
+    re.DOTALL,
+)
+_STARTS_WITH_YEAR: Final = re.compile(r"[0-9]{4}-")
+_OFFSET: Final = re.compile(r"(?:UTC|GMT|UT)?([+-])([0-9]{1,2})(?::?([0-9]{1,2}))?(?::?([0-9]{2}))?")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+# Java's ZoneId.SHORT_IDS.
+_SHORT: Final = {
+    "ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo", "AST": "America/Anchorage", "BET": "America/Sao_Paulo", "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare", "CNT": "America/St_Johns", "CST": "America/Chicago", "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa", "ECT": "Europe/Paris", "EST": "-05:00", "HST": "-10:00",
+    "IET": "America/Indiana/Indianapolis", "IST": "Asia/Kolkata", "JST": "Asia/Tokyo", "MIT": "Pacific/Apia",
+    "MST": "-07:00", "NET": "Asia/Yerevan", "NST": "Pacific/Auckland", "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix", "PRT": "America/Puerto_Rico", "PST": "America/Los_Angeles",
+    "SST": "Pacific/Guadalcanal", "VST": "Asia/Ho_Chi_Minh",
+}  # fmt: skip
+
+
+def cast_texts(texts: pa.Array, type_: str) -> pa.Array:
+    """A column of texts in its type."""
+    if type_ == "string":
+        return texts
+    if type_ == "binary":
+        return texts.cast(pa.binary())
+    if type_.startswith(("array<", "map<")):
+        return _each(texts, type_, lambda text: coerce(json.loads(text), type_))
+    trimmed = pc.utf8_trim(texts, _BLANKS)
+    if type_ in _BITS:
+        return _integers(trimmed, type_)
+    match type_:
+        case "float" | "double":
+            return _reals(trimmed, type_)
+        case "boolean":
+            return _booleans(trimmed)
+        case "date":
+            return _each(trimmed, type_, _date)
+        case "timestamp" | "timestamp_ntz":
+            return _times(trimmed, type_)
+    precision, scale = (int(part) for part in type_[8:-1].split(","))
+    return _each(trimmed, type_, lambda text: _decimal(text, precision, scale))
+
+
+def _each(texts: pa.Array, type_: str, read: Callable[[str], Any]) -> pa.Array:
+    """One by one; each different text once."""
+    known: dict[str | None, Any] = {None: None}
+
+    def found(text: str | None) -> Any:
+        if text not in known:
+            assert text is not None
+            try:
+                known[text] = read(text)
+            except (Unfit, ValueError, ArithmeticError):
+                known[text] = None
+        return known[text]
+
+    return pa.array([found(text) for text in texts.to_pylist()], arrow_type(type_))
+
+
+def _integers(texts: pa.Array, type_: str) -> pa.Array:
+    is_number = pc.match_substring_regex(texts, r"^[+-]?[0-9]+$")
+    digits = pc.utf8_ltrim(texts, "+")
+    # Arrow knows no plus; a second one was no number.
+    short = pc.and_(is_number, pc.less_equal(pc.utf8_length(digits), 18))
+    low, high = -(1 << _BITS[type_] - 1), (1 << _BITS[type_] - 1) - 1
+    found = pc.if_else(short, digits, None).cast(pa.int64())
+    long = pc.and_(is_number, pc.invert(short))
+    if pc.any(long).as_py():
+        numbers = found.to_pylist()
+        for at in np.flatnonzero(pc.fill_null(long, False).to_numpy(zero_copy_only=False)).tolist():
+            number = int(texts[at].as_py())
+            numbers[at] = number if low <= number <= high else None
+        found = pa.array(numbers, pa.int64())
+    if type_ == "bigint":
+        return found
+    fits = pc.and_(pc.greater_equal(found, low), pc.less_equal(found, high))
+    return pc.if_else(fits, found, None).cast(arrow_type(type_))
+
+
+def _reals(texts: pa.Array, type_: str) -> pa.Array:
+    is_plain = pc.match_substring_regex(texts, _REAL)
+    plain = pc.if_else(is_plain, pc.utf8_rtrim(pc.utf8_ltrim(texts, "+"), "fFdD"), None)
+    arrow = arrow_type(type_)
+    try:
+        found = plain.cast(arrow)
+    except pa.ArrowInvalid:
+        found = pa.array([None if text is None else float(text) for text in plain.to_pylist()], arrow)
+    odd = pc.and_(pc.is_valid(texts), pc.invert(is_plain))
+    if not pc.any(odd).as_py():
+        return found
+    values = found.to_pylist()
+    for at in np.flatnonzero(pc.fill_null(odd, False).to_numpy(zero_copy_only=False)).tolist():
+        values[at] = _special(texts[at].as_py())
+    return pa.array(values, arrow)
+
+
+def _special(text: str) -> float | None:
+    if text.lower() in _SPECIAL:
+        return _SPECIAL[text.lower()]
+    if re.fullmatch(r"[+-]?0[xX][0-9a-fA-F.]+[pP][+-]?[0-9]+[fFdD]?", text):
+        return float.fromhex(text.rstrip("fFdD") if "p" in text.lower().rstrip("fd") else text)
+    return None
+
+
+def _booleans(texts: pa.Array) -> pa.Array:
+    lower = pc.utf8_lower(texts)
+    is_true = pc.is_in(lower, pa.array(_TRUE))
+    is_known = pc.or_(is_true, pc.is_in(lower, pa.array(_FALSE)))
+    return pc.if_else(pc.and_(is_known, pc.is_valid(texts)), is_true, None)
+
+
+def _decimal(text: str, precision: int, scale: int) -> Decimal | None:
+    if not _DECIMAL.fullmatch(text):
+        return None
+    with localcontext() as context:
+        context.prec = 200
+        exact = Decimal(text).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+    return exact if not exact or exact.adjusted() < precision - scale else None
+
+
+def _date(text: str) -> date | None:
+    match = _DATE.fullmatch(text)
+    return None if match is None else date(int(match[1]), int(match[2] or 1), int(match[3] or 1))
+
+
+def _times(texts: pa.Array, type_: str) -> pa.Array:
+    arrow = arrow_type(type_)
+    is_plain = pc.match_substring_regex(texts, _PLAIN_TIME)
+    if pc.all(pc.or_kleene(is_plain, pc.is_null(texts))).as_py() is not False:
+        try:
+            return pc.utf8_rtrim(texts, "Z").cast(pa.timestamp("us")).cast(pa.int64()).cast(arrow)
+        except pa.ArrowInvalid:
+            # Some day is not in the calendar: who it is shows one by one.
+            pass
+    micros = _each(texts, "bigint", _time)
+    return micros.cast(arrow)
+
+
+def _time(text: str) -> int | None:
+    """A timestamp's microseconds."""
+    if not _STARTS_WITH_YEAR.match(text):
+        if not re.fullmatch(r"[+-]?[0-9]+", text):
+            return None
+        micros = int(text) * 1000
+        return micros if -(1 << 63) <= micros < 1 << 63 and abs(int(text)) < 1 << 63 else None
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (int(match[at] or (1 if at < 4 else 0)) for at in range(1, 7))
+    micro = int((match[7] or "")[:6].ljust(6, "0"))
+    zone = (match[8] or "").strip()
+    local = datetime(year, month, day, hour, minute, second, micro, tzinfo=UTC if not zone else _zone(zone))
+    return (local.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)
+
+
+@lru_cache(maxsize=256)
+def _zone(name: str) -> Any:
+    """A time zone as Java knows it. Raises ValueError for one that there is not."""
+    name = _SHORT.get(name, name)
+    if name == "Z":
+        return UTC
+    match = _OFFSET.fullmatch(name)
+    if match is None:
+        return ZoneInfo(name)
+    parts = [int(part or 0) for part in match.groups()[1:]]
+    away = timedelta(hours=parts[0], minutes=parts[1], seconds=parts[2])
+    if parts[1] > 59 or parts[2] > 59 or away > timedelta(hours=18):
+        message = f"no offset: {name}"
+        raise ValueError(message)
+    return timezone(-away if match[1] == "-" else away)

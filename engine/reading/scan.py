@@ -1,0 +1,116 @@
+"""A source that Spark's workers read by themselves, part by part, straight into Arrow.
+
+    Scan(parts, read)      parts in order of arrival; `read` gives a part's records and rejected rows, in order
+
+Nothing of it passes through Spark's own rows, unless an expression has to be asked of Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, SOURCE_ROWS_DDL, source_rows_schema
+from engine.schema import Column, Schema, TimeUnit, arrow_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Rejected(NamedTuple):
+    """A row that cannot be read: where a person finds it, what stands there, and why."""
+
+    file: str
+    line: int
+    raw: str
+    reason: str
+
+
+class ReadPart(NamedTuple):
+    """What was read of a part, in order of arrival.
+
+    records: KIND and WATERMARK where the scan says so, then the source's columns. lines: by record, where it stands;
+    file: in which file.
+    """
+
+    records: pa.RecordBatch
+    file: str
+    lines: np.ndarray[tuple[int], np.dtype[np.int64]]
+    rejected: Sequence[Rejected] = ()
+
+
+@dataclass(frozen=True)
+class Scan:
+    """How workers read a source. has_kinds, has_marks: whether records have KIND, and may be explicit watermarks."""
+
+    parts: tuple[Any, ...]
+    read: Callable[[Any], Iterator[ReadPart]]
+    has_kinds: bool = False
+    has_marks: bool = False
+
+
+RAW_CHARS: Final = 500
+"""So much is kept of a row that cannot be read."""
+# So many records fit between the ordinals of two parts.
+_PART_BITS: Final = 32
+
+
+def rows_of(scan: Scan, spark: SparkSession, schema: Schema) -> DataFrame:
+    """A scan as Spark's rows: records and rejected rows in one frame."""
+    parts, read = scan.parts, scan.read
+    arrow = source_rows_schema(schema)
+
+    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                at = number << _PART_BITS
+                for part in read(parts[number]):
+                    size = part.records.num_rows
+                    yield _records(part.records, np.arange(at, at + size), arrow)
+                    at += size
+                    if part.rejected:
+                        yield _rejected(part.rejected, at, arrow)
+
+    places = spark.range(0, len(parts), 1, max(1, len(parts)))
+    return places.mapInArrow(task, f"{SOURCE_ROWS_DDL.format(columns=schema.ddl())}")
+
+
+def _records(batch: pa.RecordBatch, ordinals: Any, arrow: pa.Schema) -> pa.RecordBatch:
+    size = batch.num_rows
+    columns: dict[str, pa.Array] = {ORDINAL: pa.array(ordinals, pa.int64())}
+    columns |= {name: batch.column(name) for name in batch.schema.names}
+    columns.setdefault(KIND, pa.array(np.zeros(size, np.int8)))
+    arrays = [columns.get(field.name, pa.nulls(size, field.type)).cast(field.type) for field in arrow]
+    return pa.RecordBatch.from_arrays(arrays, schema=arrow)
+
+
+def _rejected(rows: Sequence[Rejected], ordinal: int, arrow: pa.Schema) -> pa.RecordBatch:
+    columns = dict(zip((FILE, LINE, RAW, REASON), zip(*rows, strict=True), strict=True))
+    values = {ORDINAL: [ordinal] * len(rows), **columns}
+    arrays = [pa.array(values[f.name], f.type) if f.name in values else pa.nulls(len(rows), f.type) for f in arrow]
+    return pa.RecordBatch.from_arrays(arrays, schema=arrow)
+
+
+def milliseconds(values: pa.Array, column: Column) -> pa.Array:
+    """An event-time column in epoch ms; the Arrow form of `Column.milliseconds`."""
+    if column.time is TimeUnit.TIMESTAMP:
+        micros = values.cast(pa.timestamp("us", values.type.tz)).cast(pa.int64())
+        # Down, not towards zero: before 1970 as well.
+        filled = micros.fill_null(0).to_numpy(zero_copy_only=False) // 1000
+        return pa.array(filled, mask=micros.is_null().to_numpy(zero_copy_only=False) if micros.null_count else None)
+    longs = values.cast(pa.int64())
+    if column.time is TimeUnit.EPOCH_S:
+        import pyarrow.compute as pc
+
+        return pc.multiply_checked(longs, 1000)
+    return longs
+
+
+def empty_batch(columns: Sequence[Column]) -> pa.RecordBatch:
+    """No records."""
+    fields = [pa.field(column.name, arrow_type(column.type)) for column in columns]
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in fields], schema=pa.schema(fields))

@@ -1,0 +1,243 @@
+"""The watermark of every source after each of its events: what workers load of it, and what the store is told.
+
+A source that sends its watermark with every record needs nothing but the largest event time so far: its files hold
+it (TOP), beside each of them lies an array of the rows at which it rises, and what came before a file is one
+number. Any other source (a watermark every N records, explicit ones, steps of a mini-batch, events that were
+renumbered) is followed from its first event to its last by one task, which keeps a few numbers and leaves the rises and
+the events in the form that a recorder takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from engine.columnar import Longs
+from engine.frames import SEQ, TIME, WATERMARK, watermarks_schema
+from engine.runtime.reports import Batches, Report, run_tasks, task_name
+from engine.runtime.workspace import PartFile, Workspace
+from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NO_TIME: Final = MIN_WATERMARK
+
+
+@dataclass(frozen=True)
+class Rises:
+    """Where a source's watermark rises: a saved array of (event, ms), of which only what tops `above_ms` counts.
+
+    The events count from first_seq; delay_ms is taken off.
+    """
+
+    path: str
+    first_seq: int = 0
+    above_ms: int = MIN_WATERMARK
+    delay_ms: int = 0
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """A source's watermark over a whole run. ends_only: nothing but its end counts."""
+
+    rises: tuple[Rises, ...]
+    end_seq: int
+
+    def load(self, workspace: Workspace, *, ends_only: bool) -> Timeline:
+        """The watermark as a step function of the run."""
+        seqs: list[Longs] = []
+        marks: list[Longs] = []
+        for file in () if ends_only else self.rises:
+            rows, tops = workspace.load(file.path)
+            if file.above_ms != MIN_WATERMARK:
+                from_here = int(np.searchsorted(tops, file.above_ms, side="right"))
+                rows, tops = rows[from_here:], tops[from_here:]
+            seqs.append(rows + file.first_seq)
+            marks.append(tops - file.delay_ms)
+        seqs.append(np.array([self.end_seq], dtype=np.int64))
+        marks.append(np.array([MAX_WATERMARK], dtype=np.int64))
+        return Timeline(MIN_WATERMARK, np.concatenate(seqs), np.concatenate(marks))
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The watermark of an operator in one epoch, as its tasks load it. holdbacks: its sources."""
+
+    workspace: Workspace
+    lines: Mapping[str, SourceLine]
+    holdbacks: Mapping[str, int]
+    after_seq: int
+    last_seq: int
+    ends_only: frozenset[str] = frozenset()
+
+    def load(self) -> Timeline:
+        """Combine the sources, and cut the epoch out."""
+        loaded = {
+            name: self.lines[name].load(self.workspace, ends_only=name in self.ends_only) for name in self.holdbacks
+        }
+        return cut(combine(loaded, self.holdbacks), self.after_seq, self.last_seq)
+
+
+def cut(line: Timeline, after_seq: int, last_seq: int) -> Timeline:
+    """A timeline of some events: what was before them is where it starts."""
+    first, last = np.searchsorted(line.seqs, [after_seq, last_seq], side="right")
+    start = int(line.marks[first - 1]) if first else line.start_ms
+    return Timeline(start, line.seqs[first:last], line.marks[first:last])
+
+
+def rises_of(times: Longs, above_ms: int) -> tuple[Longs, Longs]:
+    """The places at which the running maximum of some times rises above all before, and those times."""
+    tops = np.maximum.accumulate(np.concatenate(([np.int64(above_ms)], times)))
+    places = np.flatnonzero(tops[1:] > tops[:-1])
+    return places, times[places]
+
+
+@dataclass(frozen=True)
+class Followed:
+    """How a source is followed event by event. step_ms: of a mini-batch, where its watermark moves in steps."""
+
+    source: str
+    every: int
+    delay_ms: int | None
+    step_ms: int | None
+
+
+def follow(how: Followed, events: Iterable[tuple[Longs, Longs, Longs]]) -> Iterator[tuple[Longs, Longs, Longs, Longs]]:
+    """The watermark after each event.
+
+    events: numbers, event times and explicit watermarks, NO_TIME where there is none. They come out as they are,
+    with the watermark as a fourth. Source of the steps: Flink RowTimeMiniBatchAssginerOperator.
+    """
+    index, top, sent, reached, stepped = 0, MIN_WATERMARK, MIN_WATERMARK, 0, MIN_WATERMARK
+    for seqs, times, explicit in events:
+        timed = times if how.delay_ms is None else np.where(times == NO_TIME, NO_TIME, times - how.delay_ms)
+        own = np.full(len(seqs), NO_TIME) if how.delay_ms is None else timed
+        candidates = np.where(explicit == NO_TIME, own, explicit)
+        tops = np.maximum.accumulate(np.concatenate(([np.int64(top)], candidates)))[1:]
+        sends = ((np.arange(index + 1, index + len(seqs) + 1) % how.every) == 0) | (explicit != NO_TIME)
+        marks = np.maximum.accumulate(np.concatenate(([np.int64(sent)], np.where(sends, tops, NO_TIME))))[1:]
+        if len(seqs):
+            index, top, sent = index + len(seqs), int(tops[-1]), int(marks[-1])
+        if how.step_ms is not None:
+            marks, reached, stepped = _in_steps(marks, how.step_ms, reached, stepped)
+        yield seqs, times, explicit, marks
+
+
+def _in_steps(marks: Longs, step_ms: int, reached: int, stepped: int) -> tuple[Longs, int, int]:
+    """Mini-batch: the watermark moves once per step, when it first reaches the last ms of one (from 0 on)."""
+    # Below 0 no step is reached, so that is where "no watermark yet" goes; the end of time has no successor.
+    numbers = (np.clip(marks, -1, MAX_WATERMARK - 1) + 1) // step_ms
+    before = np.maximum.accumulate(np.concatenate(([np.int64(reached)], numbers)))
+    sends = before[1:] > before[:-1]
+    moved = np.maximum.accumulate(np.concatenate(([np.int64(stepped)], np.where(sends, marks, NO_TIME))))[1:]
+    if not len(marks):
+        return moved, reached, stepped
+    return moved, int(before[-1]), int(moved[-1])
+
+
+@dataclass(frozen=True)
+class Trail:
+    """What a task left that followed a source: the array of rises, and by epoch a file of `watermarks_schema`."""
+
+    rises: str
+    events: Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """The task that follows one source: writes the trail. bounds: the last event of each epoch."""
+
+    workspace: Workspace
+    how: Followed
+    bounds: tuple[int, ...]
+
+    def __call__(self, events: Iterable[tuple[Longs, Longs, Longs]]) -> Report:
+        folder = ("watermarks", self.how.source, task_name())
+        files: dict[int, PartFile] = {}
+        seqs_found: list[Longs] = []
+        marks_found: list[Longs] = []
+        top = MIN_WATERMARK
+        for seqs, times, _, marks in follow(self.how, events):
+            epochs = np.searchsorted(np.array(self.bounds), seqs, side="left")
+            for epoch in np.unique(epochs).tolist():
+                if epoch not in files:
+                    path = self.workspace.place(*folder, f"{epoch}.parquet")
+                    files[epoch] = PartFile(path, watermarks_schema())
+                mine = epochs == epoch
+                files[epoch].write(self._batch(seqs[mine], times[mine], marks[mine]))
+            places, tops = rises_of(marks, top)
+            if len(places):
+                top = int(tops[-1])
+                seqs_found.append(seqs[places])
+                marks_found.append(tops)
+        for file in files.values():
+            file.close()
+        nothing = np.zeros(0, np.int64)
+        both = np.stack([np.concatenate([nothing, *seqs_found]), np.concatenate([nothing, *marks_found])])
+        rises = self.workspace.save(self.workspace.place(*folder, "rises.npy"), both)
+        return {"source": self.how.source, "rises": rises, "events": {str(at): file.path for at, file in files.items()}}
+
+    def _batch(self, seqs: Longs, times: Longs, marks: Longs) -> pa.RecordBatch:
+        size = len(seqs)
+        return pa.RecordBatch.from_arrays(
+            [
+                pa.array(seqs),
+                pa.array([self.how.source]).take(pa.array(np.zeros(size, np.int64))),
+                pa.array(times, mask=times == NO_TIME),
+                pa.array(marks, mask=marks == NO_TIME),
+                pa.array(np.zeros(size, dtype=bool)),
+            ],
+            schema=watermarks_schema(),
+        )
+
+
+def trail_of_files(
+    spark: SparkSession, recorder: Recorder, files: Sequence[tuple[str, int]], columns: Sequence[str]
+) -> Trail:
+    """Follow a source through its files in order, each with the number of its first event."""
+
+    def events() -> Iterator[tuple[Longs, Longs, Longs]]:
+        for path, first in files:
+            at = first
+            for batch in recorder.workspace.read(path, columns):
+                yield np.arange(at, at + batch.num_rows), _longs(batch, TIME), _longs(batch, WATERMARK)
+                at += batch.num_rows
+
+    def task(batches: Batches) -> Iterator[Report]:
+        for _ in batches:
+            yield recorder(events())
+
+    return _trail(run_tasks(spark.range(0, 1, 1, 1), task))
+
+
+def trail_of_frame(events: DataFrame, recorder: Recorder) -> Trail:
+    """Follow a source through a frame of SEQ, TIME and WATERMARK."""
+
+    def task(batches: Batches) -> Iterator[Report]:
+        read = ((_longs(batch, SEQ), _longs(batch, TIME), _longs(batch, WATERMARK)) for batch in batches)
+        yield recorder(read)
+
+    in_order = events.select(SEQ, TIME, WATERMARK).repartition(1).sortWithinPartitions(SEQ)
+    return _trail(run_tasks(in_order, task))
+
+
+def _trail(reports: Sequence[Report]) -> Trail:
+    (report,) = reports
+    return Trail(report["rises"], {int(at): path for at, path in report["events"].items()})
+
+
+def _longs(batch: pa.RecordBatch, name: str) -> Longs:
+    if name not in batch.schema.names:
+        return np.full(batch.num_rows, NO_TIME)
+    column = batch.column(name)
+    if column.null_count:
+        column = column.fill_null(NO_TIME)
+    longs: Longs = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return longs
+
+

@@ -1,0 +1,141 @@
+"""The edges of a run as Spark reads them: files of records, files of a source's events, and views of other edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from engine.changelog import APPEND, INSERT
+from engine.frames import KIND, SEQ, STEP, TOP, UNIT, changelog_ddl
+from engine.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView
+from engine.schema import Schema, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+# Beyond this a list of numbers in the query costs more than a join with them.
+_LISTED: Final = 4096
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of consecutive events of a source, from first_seq on; unit: its number, as its rows have it."""
+
+    path: str
+    unit: int
+    first_seq: int
+    rows: int
+
+    def part(self, after_seq: int, last_seq: int) -> EdgeFile | None:
+        """What of it belongs to the events (after_seq, last_seq]."""
+        low, high = max(self.first_seq, after_seq + 1), min(self.first_seq + self.rows - 1, last_seq)
+        return EdgeFile(self.path, self.first_seq, low, high, self.unit) if low <= high else None
+
+
+@dataclass(frozen=True)
+class EdgeRecords:
+    """An edge's records in an epoch.
+
+    files: where they are. is_cut: of a source, the files hold other events too. kind, step: of all its records,
+    where that is known. rows: how many there are. stored, stored_schema, suffix: of a view, what its columns are
+    called in the files, all that is there, and what a step is longer by.
+    """
+
+    schema: Schema
+    files: tuple[EdgeFile, ...]
+    rows: int
+    kind: int | None = None
+    step: bytes | None = None
+    is_cut: bool = False
+    stored: tuple[str, ...] | None = None
+    stored_schema: Schema | None = None
+    suffix: bytes = b""
+
+    def seen_as(self, view: EdgeView, schema: Schema) -> EdgeRecords:
+        """The same records as another edge has them."""
+        held = dict(zip(self.schema.names, self.stored or self.schema.names, strict=True))
+        return replace(
+            self,
+            schema=schema,
+            stored=tuple(held[name] for name in view.columns),
+            stored_schema=self.stored_schema or self.schema,
+            suffix=self.suffix + view.suffix,
+            step=None if self.step is None else self.step + view.suffix,
+        )
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """SEQ, STEP, KIND and the columns, in any order."""
+        from pyspark.sql import functions as f
+
+        held = self.stored_schema or self.schema
+        names = self.stored or self.schema.names
+        columns = [
+            f.col(quote(name)).alias(column.name) for name, column in zip(names, self.schema, strict=True)
+        ]
+        paths = [file.path for file in self.files]
+        if not paths:
+            return spark.createDataFrame([], changelog_ddl(self.schema))
+        if self.files[0].first_seq is None:
+            read = spark.read.schema(changelog_ddl(held)).parquet(*paths)
+            step = f.concat(f.col(STEP), f.lit(self.suffix)) if self.suffix else f.col(STEP)
+            return read.select(SEQ, step.alias(STEP), KIND, *columns)
+        kind = f.col(KIND) if self.kind is None else f.lit(self.kind).cast("tinyint")
+        ddl = ", ".join([*([f"{KIND} tinyint"] if self.kind is None else []), held.ddl(), f"{UNIT} int"])
+        read = numbered(spark, spark.read.schema(ddl).parquet(*paths), self.files)
+        if self.is_cut:
+            low, high = min(file.low for file in self.files), max(file.high for file in self.files)
+            read = read.where(f.col(SEQ).between(low, high))
+        return read.select(SEQ, f.lit(self.step or b"").alias(STEP), kind.alias(KIND), *columns)
+
+
+def records_of(info: EdgeInfo, files: tuple[EdgeFile, ...]) -> EdgeRecords:
+    """An edge's records as a recorder was given them, in one epoch. Their number is not known."""
+    is_source = bool(files) and files[0].first_seq is not None
+    if not is_source:
+        return EdgeRecords(info.schema, files, 0)
+    kind = INSERT if info.mode == str(APPEND) else None
+    return EdgeRecords(info.schema, files, 0, kind=kind, step=b"", is_cut=True)
+
+
+def numbered(spark: SparkSession, read: DataFrame, files: Sequence[EdgeFile]) -> DataFrame:
+    """What is read of a source's files, with SEQ: what its file starts with, and its place in there."""
+    from pyspark.sql import functions as f
+
+    starts = {file.unit: file.first_seq or 0 for file in files}
+    place: Column = f.col("_metadata.row_index")
+    if len(starts) == 1:
+        return read.withColumn(SEQ, f.lit(next(iter(starts.values()))).cast("bigint") + place)
+    if max(starts) < _LISTED:
+        listed = ", ".join(f"{starts.get(at, 0)}L" for at in range(max(starts) + 1))
+        return read.withColumn(SEQ, f.expr(f"element_at(array({listed}), {UNIT} + 1)") + place)
+    known = spark.createDataFrame(list(starts.items()), f"{UNIT} int, __start bigint")
+    joined = read.withColumn("__place", place).join(f.broadcast(known), UNIT)
+    return joined.withColumn(SEQ, f.col("__start") + f.col("__place"))
+
+
+def together(spark: SparkSession, schema: Schema, epochs: Sequence[EdgeRecords]) -> DataFrame:
+    """An edge's records of several epochs."""
+    frames = [records.frame(spark) for records in epochs if records.files]
+    if not frames:
+        return spark.createDataFrame([], changelog_ddl(schema))
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.unionAll(frame)
+    return whole
+
+
+def watermark_marks(spark: SparkSession, clocks: Sequence[ClockFile], files: Sequence[str]) -> DataFrame:
+    """The watermark of each source after each of its events: seq, source, watermark_ms."""
+    from pyspark.sql import functions as f
+
+    ddl = "seq bigint, source string, watermark_ms bigint"
+    whole = spark.read.schema(ddl).parquet(*files) if files else spark.createDataFrame([], ddl)
+    for clock in clocks:
+        seq = f.lit(clock.first_seq).cast("bigint") + f.col("_metadata.row_index")
+        top = f.col(TOP) if clock.top_before_ms is None else f.greatest(f.col(TOP), f.lit(clock.top_before_ms))
+        mark = f.lit(None) if clock.delay_ms is None else top - f.lit(clock.delay_ms)
+        read = spark.read.schema(f"{TOP} bigint").parquet(clock.path)
+        marks = read.select(seq.alias("seq"), f.lit(clock.source).alias("source"), mark.cast("bigint").alias("mark"))
+        whole = whole.unionAll(marks.where(f.col("seq").between(clock.low, clock.high)))
+    return whole

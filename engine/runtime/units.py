@@ -1,0 +1,152 @@
+"""What a task makes of a source: files of its records in order of arrival, and what is to be known of each.
+
+    KIND?, WATERMARK?, <columns>, TIME, TOP, UNIT      a unit: consecutive records of one source
+    rises .npy                                         the rows at which the largest event time of the unit rises
+    rejected .parquet                                  rows that could not be read
+
+Numbers follow from the units alone: how many records each has, and the largest event time in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from engine.columnar import Longs
+from engine.frames import KIND, TIME, TOP, UNIT, WATERMARK, rejected_schema
+from engine.runtime.clocks import NO_TIME, rises_of
+from engine.runtime.reports import Report
+from engine.runtime.workspace import PartFile, Workspace
+from engine.schema import Schema, arrow_type
+
+REJECTED: Final = "rejected"
+
+
+class Unit(NamedTuple):
+    """Consecutive records of a source in one file.
+
+    number: as the file has it in UNIT. first, last: ordinals. events: rows; records: those that are no explicit
+    watermarks. top_ms: the largest event time, None where there is none.
+    """
+
+    number: int
+    first: int
+    last: int
+    path: str
+    rises: str | None
+    events: int
+    records: int
+    top_ms: int | None
+
+
+@dataclass(frozen=True)
+class UnitFiles:
+    """How the units of one source are written.
+
+    has_kinds: whether records have a kind of their own. has_marks: whether rows may be explicit watermarks.
+    """
+
+    workspace: Workspace
+    node: str
+    schema: Schema
+    is_timed: bool
+    has_kinds: bool
+    has_marks: bool
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """The columns of a unit's file."""
+        head = [(KIND, pa.int8())] if self.has_kinds or self.has_marks else []
+        marks = [(WATERMARK, pa.int64())] if self.has_marks else []
+        columns = [(column.name, arrow_type(column.type)) for column in self.schema]
+        times = [(TIME, pa.int64()), (TOP, pa.int64())] if self.is_timed else []
+        return pa.schema([*head, *marks, *columns, *times, (UNIT, pa.int32())])
+
+    def begin(self, number: int, name: str) -> UnitWriter:
+        """Begin a unit. name: of its files."""
+        return UnitWriter(self, number, name)
+
+    def rejected(self, name: str) -> PartFile:
+        """The file of rows that could not be read."""
+        return PartFile(self.workspace.place(REJECTED, self.node, f"{name}.parquet"), rejected_schema())
+
+
+class UnitWriter:
+    """Writes one unit."""
+
+    def __init__(self, files: UnitFiles, number: int, name: str) -> None:
+        self._files = files
+        self._number = number
+        self._name = name
+        self._schema = files.arrow
+        self._file = PartFile(files.workspace.place("sources", files.node, f"{name}.parquet"), self._schema)
+        self._records = 0
+        self._top = NO_TIME
+        self._places: list[Longs] = []
+        self._tops: list[Longs] = []
+        self._first: int | None = None
+        self._last = 0
+
+    def write(self, batch: pa.RecordBatch, first: int, last: int) -> None:
+        """Add records with the schema's columns, TIME, and KIND and WATERMARK where the files have them."""
+        size = batch.num_rows
+        if not size:
+            return
+        self._first = first if self._first is None else self._first
+        self._last = last
+        columns = {name: batch.column(name) for name in self._schema.names if name in batch.schema.names}
+        if self._files.is_timed:
+            times = columns[TIME]
+            filled = times.fill_null(NO_TIME) if times.null_count else times
+            longs = filled.to_numpy(zero_copy_only=False)
+            places, tops = rises_of(longs, self._top)
+            self._places.append(places + self._file.rows)
+            self._tops.append(tops)
+            running = np.maximum.accumulate(np.concatenate(([np.int64(self._top)], longs)))[1:]
+            self._top = int(running[-1])
+            columns[TOP] = pa.array(running, mask=running == NO_TIME)
+        columns[UNIT] = pa.array(np.full(size, self._number, np.int32))
+        self._records += size - (columns[KIND].null_count if self._files.has_marks else 0)
+        arrays = [columns[field.name].cast(field.type) for field in self._schema]
+        self._file.write(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+
+    def close(self) -> Report | None:
+        """Complete the unit. None where it is empty."""
+        if not self._file.close():
+            return None
+        rises = None
+        if self._files.is_timed:
+            both = np.stack([np.concatenate(self._places), np.concatenate(self._tops)])
+            path = self._files.workspace.place("sources", self._files.node, f"{self._name}.npy")
+            rises = self._files.workspace.save(path, both)
+        top = None if self._top == NO_TIME else self._top
+        first = 0 if self._first is None else self._first
+        unit = Unit(
+            self._number, first, self._last, self._file.path, rises, self._file.rows, self._records, top
+        )
+        return {"node": self._files.node, "unit": list(unit)}
+
+
+def units_of(reports: list[Report], node: str) -> list[Unit]:
+    """The units that tasks reported of a source, in order of arrival."""
+    found = (Unit(*report["unit"]) for report in reports if report["node"] == node and "unit" in report)
+    return sorted(found, key=lambda unit: (unit.first, unit.number))
+
+
+def rejected_of(reports: list[Report], node: str) -> list[str]:
+    """The files of rejected rows that tasks reported of a source."""
+    return sorted(report[REJECTED] for report in reports if report["node"] == node and REJECTED in report)
+
+
+def close_all(node: str, writers: Iterator[UnitWriter], rejected: PartFile) -> Iterator[Report]:
+    """Complete what a task wrote, and report it."""
+    for writer in writers:
+        report = writer.close()
+        if report is not None:
+            yield report
+    if rejected.close():
+        yield {"node": node, REJECTED: rejected.path}

@@ -1,0 +1,50 @@
+"""Which edges of a plan say what another one says: they have no files of their own, and no stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.expressions.projections import renames_only
+from engine.operator import OUT, Operator
+from engine.options import RETRACTION, is_on
+from engine.planner import NodePlan, Plan
+from engine.position import ordinal
+from engine.recorder import EdgeView
+from engine.runtime.steps import step_of
+from engine.step import Native
+
+Edge = tuple[str, str]
+
+
+def views_of(plan: Plan) -> Mapping[Edge, EdgeView]:
+    """By (node, port) the views, each of an edge that is none."""
+    views: dict[Edge, EdgeView] = {}
+    for node in plan.nodes:
+        own = _view_of_input(plan, node)
+        if own is None:
+            continue
+        below = views.get((own.node, own.port))
+        if below is not None:
+            given = plan.node(own.node).schema.names
+            columns = tuple(below.columns[given.index(name)] for name in own.columns)
+            own = EdgeView(below.node, below.port, columns, below.suffix + own.suffix)
+        views[node.id, OUT] = own
+    return views
+
+
+def _view_of_input(plan: Plan, node: NodePlan) -> EdgeView | None:
+    """A node as a view of its input, where it passes every record on and computes nothing."""
+    if not isinstance(node.operator, Operator) or len(node.inputs) != 1:
+        return None
+    step = step_of(plan, node)
+    if not isinstance(step, Native):
+        return None
+    (given,), (projection,) = node.inputs, step.projections
+    all_kinds = plan.node(given.node).mode if given.port == OUT else given.mode
+    passes_all = given.mode == all_kinds and (step.kinds is None or step.kinds >= {int(kind) for kind in all_kinds})
+    if not passes_all or not (is_on(plan.pipeline.options, RETRACTION) or node.mode >= all_kinds):
+        return None
+    columns = renames_only(projection, given.schema, node.schema)
+    if columns is None:
+        return None
+    return EdgeView(given.node, given.port, columns, b"" if step.forward else ordinal(0))

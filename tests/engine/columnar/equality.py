@@ -1,0 +1,308 @@
+"""A columnar kernel equals the plain one, record for record, wherever its input is cut.
+
+    RULES = Rules(
+        plain=lambda: RowTimeKernel(...),
+        columnar=lambda layout: RowTimeColumns(layout, ...),
+        layout=Layout(keys=(pa.string(),), values=((pa.int64(), pa.int64()),), output=(pa.int64(), pa.int64())),
+    )
+
+    @given(inputs(keys=KEYS, rows=ROWS))
+    def test_...(given): check_equal(RULES, given)
+
+`inputs` draws sorted records of several keys, ports and events (several records per event among them), a timeline
+where the rule looks at time, the events after which an epoch ends, and the places where an epoch's records are cut into
+chunks: between keys, inside of them, behind each record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from engine.columnar import Advanced, Chunk, ColumnarKernel, Layout, Records, no_state
+from engine.kernel import Emitted, Input, Kernel, Key, Late, Row, Saved, run
+from engine.position import ordinal
+from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
+
+INSERTS = (0,)
+ALL_KINDS = (0, 1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The two kernels of one rule. uses_time: whether records come with watermarks.
+
+    same_keys: whether the columnar kernel keeps state of the same keys as the plain one.
+    """
+
+    plain: Callable[[], Kernel]
+    columnar: Callable[[Layout], ColumnarKernel]
+    layout: Layout
+    uses_time: bool = False
+    same_keys: bool = True
+
+
+@dataclass(frozen=True)
+class Given:
+    """Records in order of position. epochs: the events after which one ends. chunks: how many records the chunks of an
+    epoch have, in turn and again from the first; whole keys where there are none.
+    """
+
+    records: tuple[tuple[Key, Input], ...]
+    timeline: Timeline = field(default_factory=lambda: Timeline.of([]))
+    epochs: tuple[int, ...] = ()
+    chunks: tuple[int, ...] = ()
+
+
+@dataclass
+class Result:
+    """What came out, in order of position, and the keys of which something is kept after each epoch."""
+
+    emitted: list[Emitted] = field(default_factory=list)
+    lates: list[Late] = field(default_factory=list)
+    fired: set[tuple[int, int, int]] = field(default_factory=set)
+    kept: list[set[Key]] = field(default_factory=list)
+
+    def sort(self) -> Result:
+        self.emitted.sort(key=lambda record: (record.seq, record.step))
+        self.lates.sort(key=lambda entry: (entry.seq, entry.step))
+        return self
+
+
+def check_equal(rules: Rules, given: Given) -> Result:
+    """Run both kernels; fail where they differ. The plain one is given whole keys, the columnar one chunks."""
+    expected = run_plain(rules, given)
+    found = run_columnar(rules, given)
+    assert _shown(found.emitted) == _shown(expected.emitted)
+    positions = [(record.seq, record.step) for record in found.emitted]
+    assert len(set(positions)) == len(positions), "two records have one position"
+    assert found.lates == expected.lates
+    assert found.fired == expected.fired
+    if rules.same_keys:
+        assert found.kept == expected.kept
+    return found
+
+
+def _shown(emitted: Sequence[Emitted]) -> list[str]:
+    """As text: NaN equals NaN there, -0.0 does not equal 0.0, nor 1 True."""
+    return [f"{record.seq} {record.step.hex()} {record.kind} {record.row!r}" for record in emitted]
+
+
+def run_plain(rules: Rules, given: Given) -> Result:
+    """The plain kernel, key by key."""
+    result, saved = Result(), dict[Key, Saved]()
+    kernel = rules.plain()
+    for timeline, records in _epochs(given):
+        for key, items in _by_key(records, saved).items():
+            out, left = run(
+                kernel,
+                [item._replace(row=_read(item.row)) for item in items],
+                timeline,
+                key=key,
+                saved=saved.pop(key, None),
+                rank=rules.layout.rank,
+                ports=len(rules.layout.values),
+            )
+            result.emitted += out.emitted
+            result.lates += out.lates
+            result.fired.update(out.fired)
+            if left is not None:
+                saved[key] = left
+        result.kept.append(set(saved))
+    return result.sort()
+
+
+def _read(row: Row) -> Row:
+    """A row as a worker reads it: a NaN is no object that was there before, so it is not even the same."""
+    return tuple(float("nan") if value != value else value for value in row)
+
+
+def run_columnar(rules: Rules, given: Given) -> Result:
+    """The columnar kernel, chunk by chunk, its state handed back with the next records of a key."""
+    result, states = Result(), dict[Key, pa.RecordBatch]()
+    for timeline, records in _epochs(given):
+        for chunk in _chunks(_by_key(records, states), given.chunks):
+            kernel = rules.columnar(rules.layout)
+            before = [states.pop(key, None) for key in chunk.keys]
+            batch = _chunk(rules, kernel, chunk, before, timeline)
+            advanced = kernel.advance(batch, timeline)
+            _take_in(result, rules, batch, advanced)
+            states.update(_states(kernel, chunk.keys, advanced.state))
+        result.kept.append(set(states))
+    return result.sort()
+
+
+@dataclass
+class _Part:
+    """A chunk to be: keys, their records as (place of the key, record), whether the last key goes on."""
+
+    keys: list[Key] = field(default_factory=list)
+    records: list[tuple[int, Input]] = field(default_factory=list)
+    goes_on: bool = False
+
+
+def _chunks(keys: dict[Key, list[Input]], sizes: Sequence[int]) -> Iterator[_Part]:
+    part, turn = _Part(), 0
+    for key, items in keys.items():
+        part.keys.append(key)
+        for at, item in enumerate(items):
+            part.records.append((len(part.keys) - 1, item))
+            if sizes and len(part.records) >= sizes[turn % len(sizes)]:
+                part.goes_on = at + 1 < len(items)
+                yield part
+                part, turn = _Part([key] if part.goes_on else []), turn + 1
+    if part.keys:
+        yield part
+
+
+def _chunk(
+    rules: Rules, kernel: ColumnarKernel, part: _Part, states: Sequence[pa.RecordBatch | None], timeline: Timeline
+) -> Chunk:
+    layout, items = rules.layout, [item for _, item in part.records]
+    many = len(layout.values) > 1
+    values = tuple(
+        tuple(
+            pa.array([item.row[at] if item.port == port else None for item in items], type_)
+            for at, type_ in enumerate(types)
+        )
+        for port, types in enumerate(layout.values)
+    )
+    records = Records(
+        np.array([group for group, _ in part.records], np.int64),
+        np.array([item.seq for item in items], np.int64),
+        pa.array([item.step + ordinal(item.port) if many else item.step for item in items], pa.binary()),
+        np.array([item.kind for item in items], np.int8),
+        np.array([item.port for item in items], np.int8),
+        values,
+        np.array([timeline.at(item.seq - 1) for item in items], np.int64) if rules.uses_time else None,
+    )
+    keys = tuple(pa.array([key[at] for key in part.keys], type_) for at, type_ in enumerate(layout.keys))
+    state = no_state(kernel.state_schema)
+    known = [_numbered(rows, group, state.schema) for group, rows in enumerate(states) if rows is not None]
+    if known:
+        state = pa.Table.from_batches(known).combine_chunks().to_batches()[0]
+    return Chunk(keys, len(part.keys), records, state, part.goes_on)
+
+
+def _numbered(rows: pa.RecordBatch, group: int, schema: pa.Schema) -> pa.RecordBatch:
+    numbers = pa.array(np.full(rows.num_rows, group, np.int64))
+    return pa.RecordBatch.from_arrays([numbers, *rows.columns[1:]], schema=schema)
+
+
+def _states(kernel: ColumnarKernel, keys: Sequence[Key], state: pa.RecordBatch) -> dict[Key, pa.RecordBatch]:
+    assert state.schema == no_state(kernel.state_schema).schema
+    state.validate(full=True)
+    groups = state.column(0).to_pylist()
+    assert groups == sorted(groups), "the groups of the state rise"
+    return {key: state.take(rows) for at, key in enumerate(keys) if (rows := _places(groups, at))}
+
+
+def _places(groups: Sequence[int], wanted: int) -> list[int]:
+    return [place for place, group in enumerate(groups) if group == wanted]
+
+
+def _take_in(result: Result, rules: Rules, chunk: Chunk, advanced: Advanced) -> None:
+    emitted, records = advanced.emitted, chunk.records
+    assert tuple(column.type for column in emitted.columns) == rules.layout.output
+    assert emitted.seqs.dtype == np.int64
+    assert emitted.kinds.dtype == np.int8
+    for array in (emitted.steps, *emitted.columns):
+        array.validate(full=True)
+    rows: list[Row] = list(zip(*(column.to_pylist() for column in emitted.columns), strict=True))
+    rows = rows or [()] * len(emitted.seqs)
+    positions = zip(emitted.seqs.tolist(), emitted.steps.to_pylist(), emitted.kinds.tolist(), rows, strict=True)
+    result.emitted += [Emitted(*record) for record in positions]
+    if advanced.lates is not None:
+        assert records.watermarks is not None
+        steps = records.steps.to_pylist()
+        many = len(rules.layout.values) > 1
+        lates = advanced.lates
+        for place, time, start, end, lateness, is_lost in zip(
+            lates.places.tolist(),
+            lates.event_times_ms.tolist(),
+            lates.starts_ms.to_pylist(),
+            lates.ends_ms.to_pylist(),
+            lates.lateness_ms.tolist(),
+            lates.is_lost.tolist(),
+            strict=True,
+        ):
+            step = steps[place][:-1] if many else steps[place]
+            port, seq = int(records.ports[place]), int(records.seqs[place])
+            mark = int(records.watermarks[place])
+            result.lates.append(Late(port, seq, step, time, start, end, mark, lateness, lates.reason, is_lost))
+    if advanced.fired is not None:
+        result.fired.update(zip(*(column.tolist() for column in advanced.fired), strict=True))
+
+
+def _epochs(given: Given) -> Iterator[tuple[Timeline, list[tuple[Key, Input]]]]:
+    line = given.timeline
+    top = max([0, *(item.seq for _, item in given.records), *line.seqs.tolist()])
+    bounds = [0, *sorted(cut for cut in set(given.epochs) if cut < top), top]
+    for first, last in zip(bounds, bounds[1:], strict=False):
+        inside = (line.seqs > first) & (line.seqs <= last)
+        part = Timeline(line.at(first), line.seqs[inside], line.marks[inside])
+        yield part, [(key, item) for key, item in given.records if first < item.seq <= last]
+
+
+def _by_key(records: Sequence[tuple[Key, Input]], kept: dict[Key, Any]) -> dict[Key, list[Input]]:
+    """The records of each key, and all keys of which something is kept, in an order of the keys."""
+    found: dict[Key, list[Input]] = {key: [] for key in sorted({*kept, *(key for key, _ in records)}, key=repr)}
+    for key, item in records:
+        found[key].append(item)
+    return found
+
+
+@st.composite
+def inputs(
+    draw: st.DrawFn,
+    *,
+    keys: st.SearchStrategy[Key],
+    rows: st.SearchStrategy[Row] | Sequence[st.SearchStrategy[Row]],
+    kinds: Sequence[int] = INSERTS,
+    time_at: Sequence[int] | None = None,
+    max_size: int = 30,
+) -> Given:
+    """Records, cut anywhere. rows: a strategy, or one per port. time_at: by port, where a row has its time in ms, which
+    the watermark follows; without it there is none. Rows without a time do not move it.
+    """
+    by_port = rows if isinstance(rows, Sequence) else [rows]
+    row = st.one_of(*[st.tuples(st.just(port), strategy) for port, strategy in enumerate(by_port)])
+    drawn = draw(st.lists(st.tuples(keys, row, st.sampled_from(kinds), st.booleans()), max_size=max_size))
+    path = draw(st.sampled_from(_PATHS))
+    together = draw(st.booleans())
+    delay = draw(st.integers(0, 10))
+    records: list[tuple[Key, Input]] = []
+    steps: list[tuple[int, int]] = []
+    seq, at, top = 0, 0, MIN_WATERMARK
+    for key, (port, values), kind, same_event in drawn:
+        # Some events are without a record here.
+        seq, at = (seq, at + 1) if together and same_event and seq else (seq + 1 + len(records) % 3 // 2, 0)
+        records.append((key, Input(seq, kind, values, port, path(at) if together else b"")))
+        time = values[time_at[port]] if time_at is not None else None
+        if time is not None:
+            top = max(top, time - delay)
+            steps.append((seq, top))
+    if time_at is not None and draw(st.booleans()):
+        steps.append((seq + 1, MAX_WATERMARK))
+    epochs = draw(st.sets(st.integers(1, max(1, seq)), max_size=4))
+    chunks = draw(st.lists(st.integers(1, 6), max_size=4))
+    return Given(tuple(records), Timeline.of(_last_of_events(steps)), tuple(sorted(epochs)), tuple(chunks))
+
+
+def _last_of_events(steps: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """One watermark per event: the one after its last record."""
+    return sorted(dict(steps).items())
+
+
+# The paths of one event's records: of one length, of several, and those that a timer emitted.
+_PATHS: tuple[Callable[[int], bytes], ...] = (
+    lambda at: bytes([at]),
+    lambda at: bytes([at]) + b"\x00" * (at % 3),
+    lambda at: b"\xff\x00" + bytes([at]) + b"\x07" * (at % 2),
+    lambda at: b"" if at == 0 else bytes([at + 1, 5]),
+)

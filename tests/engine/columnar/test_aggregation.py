@@ -1,0 +1,113 @@
+"""Aggregates on whole batches equal the plain kernel."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.aggregate_functions import Function
+from engine.columnar import Layout
+from engine.columnar.aggregate_parts import without_columns
+from engine.columnar.aggregation import AggregateColumns
+from engine.kernel import Input
+from engine.kernels.accumulators import AggregateCall
+from engine.operators.aggregate import AggregateKernel
+from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
+
+# bigint, tinyint, date, two filters: few values, the ends of the types among them.
+ROWS = st.tuples(
+    st.sampled_from([None, 0, 1, 3, -2, (1 << 63) - 1, -(1 << 63)]),
+    st.sampled_from([None, 1, 2, 127, -128]),
+    st.sampled_from([None, date(1969, 12, 31), date(2024, 2, 29)]),
+    st.booleans(),
+    st.sampled_from([True, False, None]),
+)
+TYPES = (pa.int64(), pa.int8(), pa.date32(), pa.bool_(), pa.bool_())
+NAMES = ("bigint", "tinyint", "date")
+KEYS = st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([1, None]))
+FILTERS = st.sampled_from([None, None, 3, 4])
+
+
+def call(function: Function, argument: int | None, condition: int | None = None) -> AggregateCall:
+    type_ = "bigint" if argument is None else NAMES[argument]
+    never = function in (Function.MIN, Function.MAX)
+    return AggregateCall(function, argument, type_, filter=condition, never_retracts=never)
+
+
+CALLS = st.lists(
+    st.one_of(
+        st.builds(call, st.just(Function.COUNT), st.sampled_from([None, 0, 1, 2]), FILTERS),
+        st.builds(call, st.just(Function.SUM), st.sampled_from([0, 1]), FILTERS),
+        st.builds(call, st.sampled_from([Function.MIN, Function.MAX]), st.sampled_from([0, 1, 2]), FILTERS),
+    ),
+    max_size=4,
+)
+AVERAGES = st.lists(
+    st.builds(call, st.sampled_from([Function.AVG, Function.SUM, Function.COUNT]), st.sampled_from([0, 1]), FILTERS),
+    min_size=1,
+    max_size=4,
+)
+SETTINGS = st.fixed_dictionaries({"generate_update_before": st.booleans(), "emit_unchanged": st.booleans()})
+
+
+def rules_of(calls: list[AggregateCall], rule: dict[str, Any]) -> Rules:
+    counts = Function.COUNT
+    results = [pa.int64() if item.function is counts else TYPES[item.argument or 0] for item in calls]
+    keys = (pa.string(), pa.int32())
+    assert without_columns(calls, retracting=rule["retracting"]) is None
+    return Rules(
+        lambda: AggregateKernel(calls, **rule),
+        lambda layout: AggregateColumns(layout, calls, **rule),
+        Layout(keys, (TYPES,), (*keys, *results)),
+    )
+
+
+@settings(max_examples=200)
+@given(given=inputs(keys=KEYS, rows=ROWS, kinds=INSERTS), calls=CALLS, rule=SETTINGS)
+def test_without_retraction(given: Given, calls: list[AggregateCall], rule: dict[str, Any]) -> None:
+    check_equal(rules_of(calls, {**rule, "retracting": False}), given)
+
+
+@settings(max_examples=200)
+@given(given=inputs(keys=KEYS, rows=ROWS, kinds=ALL_KINDS), calls=CALLS, rule=SETTINGS)
+def test_with_retraction(given: Given, calls: list[AggregateCall], rule: dict[str, Any]) -> None:
+    check_equal(rules_of(calls, {**rule, "retracting": True}), given)
+
+
+@settings(max_examples=200)
+@given(given=inputs(keys=KEYS, rows=ROWS, kinds=ALL_KINDS), calls=AVERAGES, rule=SETTINGS)
+def test_averages_fail_where_the_plain_kernel_does(
+    given: Given, calls: list[AggregateCall], rule: dict[str, Any]
+) -> None:
+    """An average that does not fit fails when it becomes an Arrow column, as it does in a worker."""
+    rules = rules_of(calls, {**rule, "retracting": True})
+    try:
+        check_equal(rules, given)
+    except (pa.ArrowInvalid, OverflowError) as error:
+        with pytest.raises(type(error), match=str(error)):
+            convert(rules, given)
+
+
+def convert(rules: Rules, given: Given) -> None:
+    from tests.engine.columnar.equality import run_plain
+
+    rows = [record.row for record in run_plain(rules, given).emitted]
+    for at, type_ in enumerate(rules.layout.output):
+        pa.array([row[at] for row in rows], type_)
+
+
+def test_an_average_that_does_not_fit_fails() -> None:
+    rules = rules_of([call(Function.AVG, 1)], {"retracting": True})
+    rows = [(0, 127), (0, 127), (3, -128)]
+    given = Given(
+        tuple(
+            (("a", 1), Input(seq, kind, (None, value, None, True, True))) for seq, (kind, value) in enumerate(rows, 1)
+        )
+    )
+    with pytest.raises(pa.ArrowInvalid, match="Value 382 too large"):
+        check_equal(rules, given)

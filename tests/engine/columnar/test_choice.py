@@ -1,0 +1,132 @@
+"""When the planner takes a columnar kernel, why it does not, and that it is set up like the plain one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.columnar import Layout
+from engine.operator import StepContext
+from engine.schema import arrow_type
+from engine.step import Keyed
+from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Rules, check_equal, inputs
+from tests.engine.planning import plan_of, rows
+
+DDL = "k string, v bigint, w double, t bigint, tags array<string>"
+EVENTS = rows(DDL, event_time="t")
+CHANGES = rows("k string, v bigint, w double, t bigint", changelog=True)
+PLAIN_EVENTS = rows("k string, v bigint, w double, t bigint", event_time="t")
+MINI_BATCH = {
+    "table.exec.mini-batch.enabled": "true",
+    "table.exec.mini-batch.size": "3",
+    "table.exec.mini-batch.allow-latency": "5 s",
+}
+TTL = {"table.exec.state.ttl": "1 h"}
+INSENSITIVE = {"table.exec.deduplicate.insert-update-after-sensitive-enabled": "false"}
+
+Node = tuple[str, Mapping[str, Any]]
+
+
+def dedup(order: str, keep: str, keys: tuple[str, ...] = ("k",), first_row: str = "at_once") -> Node:
+    return ("deduplicate", {"keys": keys, "order": order, "keep": keep, "first_row": first_row})
+
+
+def aggregate(*calls: Mapping[str, Any], by: tuple[str, ...] = ("k",)) -> Node:
+    return ("aggregate", {"group_by": by, "aggregates": calls})
+
+
+COUNT = {"function": "COUNT", "name": "n"}
+SUM = {"function": "SUM", "argument": "v"}
+AVG = {"function": "AVG", "argument": "v"}
+MAX = {"function": "MAX", "argument": "v"}
+LISTAGG = {"function": "LISTAGG", "argument": "k"}
+
+
+def step_of(source: Any, node: Node, options: Mapping[str, str], sink: str = "changelog") -> tuple[Keyed, Layout]:
+    found = plan_of("t -> n -> out", t=source, n=node, out=("sink", {"mode": sink})).node("n")
+    step = found.operator.step(StepContext("n", 1, found.inputs, found.schema, found.mode, found.derived, options))
+    assert isinstance(step, Keyed)
+    given_schema = found.inputs[0].schema
+    types = {f"`{column.name}`": arrow_type(column.type) for column in given_schema}
+    keys = tuple(types[name] for name in step.inputs[0].keys)
+    values = tuple(types[name] for name in step.inputs[0].values)
+    return step, Layout(keys, (values,), tuple(arrow_type(column.type) for column in found.schema))
+
+
+CHOICES = [
+    (EVENTS, dedup("event_time", "last"), {}, "columnar: the last row by event time"),
+    (EVENTS, dedup("event_time", "first"), {}, "columnar: the first row by event time"),
+    (EVENTS, dedup("arrival", "first"), {}, "columnar: the first row by arrival"),
+    (PLAIN_EVENTS, dedup("arrival", "last"), {}, "columnar: the last row by arrival"),
+    (EVENTS, dedup("arrival", "last"), TTL, "columnar: the last row by arrival"),
+    (EVENTS, dedup("arrival", "last"), {}, "record by record: rows with array<string> are compared one by one"),
+    (CHANGES, dedup("arrival", "last"), {}, "columnar: the last row of a changelog"),
+    (EVENTS, dedup("arrival", "first", ("w",)), {}, "record by record: a key of double has no columnar kernel"),
+    (EVENTS, dedup("arrival", "first"), MINI_BATCH, "record by record: mini-batch folds its bundles key by key"),
+    (
+        EVENTS,
+        dedup("event_time", "first", first_row="when_complete"),
+        {},
+        "columnar: the first row by event time, when complete",
+    ),
+    (EVENTS, aggregate(), {}, "columnar: distinct groups"),
+    (CHANGES, aggregate(COUNT), {}, "columnar: COUNT"),
+    (CHANGES, aggregate(COUNT, SUM, by=()), {}, "columnar: COUNT and SUM of integers"),
+    (EVENTS, dedup("event_time", "last", keys=()), {}, "columnar: the last row by event time"),
+    (CHANGES, aggregate(COUNT, SUM, AVG), {}, "columnar: COUNT, SUM and AVG of integers"),
+    (EVENTS, aggregate(SUM, MAX), {}, "columnar: SUM and MAX of integers"),
+    (CHANGES, aggregate(MAX), {}, "record by record: MAX with retraction keeps all values"),
+    (EVENTS, aggregate(LISTAGG), {}, "record by record: LISTAGG has no columnar kernel"),
+    (EVENTS, aggregate({**SUM, "argument": "w"}), {}, "record by record: SUM of double has no columnar kernel"),
+    (EVENTS, aggregate({**MAX, "argument": "k"}), {}, "record by record: MAX of string has no columnar kernel"),
+    (EVENTS, aggregate({**SUM, "distinct": True}), {}, "record by record: SUM DISTINCT keeps all values"),
+    (EVENTS, aggregate(COUNT, by=("w",)), {}, "record by record: a group column of double has no columnar kernel"),
+    (EVENTS, aggregate(COUNT), MINI_BATCH, "record by record: mini-batch folds its bundles group by group"),
+]
+
+
+@pytest.mark.parametrize(("source", "node", "options", "why"), CHOICES, ids=[choice[3] for choice in CHOICES])
+def test_the_choice_says_why(source: Any, node: Node, options: Mapping[str, str], why: str) -> None:
+    step, _ = step_of(source, node, options)
+    assert step.columnar.why == why
+    assert (step.columnar.make is not None) == why.startswith("columnar")
+
+
+COLUMNAR = [choice for choice in CHOICES if choice[3].startswith("columnar")]
+OPTIONS = st.sampled_from([{}, TTL, INSENSITIVE])
+SINKS = st.sampled_from(["changelog", "upsert"])
+
+
+@pytest.mark.parametrize(
+    ("source", "node", "required"), [choice[:3] for choice in COLUMNAR], ids=[choice[3] for choice in COLUMNAR]
+)
+@settings(max_examples=30)
+@given(data=st.data(), options=OPTIONS, sink=SINKS)
+def test_both_kernels_are_set_up_alike(
+    source: Any, node: Node, required: Mapping[str, str], data: st.DataObject, options: Mapping[str, str], sink: str
+) -> None:
+    step, layout = step_of(source, node, {**options, **required}, sink)
+    make = step.columnar.make
+    assert make is not None
+    kinds = ALL_KINDS if source is CHANGES else INSERTS
+    times = [DDL.split(", ").index("t bigint")] if step.uses_time else None
+    values = st.tuples(*(_values(type_) for type_ in layout.values[0]))
+    drawn = data.draw(
+        inputs(
+            keys=st.tuples(*(st.sampled_from(["a", "b"]) for _ in layout.keys)), rows=values, kinds=kinds, time_at=times
+        )
+    )
+    check_equal(Rules(step.kernel, make, layout, step.uses_time), drawn)
+
+
+def _values(type_: pa.DataType) -> st.SearchStrategy[Any]:
+    if pa.types.is_list(type_):
+        return st.sampled_from([None, [], ["x", None]])
+    if pa.types.is_string(type_):
+        return st.sampled_from(["a", "b"])
+    return st.sampled_from([0.0, 1.5, None]) if pa.types.is_floating(type_) else st.integers(-3, 3)

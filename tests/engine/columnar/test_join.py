@@ -1,0 +1,117 @@
+"""The columnar joins equal the plain one, whatever is known of the rows of each side."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.columnar import Layout
+from engine.columnar.join import columnar_join
+from engine.joins import JoinKind, JoinSide
+from engine.kernel import Input
+from engine.operators.join import PairingJoin, SemiAntiJoin
+from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
+
+# Floating point is for sides of one row: elsewhere rows are known by it.
+LEFT, RIGHT = (pa.string(), pa.int64()), (pa.string(), pa.float64(), pa.binary())
+SINGLE = (
+    JoinSide("JoinKeyContainsUniqueKey", len(LEFT), (), ""),
+    JoinSide("JoinKeyContainsUniqueKey", len(RIGHT), (), "", ("string", "double", "binary")),
+)
+# Rows of a side that may have many per key: some of them differ in microseconds alone, which their code has not.
+MANY = (pa.string(), pa.int64(), pa.int64())
+MANY_TYPES = ("string", "bigint", "timestamp")
+BY_CONTENT = JoinSide("NoUniqueKey", 3, None, "", MANY_TYPES)
+BY_KEY = JoinSide("HasUniqueKey", 3, (2, 0), "", MANY_TYPES)
+BY_NUMBER = JoinSide("HasUniqueKey", 3, (1,), "", MANY_TYPES)
+ONE = JoinSide("JoinKeyContainsUniqueKey", 3, (), "", MANY_TYPES)
+
+
+def rules(kind: JoinKind, sides: tuple[JoinSide, JoinSide] = SINGLE) -> Rules:
+    """Both kernels of a join."""
+    make = columnar_join(kind, *sides, has_condition=False, is_bundled=False).make
+    assert make is not None
+    values = (LEFT, RIGHT) if sides is SINGLE else (MANY, MANY)
+    output = values[0] if kind.is_left_only else (*values[0], *values[1])
+    cls = SemiAntiJoin if kind.is_left_only else PairingJoin
+    return Rules(partial(cls, kind, *sides), make, Layout((pa.string(), pa.int64()), values, output))
+
+
+keys = st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([1, None]))
+texts = st.sampled_from(["a", "", None])
+rows = (
+    st.tuples(texts, st.none() | st.integers(-5, 5)),
+    st.tuples(texts, st.none() | st.floats(allow_nan=True), st.none() | st.binary(max_size=3)),
+)
+kinds = st.sampled_from(JoinKind)
+
+
+@given(kinds, inputs(keys=keys, rows=rows, kinds=ALL_KINDS))
+def test_records_of_any_kind_come_to_the_same(kind: JoinKind, given: Given) -> None:
+    check_equal(rules(kind), given)
+
+
+@given(kinds, inputs(keys=keys, rows=rows, kinds=INSERTS))
+def test_inserts_come_to_the_same(kind: JoinKind, given: Given) -> None:
+    check_equal(rules(kind), given)
+
+
+@given(kinds, inputs(keys=st.just(("a", 1)), rows=rows, kinds=ALL_KINDS, max_size=60))
+def test_many_records_of_one_key_come_to_the_same(kind: JoinKind, given: Given) -> None:
+    check_equal(rules(kind), given)
+
+
+many = st.tuples(texts, st.none() | st.integers(0, 2), st.none() | st.integers(0, 3).map(lambda n: n * 400))
+sides = st.sampled_from([BY_CONTENT, BY_KEY, BY_NUMBER, ONE])
+pairs_of_sides = st.tuples(sides, sides)
+FEW_TAKEN_BACK = (0, 0, 2, 2, 1, 3)
+
+
+@given(kinds, pairs_of_sides, inputs(keys=keys, rows=(many, many), kinds=ALL_KINDS))
+def test_many_rows_per_key_come_to_the_same(kind: JoinKind, sides: tuple[JoinSide, JoinSide], given: Given) -> None:
+    check_equal(rules(kind, sides), given)
+
+
+@given(kinds, pairs_of_sides, inputs(keys=keys, rows=(many, many), kinds=INSERTS))
+def test_many_inserts_per_key_come_to_the_same(kind: JoinKind, sides: tuple[JoinSide, JoinSide], given: Given) -> None:
+    check_equal(rules(kind, sides), given)
+
+
+@given(kinds, pairs_of_sides, inputs(keys=st.just(("a", 1)), rows=(many, many), kinds=FEW_TAKEN_BACK, max_size=60))
+def test_many_rows_of_one_key_come_to_the_same(kind: JoinKind, sides: tuple[JoinSide, JoinSide], given: Given) -> None:
+    check_equal(rules(kind, sides), given)
+
+
+def test_a_record_that_meets_more_rows_than_one_byte_can_number_comes_to_the_same() -> None:
+    records = [(("a", 1), Input(seq, 0, ("", seq, seq), 0)) for seq in range(1, 301)]
+    records += [(("a", 1), Input(301 + at, kind, ("", 0, 0), 1)) for at, kind in enumerate((0, 3, 0))]
+    found = check_equal(rules(JoinKind.LEFT, (BY_CONTENT, BY_CONTENT)), Given(tuple(records), epochs=(301,)))
+    assert len(found.emitted) == 300 + 3 * 600
+
+
+DOUBLES = JoinSide("NoUniqueKey", 2, None, "", ("bigint", "double"))
+
+
+@pytest.mark.parametrize(
+    ("sides", "has_condition", "is_bundled", "why"),
+    [
+        (SINGLE, False, False, "columnar: both inputs are unique by the join key"),
+        (SINGLE, True, False, "record by record: a further condition is tried pair by pair"),
+        (SINGLE, False, True, "record by record: mini-batch folds the changes of a bundle first"),
+        ((ONE, BY_CONTENT), False, False, "columnar: rows meet by the join key alone"),
+        (
+            (DOUBLES, ONE),
+            False,
+            False,
+            "record by record: the left input's row has a type that is compared value by value",
+        ),
+    ],
+)
+def test_the_choice_says_why(sides: tuple[JoinSide, JoinSide], has_condition: bool, is_bundled: bool, why: str) -> None:
+    choice = columnar_join(JoinKind.LEFT, *sides, has_condition=has_condition, is_bundled=is_bundled)
+    assert choice.why == why
+    assert (choice.make is not None) == why.startswith("columnar")
