@@ -1,8 +1,8 @@
 """The first records of an output, made of the first rows of the sources: what an edge carries, in a moment.
 
-The local executor makes them, mostly without Spark. The first rows are taken for all there is, so
-windows fire as they would at the end of the input. Mini-batch is left out of account: where its bundles end depends
-on everything that is not read.
+The local executor makes them, mostly without Spark. The first rows are taken for all there is, so windows fire as they
+would at the end of the input. Mini-batch is left out of account: where its bundles end depends on everything that is
+not read.
 """
 
 from __future__ import annotations
