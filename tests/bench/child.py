@@ -37,34 +37,38 @@ def measure(
     environ: Mapping[str, str] | None = None,
 ) -> Ended:
     """Run `tests.bench.<side>` with this job. environ: variables beside our own."""
-    with tempfile.TemporaryDirectory(prefix="side-", dir=job.scratch) as scratch:
+    with tempfile.TemporaryDirectory(prefix="side-", dir=job.scratch, ignore_cleanup_errors=True) as scratch:
         report, log = Path(scratch) / "report.json", Path(scratch) / "log.txt"
         given = json.dumps(asdict(job) | {"scratch": scratch})
         with log.open("w") as output:
             process = subprocess.Popen(
                 [python, "-m", f"tests.bench.{side}", given, str(report)],
                 cwd=_ROOT,
-                env={**os.environ, **(environ or {})},
+                env={**os.environ, "TMPDIR": scratch, **(environ or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-            peak = process_tree.Peak(process.pid)
-            peak.start()
-            try:
-                status = process.wait(limit_s)
-                why = "" if status == 0 else f"status {status}: {_last_line(log)}"
-            except subprocess.TimeoutExpired:
-                why = f"no end within {limit_s:g} s"
-            finally:
-                process_tree.end(process.pid)
+        peak = process_tree.Peak(process.pid)
+        peak.start()
+        try:
+            status = process.wait(limit_s)
+            process_tree.let_end(process.pid)
+            why = "" if status == 0 else f"status {status}: {_last_line(log)}"
+        except subprocess.TimeoutExpired:
+            why = f"no end within {limit_s:g} s"
+        finally:
+            if process.returncode is None:
+                process_tree.kill(process.pid)
                 process.wait()
-                peak.stop()
+            peak.stop()
         measured = Measured.from_json(report.read_text()) if not why else None
         return Ended(side, measured, why, peak.bytes)
 
 
 def _last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+    """The last of what a process said that failed; the end of it is told on standard error."""
+    said = log.read_text(errors="replace").rstrip()
+    sys.stderr.write(f"{said[-2000:]}\n")
+    return said.rpartition("\n")[2].strip() or "it said nothing"

@@ -19,9 +19,10 @@ WIDE_LIMIT_S: Final = 120
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure's median over all processes that measured it; or why there is none."""
+    """A part's median over all processes that measured it; or why there is none. of: what all of them did."""
 
-    name: str
+    of: str
+    part: str
     wall_s: float | None
     cpu_s: float | None = None
     why: str = ""
@@ -32,10 +33,10 @@ def example_01(setting: Setting, count: int, keys: int) -> Iterator[Figure]:
     job = Job(engine=setting.engine, epochs=setting.epochs, scratch=str(setting.folder))
     ended = _ended("example_01", "example_side", job, setting, setting.repeat)
     session, first, warm = example_side.SESSION, example_side.FIRST, example_side.WARM
-    yield _figure("example 01: session start", ended, session)
-    yield _figure("example 01: first run", ended, first)
-    yield _figure("example 01: from the start to the end of the first run", ended, session, first)
-    yield _figure(f"example 01: warm, median of {example_side.WARM_RUNS} runs", ended, warm)
+    yield _figure("example 01", "session start", ended, session)
+    yield _figure("example 01", "first run", ended, first)
+    yield _figure("example 01", "from the start to the end of the first run", ended, session, first)
+    yield _figure("example 01", f"warm, median of {example_side.WARM_RUNS} runs", ended, warm)
 
 
 def wide_csv(setting: Setting, count: int, keys: int) -> Iterator[Figure]:
@@ -46,8 +47,8 @@ def wide_csv(setting: Setting, count: int, keys: int) -> Iterator[Figure]:
         job = Job(str(file), str(narrow), "", setting.engine, setting.epochs, str(setting.folder))
         what = f"CSV of {WIDE_ROWS:,} rows, {columns:,} {'texts' if texts else 'integers'}"
         ended = _ended(what, "wide_side", job, setting, 1, min(WIDE_LIMIT_S, setting.limit_s))
-        yield _figure(f"{what}: sources", ended, SOURCES)
-        yield _figure(f"{what}: whole run", ended)
+        yield _figure(what, "sources", ended, SOURCES)
+        yield _figure(what, "whole run", ended)
 
 
 def load(setting: Setting, count: int, keys: int) -> Iterator[Figure]:
@@ -56,7 +57,7 @@ def load(setting: Setting, count: int, keys: int) -> Iterator[Figure]:
     job = Job(str(file), "", "word_freq", setting.engine, setting.epochs, str(setting.folder))
     ended = _ended("load", "load_side", job, setting, 1)
     for part in (load_side.STORE, load_side.AT_THE_END, load_side.PLAIN):
-        yield _figure(f"load of word_freq: {part}, median of {load_side.TURNS}", ended, part)
+        yield _figure("load of word_freq", f"{part}, median of {load_side.TURNS}", ended, part)
 
 
 FIGURES: Final[dict[str, Callable[[Setting, int, int], Iterator[Figure]]]] = {
@@ -66,14 +67,14 @@ FIGURES: Final[dict[str, Callable[[Setting, int, int], Iterator[Figure]]]] = {
 }
 
 
-def _figure(name: str, ended: Sequence[Ended], *parts: str) -> Figure:
+def _figure(of: str, part: str, ended: Sequence[Ended], *names: str) -> Figure:
     """Of these parts, or of all."""
 
     def spent(measured: Measured) -> Spent:
-        return added(name, map(measured.part, parts)) if parts else measured.whole
+        return added(part, map(measured.part, names)) if names else measured.whole
 
     why = next((one.why for one in ended if one.why), "")
-    return Figure(name, median(ended, spent), median(ended, spent, "cpu_s"), why)
+    return Figure(of, part, median(ended, spent), median(ended, spent, "cpu_s"), why)
 
 
 def _ended(what: str, side: str, job: Job, setting: Setting, times: int, limit_s: float | None = None) -> list[Ended]:

@@ -46,7 +46,8 @@ class Spent:
 
 def added(name: str, parts: Iterable[Spent]) -> Spent:
     """Several parts as one."""
-    wall_s, cpu = 0.0, {}
+    wall_s = 0.0
+    cpu: dict[str, float] = {}
     for part in parts:
         wall_s += part.wall_s
         cpu |= {role: cpu.get(role, 0) + seconds for role, seconds in part.cpu.items()}

@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -52,14 +54,29 @@ def memory(root: int) -> dict[str, float]:
     return _by_role(root, "resident_bytes")
 
 
-def end(root: int) -> None:
-    """Kill the process, which leads a session of its own, and all below it."""
+def kill(root: int) -> None:
+    """Kill a process that nobody has waited for yet, and all below it."""
     for pid in [process.pid for process in tree(root)] or [root]:
-        _kill(pid)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    _signal_group(root, signal.SIGKILL)
+
+
+def let_end(root: int, limit_s: float = 20) -> None:
+    """Wait until the group of a process that has ended is empty, a JVM takes a while; kill what stays."""
+    until = time.monotonic() + limit_s
+    while _signal_group(root, 0) and time.monotonic() < until:
+        time.sleep(0.1)
+    _signal_group(root, signal.SIGKILL)
+
+
+def _signal_group(leader: int, what: int) -> bool:
+    """False where the group is empty. Groups of others are left alone: a side leads a session of its own."""
     try:
-        os.killpg(root, signal.SIGKILL)
+        os.killpg(leader, what)
     except (ProcessLookupError, PermissionError):
-        return
+        return False
+    return True
 
 
 class Peak(threading.Thread):
@@ -111,10 +128,3 @@ def _all() -> Iterator[Process]:
             fields = tail.split()
             cpu_s = sum(map(int, fields[11:15])) / ticks
             yield Process(int(entry), int(fields[1]), head.partition("(")[2], cpu_s, int(fields[21]) * page)
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return

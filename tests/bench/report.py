@@ -25,8 +25,8 @@ def text(cases: Sequence[Case], figures: Sequence[Figure], *, nodes: bool) -> st
         found.append(_figures(figures))
     if not process_tree.IS_AVAILABLE:
         found.append("CPU seconds and memory are not available: this system has no /proc.")
-    found += [f"{what}: {why}" for what, why in _missing(cases, figures)]
-    return "\n\n".join(found) + "\n"
+    found += ["\n".join(f"{what}: {why}" for what, why in dict.fromkeys(_missing(cases, figures)))]
+    return "\n\n".join(filter(None, found)) + "\n"
 
 
 def has_failed(cases: Sequence[Case], figures: Sequence[Figure]) -> bool:
@@ -41,7 +41,7 @@ def _missing(cases: Sequence[Case], figures: Sequence[Figure]) -> Iterator[tuple
                 yield f"{case.name}, {ended.side}", ended.why
     for figure in figures:
         if figure.why:
-            yield figure.name, figure.why
+            yield figure.of, figure.why
 
 
 def _units(cases: Sequence[Case]) -> str:
@@ -105,7 +105,7 @@ def _parts(case: Case) -> str:
 
 
 def _figures(figures: Sequence[Figure]) -> str:
-    rows = [[figure.name, _number(figure.wall_s, 2), _number(figure.cpu_s)] for figure in figures]
+    rows = [[f"{figure.of}: {figure.part}", _number(figure.wall_s, 2), _number(figure.cpu_s)] for figure in figures]
     return _table(["figure", "wall s", "CPU s"], rows)
 
 

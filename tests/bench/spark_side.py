@@ -17,7 +17,7 @@ def csv_to_parquet(job: Job) -> Measured:
     """On a session that has done it with the first events."""
     from pyspark.sql import SparkSession
 
-    os.environ.update(environment())
+    os.environ["JAVA_HOME"] = environment()["JAVA_HOME"]
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(job.engine).config("spark.ui.enabled", "false")
     builder = builder.config("spark.local.dir", job.scratch).config("spark.driver.bindAddress", "127.0.0.1")

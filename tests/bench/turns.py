@@ -32,9 +32,9 @@ class Setting:
     cold_flink: bool = False
 
     def environ(self, memory: str = "") -> dict[str, str]:
-        """The variables of a side: the Java that ours would find is everybody's."""
+        """The variables of a side on Spark."""
         chosen = memory or self.memory
-        return {**environment(), **({"CHANGELOG_STUDIO_MEMORY": chosen} if chosen else {})}
+        return {"CHANGELOG_STUDIO_MEMORY": chosen} if chosen else {}
 
 
 @dataclass
@@ -63,7 +63,8 @@ class Case:
         yield self.studio[-1]
         if setting.flink:
             job = replace(job, first="" if setting.cold_flink else job.first)
-            self.flink.append(measure("flink_side", job, limit_s=limit_s, environ=environ, python=setting.flink))
+            java = {"JAVA_HOME": environment()["JAVA_HOME"]}
+            self.flink.append(measure("flink_side", job, limit_s=limit_s, environ=java, python=setting.flink))
             yield self.flink[-1]
 
 
