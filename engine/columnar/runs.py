@@ -11,8 +11,8 @@ Everything here is one pass of NumPy over all runs at once, whether they are thr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +25,22 @@ Flags = NDArray[np.bool_]
 # A call of NumPy costs as much as some hundred elements: runs that are longer than this are taken one by one.
 _LONG: Final = 512
 _ROOM: Final = 1 << 62
+
+
+class _Once:
+    """A property that is computed at the first question. `cached_property` has a lock, with which no class travels."""
+
+    def __init__(self, compute: Callable[[Runs], Longs]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type[Runs], name: str) -> None:
+        self._name = name
+
+    def __get__(self, runs: Runs, owner: type[Runs]) -> Longs:
+        # Found in the instance from now on, before anybody asks the class.
+        runs.__dict__[self._name] = found = self._compute(runs)
+        return found
 
 
 @dataclass(frozen=True)
@@ -50,23 +66,23 @@ class Runs:
     def __len__(self) -> int:
         return len(self.starts)
 
-    @cached_property
+    @_Once
     def ends(self) -> Longs:
         """Where each run ends: the place after its last."""
         return np.append(self.starts, self.size)[1:]
 
-    @cached_property
+    @_Once
     def lengths(self) -> Longs:
         """How many places each run has."""
         return self.ends - self.starts
 
-    @cached_property
+    @_Once
     def numbers(self) -> Longs:
         """The run of each place, from 0."""
         found: Longs = self.spread(np.arange(len(self), dtype=np.int64))
         return found
 
-    @cached_property
+    @_Once
     def ordinals(self) -> Longs:
         """The place of each record in its run, from 0."""
         starts: Longs = self.spread(self.starts)

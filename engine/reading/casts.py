@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import ROUND_HALF_UP, Decimal, localcontext
-from functools import lru_cache
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -193,9 +192,8 @@ def _time(text: str) -> int | None:
     return (local.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)
 
 
-@lru_cache(maxsize=256)
 def _zone(name: str) -> Any:
-    """A time zone as Java knows it. Raises ValueError for one that there is not."""
+    """A time zone as Java knows it. Raises ValueError for one that there is not; zoneinfo keeps those that it read."""
     name = _SHORT.get(name, name)
     if name == "Z":
         return UTC

@@ -12,8 +12,7 @@ import gzip
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple, cast
 
@@ -130,14 +129,20 @@ def _blocks(stream: IO[bytes], left: int | None, quote: bytes) -> Iterator[bytes
         yield rest
 
 
-@dataclass
 class _Reading:
     """The reading of one part, block after block. line: the number of lines so far, in this part."""
 
-    how: CsvReader
-    part: CsvPart
-    line: int = 0
-    _lines_before: int | None = field(default=None)
+    def __init__(self, how: CsvReader, part: CsvPart) -> None:
+        self.how = how
+        self.part = part
+        self.line = 0
+        self._lines_before: int | None = None
+        quote, separator = re.escape(how.quote), re.escape(how.separator)
+        inside = f"[^{quote}]*+(?:{quote}{quote}[^{quote}]*+)*+"
+        self._quoted_field = re.compile(f"(?s){quote}({inside}){quote}[ \\t]*(?={separator}|\\Z)")
+        in_line = f"[^{quote}\n]*+(?:{quote}{quote}[^{quote}\n]*+)*+"
+        well_formed = f"(?:(?<=[\n{separator}])|\\A){quote}{in_line}{quote}(?=[\n{separator}]|\\Z)"
+        self._quoted = re.compile(well_formed.encode())
 
     def block(self, block: bytes, at_start: bool) -> Iterator[ReadPart]:
         """The records and the rejected lines of a block."""
@@ -156,20 +161,13 @@ class _Reading:
             return
         yield self._one_by_one(block, first)
 
-    @cached_property
-    def _quoted(self) -> re.Pattern[bytes]:
-        """A well-formed quoted field."""
-        quote, separator = re.escape(self.how.quote.encode()), re.escape(self.how.separator.encode())
-        inside = b"[^%b\n]*(?:%b%b[^%b\n]*)*" % ((quote,) * 4)
-        return re.compile(b"(?:(?<=[\n%b])|\\A)%b%b%b(?=[\n%b]|\\Z)" % (separator, quote, inside, quote, separator))
-
     def _at_once(self, block: bytes, lines: int) -> pa.RecordBatch | None:
         """The records of a block in which every line is one; None where somebody has to look closer."""
         how = self.how
         quote = how.quote.encode()
-        if quote in block and quote in self._quoted.sub(b"", block):
-            return None
         if b"0x" in block or b"0X" in block or not how.separator.isascii() or not how.quote.isascii():
+            return None
+        if quote in block and quote in self._quoted.sub(b"", block):
             return None
         types = {column.name: _direct(column) for column in how.columns}
         if len(how.columns) == 1 and (b" " in block or b"\n\n" in block or block.startswith(b"\n")):
@@ -309,12 +307,6 @@ class _Reading:
         if len(found) != len(how.columns):
             return f"{len(found)} fields for {len(how.columns)} columns"
         return found
-
-    @cached_property
-    def _quoted_field(self) -> re.Pattern[str]:
-        quote, separator = re.escape(self.how.quote), re.escape(self.how.separator)
-        inside = f"[^{quote}]*+(?:{quote}{quote}[^{quote}]*+)*+"
-        return re.compile(f"(?s){quote}({inside}){quote}[ \\t]*(?={separator}|\\Z)")
 
     def _rejected(self, line: int, raw: bytes, reason: str) -> Rejected:
         if self._lines_before is None:

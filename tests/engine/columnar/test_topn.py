@@ -88,6 +88,12 @@ def test_many_rows_of_few_keys() -> None:
     check()
 
 
+@given(inputs(keys=st.just(()), rows=ROWS), RANKS, ORDERS)
+def test_one_ranking_of_all_rows(given_: Given, ranks: Ranks, order: list[SortColumn]) -> None:
+    with_key = rules(ranks, order)
+    check_equal(replace(with_key, layout=replace(with_key.layout, keys=())), given_)
+
+
 def test_groups_are_taken_in_parts_where_all_would_need_too_much_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.columnar.topn._ROOM", 4)
 

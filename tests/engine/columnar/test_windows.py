@@ -162,6 +162,13 @@ def test_windows_that_rows_have_already(given_: Given, calls: Any, window_time: 
     check_equal(rules_, given_)
 
 
+@given(with_jumps(inputs(keys=st.just(()), rows=RECORDS, time_at=[0])), some([*CALLS, *EXTREMES]))
+def test_windows_without_a_key(given_: Given, calls: Any) -> None:
+    with_key = rules(TUMBLE[0], calls, retracting=False, window_time=False)
+    layout = replace(with_key.layout, keys=(), output=with_key.layout.output[1:])
+    check_equal(replace(with_key, layout=layout), given_)
+
+
 def test_one_key_over_windows_chunks_and_epochs() -> None:
     """Records of one window come in three chunks and two epochs; the last fires without any record."""
     row = (None, True, None, None)

@@ -1,0 +1,56 @@
+"""The input files, made once per folder and used again: the same bytes for the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+WARM_UP_EVENTS: Final = 2000
+
+
+def events(folder: Path, count: int, keys: int) -> Path:
+    """A CSV of `seq,k,v,ts` without names, event times up to 6 s out of order."""
+
+    def write(file: Path) -> None:
+        random = np.random.default_rng(7)
+        seq = np.arange(1, count + 1)
+        times = 1_700_000_000_000 + seq // 4
+        columns = {"seq": seq, "k": random.integers(0, keys, count), "v": random.integers(0, 1_000_000, count)}
+        pd.DataFrame(columns | {"ts": times + random.integers(-6000, 1, count)}).to_csv(file, header=False, index=False)
+
+    return _made(folder / f"events-{count}-{keys}.csv", write)
+
+
+def first_events(file: Path) -> Path:
+    """The beginning of a file of events, to warm up with."""
+
+    def write(small: Path) -> None:
+        with file.open() as lines, small.open("w") as out:
+            out.writelines(line for _, line in zip(range(WARM_UP_EVENTS), lines, strict=False))
+
+    return _made(file.with_name(f"{file.stem}-first.csv"), write)
+
+
+def wide(folder: Path, columns: int, rows: int, *, texts: bool = False) -> Path:
+    """A CSV with many columns, of integers or of texts, and their names in the first line."""
+
+    def write(file: Path) -> None:
+        numbers = np.random.default_rng(7).integers(0, 1_000_000, (rows, columns))
+        table = pd.DataFrame(numbers, columns=[f"c{n}" for n in range(columns)])
+        (table.map(lambda number: f"text {number}") if texts else table).to_csv(file, index=False)
+
+    return _made(folder / f"{'texts' if texts else 'integers'}-{columns}-{rows}.csv", write)
+
+
+def _made(file: Path, write: Callable[[Path], None]) -> Path:
+    """Written beside and moved into place: what is there is whole."""
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        draft = file.with_suffix(".part")
+        write(draft)
+        draft.replace(file)
+    return file

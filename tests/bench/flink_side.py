@@ -1,0 +1,49 @@
+"""Flink's side, for an interpreter that has apache-flink: a workload into a sink that keeps nothing.
+
+Timed from submitting the job to its end. Standard library beside pyflink.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from pyflink.table import EnvironmentSettings, TableEnvironment
+
+from tests.bench.measured import Job, Measured, Spent, Stopwatch, answer
+from tests.bench.workloads import QUERIES, tables
+
+
+def workload(job: Job) -> Measured:
+    """A workload, in a JVM that has run it over the first events unless it is to begin cold."""
+    if job.first:
+        _run(job.first, job)
+    return Measured((_run(job.events, job),))
+
+
+def _run(events: str, job: Job) -> Spent:
+    flink = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    flink.get_config().set("parallelism.default", str(cores(job.engine)))
+    for statement in tables(job.workload, Path(events).as_uri()):
+        flink.execute_sql(statement)
+    query = QUERIES[job.workload]
+    schema = flink.sql_query(query).get_schema()
+    columns = ", ".join(
+        f"`{name}` {'TIMESTAMP(3)' if 'TIMESTAMP' in str(of) else 'BIGINT'}"
+        for name, of in zip(schema.get_field_names(), schema.get_field_data_types(), strict=True)
+    )
+    flink.execute_sql(f"CREATE TABLE sink ({columns}) WITH ('connector' = 'blackhole')")
+    watch = Stopwatch()
+    flink.execute_sql(f"INSERT INTO sink {query}").wait()
+    return watch.lap("job")
+
+
+def cores(engine: str) -> int:
+    """The number in `local[2]`; all of the machine's in `local[*]`."""
+    found = re.fullmatch(r"local\[(\d+|\*)(?:,\d+)?\]", engine)
+    return int(found[1]) if found and found[1] != "*" else (os.cpu_count() or 1)
+
+
+if __name__ == "__main__":
+    answer(workload)

@@ -1,0 +1,51 @@
+"""What the phases of a run took, as its progress tells them."""
+
+from __future__ import annotations
+
+import threading
+
+from engine.recorder import Progress
+from tests.bench.measured import Spent, Stopwatch, added
+
+PLANNING, SOURCES, KEEPING = "planning", "sources", "keeping"
+_SOURCES = ("reading", "following")
+
+
+class Phases(threading.Thread):
+    """Looks at a run's progress 50 times a second, from `start` to `end`.
+
+    Before the run there is planning. What the engine calls a phase is a part; those of later epochs add up.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__(daemon=True)
+        self._progress = progress
+        self._ended = threading.Event()
+        self._laps: list[Spent] = []
+
+    def run(self) -> None:
+        """Look until the end."""
+        watch, phase = Stopwatch(), self._progress.phase
+        while not self._ended.wait(0.02):
+            if (now := self._progress.phase) != phase:
+                self._laps.append(watch.lap(part_of(phase)))
+                phase = now
+        self._laps.append(watch.lap(part_of(phase)))
+
+    def end(self) -> tuple[Spent, ...]:
+        """Stop looking; the parts in the order in which they began."""
+        self._ended.set()
+        self.join()
+        names = dict.fromkeys(lap.name for lap in self._laps)
+        return tuple(added(name, [lap for lap in self._laps if lap.name == name]) for name in names)
+
+
+def part_of(phase: str) -> str:
+    """The part that a phase belongs to; a node is a part of its own."""
+    if phase == "starting":
+        return PLANNING
+    if phase.startswith(_SOURCES):
+        return SOURCES
+    if phase.startswith("keeping") or phase == "finished":
+        return KEEPING
+    return phase.removeprefix("running ")

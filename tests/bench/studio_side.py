@@ -1,0 +1,58 @@
+"""Our side: a pipeline from its text to the end of the run, the changelogs of all edges kept in a DuckDB file."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.analyzer import SparkAnalyzer
+from engine.pipeline import Pipeline
+from engine.planner import plan
+from engine.recorder import Progress
+from engine.runtime import run
+from engine.script import script_of
+from engine.session import get_spark
+from storage.store import Store
+from tests.bench.measured import Job, Measured, NodeSpent, answer
+from tests.bench.phases import Phases
+from tests.bench.workloads import script
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def kept(spark: SparkSession, document: str, folder: Path, scratch: Path, epochs: int | None = None) -> Measured:
+    """Run a document (.json or .sql) into a fresh store, which is open before, as the app's is.
+
+    folder: what the document's paths are relative to. epochs: None leaves them to the engine.
+    """
+    with tempfile.TemporaryDirectory(dir=scratch) as name:
+        file, work, progress = Path(name) / "studio.duckdb", Path(name) / "run", Progress()
+        analyzer = SparkAnalyzer(lambda: spark)
+        given: dict[str, Any] = {"folder": folder, "work": work, "progress": progress}
+        given |= {} if epochs is None else {"epochs": epochs}
+        with Store.open(file) as store:
+            phases = Phases(progress)
+            phases.start()
+            is_script = not document.lstrip().startswith("{")
+            pipeline = script_of(document, analyzer, folder).pipeline if is_script else Pipeline.from_json(document)
+            planned = plan(pipeline, analyzer, folder)
+            run_id = store.runs.create("bench", pipeline.to_json(), engine="local").run_id
+            run(planned, spark=spark, recorder=store.record(run_id), **given)
+            parts = phases.end()
+            records = sum(edge.total for edge in store.runs.edges(run_id))
+        nodes = (NodeSpent(node.node, node.seconds, node.records_out or 0) for node in progress.nodes.values())
+        return Measured(parts, tuple(nodes), records, file.stat().st_size)
+
+
+def workload(job: Job) -> Measured:
+    """A workload, on a session that has run it over the first events."""
+    spark = get_spark(job.engine)
+    for file in (Path(job.first), Path(job.events)):
+        measured = kept(spark, script(job.workload, file.name), file.parent, Path(job.scratch), job.epochs)
+    return measured
+
+
+if __name__ == "__main__":
+    answer(workload)
