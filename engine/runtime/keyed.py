@@ -121,7 +121,8 @@ def state_schema(whole: DataFrame, shape: Gathered, kept: pa.Schema | None) -> p
     keys = [pa.field(name, types[name]) for name in shape.keys]
     if kept is None:
         return pa.schema([*keys, pa.field(STATE, pa.binary())])
-    return pa.schema([*keys, pa.field(IS_EMPTY, pa.bool_()), *kept])
+    # Of a key that has become empty there is a row all the same, and nothing in it.
+    return pa.schema([*keys, pa.field(IS_EMPTY, pa.bool_()), *(pa.field(item.name, item.type) for item in kept)])
 
 
 def with_states(
