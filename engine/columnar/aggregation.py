@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.columnar import Advanced, Chunk, Emitted, Kinds, Layout, Longs, Records, state_batch
-from engine.columnar.aggregate_parts import Found, Parts, Reads, parts_of
+from engine.columnar.aggregate_parts import Found, parts_of
 from engine.columnar.columns import Columns, by_group, from_longs, longs, row_of_groups, rows_of_others, taken
 from engine.columnar.paths import extended
 from engine.columnar.paths import taken as taken_paths
@@ -44,8 +44,6 @@ class AggregateColumns:
         self._retracting = retracting
         self._update_before = generate_update_before
         self._emit_unchanged = emit_unchanged
-        self._parts: Parts
-        self._reads: Reads
         self._parts, self._reads = parts_of(calls, retracting=retracting)
         self.state_schema = pa.schema([(f"part{at}", pa.int64()) for at in range(len(self._parts))])
 

@@ -1,4 +1,4 @@
-"""The functions of deduplication on whole batches, over an insert-only input: `engine.kernels.deduplication`.
+"""The functions of deduplication that emit at once, on whole batches: `engine.kernels.deduplication`.
 
 Which rows are ever kept is found first, for all keys at once; the row that each of them replaces is then the one
 before it of the same key, or that of the state.
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from engine.changelog import INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.columnar import Advanced, Chunk, Emitted, Kinds, Layout, Longs, Records, state_batch
 from engine.columnar.columns import Columns, by_group, joined, longs, row_of_groups, rows_of_others, same_rows, taken
 from engine.columnar.paths import extended
 from engine.columnar.paths import taken as taken_paths
-from engine.columnar.runs import Flags, Runs, running_most, shifted
+from engine.columnar.runs import Flags, Runs, last_place, running_most, shifted
 from engine.timeline import Timeline
 
 
@@ -86,20 +86,23 @@ class KeepFirstColumns:
 class KeepLastColumns:
     """The last row to arrive replaces the one before. State: the row, or nothing where all goes out as +U.
 
-    An unchanged row is left out, unless it is to be repeated.
+    An unchanged row is left out, unless it is to be repeated. on_changelog: what takes a row back deletes the kept one.
     """
 
-    def __init__(self, layout: Layout, *, update_before: bool, tell_insert: bool, repeat: bool) -> None:
+    def __init__(
+        self, layout: Layout, *, update_before: bool, tell_insert: bool, repeat: bool, on_changelog: bool = False
+    ) -> None:
         self._update_before = update_before
         self._tell_insert = tell_insert
         self._repeat = repeat
-        # What does not go out as -U is still compared; where neither is done, that there was one is enough.
-        self._keeps_row = update_before or not repeat
+        self._on_changelog = on_changelog
+        # A row that neither goes out again nor is compared need not be known, only that there was one.
+        self._keeps_row = update_before or not repeat or on_changelog
         kept = layout.values[0] if tell_insert and self._keeps_row else ()
         self.state_schema = pa.schema(_row_fields(kept))
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """Find the rows that differ from the one before."""
+        """Find the rows that differ from the one before, and those that are taken back."""
         records, state = chunk.records, chunk.state
         rows = records.values[0]
         if not self._tell_insert:
@@ -115,9 +118,22 @@ class KeepLastColumns:
             known = row_of_run >= 0
             starts = runs.starts[known]
             changed[starts] = ~same_rows(taken(rows, starts), taken(kept, row_of_run[known]), len(starts))
-        replaced = Replaced.of(records, changed, row_of_run, runs)
-        emitted = replaced.emitted(records, rows, kept if self._update_before else None, INSERT)
-        return Advanced(emitted, replaced.state(self.state_schema, chunk, rows if self._keeps_row else ()))
+        puts = (records.kinds == INSERT) | (records.kinds == UPDATE_AFTER) if self._on_changelog else None
+        columns = rows if self._keeps_row else ()
+        before = kept if self._update_before else None
+        if puts is None or puts.all():
+            replaced = Replaced.of(records, changed, row_of_run, runs)
+            emitted = replaced.emitted(records, rows, before, INSERT)
+            return Advanced(emitted, replaced.state(self.state_schema, chunk, columns))
+        is_kept = shifted(runs, puts, row_of_run >= 0)
+        changed = puts & (changed | ~is_kept)
+        replaced = Replaced.of(records, changed, row_of_run, runs, anew=~is_kept)
+        ended = records.groups[runs.ends - 1][~puts[runs.ends - 1]]
+        # Of a life that goes on from the state, nothing has changed before it ends.
+        place_before = shifted(runs, last_place(runs, changed), -1)
+        deletes = _deletes(records, rows, kept, np.flatnonzero(~puts & is_kept), place_before, runs.spread(row_of_run))
+        emitted = _both(replaced.emitted(records, rows, before, INSERT), deletes)
+        return Advanced(emitted, replaced.state(self.state_schema, chunk, columns, ended))
 
 
 @dataclass(frozen=True)
@@ -134,8 +150,11 @@ class Replaced:
     row_before: Longs
 
     @classmethod
-    def of(cls, records: Records, wins: Flags, row_of_run: Longs, runs: Runs) -> Replaced:
-        """wins: which records come to be kept. row_of_run: the state's row of each run's key, or -1."""
+    def of(cls, records: Records, wins: Flags, row_of_run: Longs, runs: Runs, anew: Flags | None = None) -> Replaced:
+        """wins: which records come to be kept. row_of_run: the state's row of each run's key, or -1.
+
+        anew: the records before which nothing is kept any more.
+        """
         places = np.flatnonzero(wins)
         groups = records.groups[places]
         firsts = Runs.of(groups)
@@ -144,7 +163,10 @@ class Replaced:
         rows = np.full(int(records.groups[-1]) + 1 if len(records) else 0, -1, np.int64)
         rows[records.groups[runs.starts]] = row_of_run
         row_before[firsts.starts] = rows[groups[firsts.starts]]
-        return cls(places, groups, shifted(firsts, places, -1), row_before)
+        before = shifted(firsts, places, -1)
+        if anew is not None:
+            before[anew[places]] = row_before[anew[places]] = -1
+        return cls(places, groups, before, row_before)
 
     def emitted(self, records: Records, rows: Columns, kept: Columns | None, first_kind: int) -> Emitted:
         """An insertion per first row, an update per other one. kept: the state's rows; None where no -U goes out."""
@@ -167,12 +189,44 @@ class Replaced:
             joined(after, taken(rows, self.before[from_records]), taken(kept, self.row_before[from_state])),
         )
 
-    def state(self, schema: pa.Schema, chunk: Chunk, columns: Sequence[pa.Array | Longs]) -> pa.RecordBatch:
-        """The last of these rows per key, and the state's rows of all others. columns: what to keep of records."""
+    def state(
+        self, schema: pa.Schema, chunk: Chunk, columns: Sequence[pa.Array | Longs], ended: Longs | None = None
+    ) -> pa.RecordBatch:
+        """The last of these rows per key, and the state's rows of all others. columns: what to keep of records.
+
+        ended: the keys of which nothing is kept any more.
+        """
         last = Runs.of(self.groups).ends - 1
-        groups = self.groups[last]
+        touched = self.groups[last]
+        if ended is not None:
+            stays = np.ones(chunk.groups, np.bool_)
+            stays[ended] = False
+            last = last[stays[touched]]
+            touched = np.concatenate((touched, ended))
         new = taken([pa.array(column) for column in columns], self.places[last])
-        return state_batch(schema, *by_group(groups, new, *rows_of_others(chunk.state, groups, chunk.groups)))
+        others = rows_of_others(chunk.state, touched, chunk.groups)
+        return state_batch(schema, *by_group(self.groups[last], new, *others))
+
+
+def _deletes(
+    records: Records, rows: Columns, kept: Columns, places: Longs, place_before: Longs, state_rows: Longs
+) -> Emitted:
+    """The kept rows that these records take back: of the records at place_before, or where that is -1 of the state."""
+    from_records = places[place_before[places] >= 0]
+    from_state = places[place_before[places] < 0]
+    places = np.concatenate((from_records, from_state))
+    kinds: Kinds = np.full(len(places), DELETE, np.int8)
+    columns = joined(taken(rows, place_before[from_records]), taken(kept, state_rows[from_state]))
+    return Emitted(records.seqs[places], extended(taken_paths(records.steps, places), 0), kinds, columns)
+
+
+def _both(one: Emitted, other: Emitted) -> Emitted:
+    return Emitted(
+        np.concatenate((one.seqs, other.seqs)),
+        pa.concat_arrays([one.steps, other.steps]),
+        np.concatenate((one.kinds, other.kinds)),
+        joined(one.columns, other.columns),
+    )
 
 
 def _row_fields(types: Sequence[pa.DataType]) -> list[tuple[str, pa.DataType]]:

@@ -26,6 +26,7 @@ from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogM
 from engine.columnar import Columnar
 from engine.columnar.columns import without_equality
 from engine.columnar.deduplication import KeepFirstColumns, KeepLastColumns, RowTimeColumns
+from engine.columnar.first_row import RowTimeKeepFirstColumns
 from engine.errors import PipelineError
 from engine.joins import free_name
 from engine.kernel import Kernel
@@ -314,16 +315,24 @@ class Deduplicate(RoutesLate):
                 return Columnar(by_time, f"columnar: the {self.keep.value} row by event time")
             case Function.PROCTIME_FIRST:
                 return Columnar(KeepFirstColumns, "columnar: the first row by arrival")
-            case Function.PROCTIME_LAST:
+            case Function.PROCTIME_LAST | Function.CHANGELOG_LAST:
+                on_changelog = function is Function.CHANGELOG_LAST
                 nested = [column.type for column in schema if column.type.startswith(_NESTED)]
-                if nested and tell_insert and not repeat:
+                if nested and (tell_insert or on_changelog) and not repeat:
                     return Columnar(None, f"record by record: rows with {nested[0]} are compared one by one")
-                by_arrival = partial(KeepLastColumns, update_before=before, tell_insert=tell_insert, repeat=repeat)
-                return Columnar(by_arrival, "columnar: the last row by arrival")
+                by_arrival = partial(
+                    KeepLastColumns,
+                    update_before=before,
+                    tell_insert=tell_insert or on_changelog,
+                    repeat=repeat,
+                    on_changelog=on_changelog,
+                )
+                return Columnar(
+                    by_arrival, f"columnar: the last row {'of a changelog' if on_changelog else 'by arrival'}"
+                )
             case Function.ROWTIME_FIRST_COMPLETE:
-                return Columnar(None, "record by record: a first row that waits for the watermark")
-            case Function.CHANGELOG_LAST:
-                return Columnar(None, "record by record: the last row of a changelog")
+                waits = partial(RowTimeKeepFirstColumns, time_at=time_at, width=width)
+                return Columnar(waits, "columnar: the first row by event time, when complete")
             case _:
                 assert_never(function)
 

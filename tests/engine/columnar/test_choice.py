@@ -18,9 +18,9 @@ from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Rules, check_equa
 from tests.engine.planning import plan_of, rows
 
 DDL = "k string, v bigint, w double, t bigint, tags array<string>"
-EVENTS = rows(DDL, event_time={"column": "t", "delay_ms": 0})
+EVENTS = rows(DDL, event_time="t")
 CHANGES = rows("k string, v bigint, w double, t bigint", changelog=True)
-PLAIN_EVENTS = rows("k string, v bigint, w double, t bigint", event_time={"column": "t", "delay_ms": 0})
+PLAIN_EVENTS = rows("k string, v bigint, w double, t bigint", event_time="t")
 MINI_BATCH = {
     "table.exec.mini-batch.enabled": "true",
     "table.exec.mini-batch.size": "3",
@@ -65,17 +65,19 @@ CHOICES = [
     (PLAIN_EVENTS, dedup("arrival", "last"), {}, "columnar: the last row by arrival"),
     (EVENTS, dedup("arrival", "last"), TTL, "columnar: the last row by arrival"),
     (EVENTS, dedup("arrival", "last"), {}, "record by record: rows with array<string> are compared one by one"),
-    (CHANGES, dedup("arrival", "last"), {}, "record by record: the last row of a changelog"),
+    (CHANGES, dedup("arrival", "last"), {}, "columnar: the last row of a changelog"),
     (EVENTS, dedup("arrival", "first", ("w",)), {}, "record by record: a key of double has no columnar kernel"),
     (EVENTS, dedup("arrival", "first"), MINI_BATCH, "record by record: mini-batch folds its bundles key by key"),
     (
         EVENTS,
         dedup("event_time", "first", first_row="when_complete"),
         {},
-        "record by record: a first row that waits for the watermark",
+        "columnar: the first row by event time, when complete",
     ),
     (EVENTS, aggregate(), {}, "columnar: distinct groups"),
     (CHANGES, aggregate(COUNT), {}, "columnar: COUNT"),
+    (CHANGES, aggregate(COUNT, SUM, by=()), {}, "columnar: COUNT and SUM of integers"),
+    (EVENTS, dedup("event_time", "last", keys=()), {}, "columnar: the last row by event time"),
     (CHANGES, aggregate(COUNT, SUM, AVG), {}, "columnar: COUNT, SUM and AVG of integers"),
     (EVENTS, aggregate(SUM, MAX), {}, "columnar: SUM and MAX of integers"),
     (CHANGES, aggregate(MAX), {}, "record by record: MAX with retraction keeps all values"),
@@ -101,26 +103,25 @@ SINKS = st.sampled_from(["changelog", "upsert"])
 
 
 @pytest.mark.parametrize(
-    ("source", "node"), [choice[:2] for choice in COLUMNAR], ids=[choice[3] for choice in COLUMNAR]
+    ("source", "node", "required"), [choice[:3] for choice in COLUMNAR], ids=[choice[3] for choice in COLUMNAR]
 )
 @settings(max_examples=30)
 @given(data=st.data(), options=OPTIONS, sink=SINKS)
 def test_both_kernels_are_set_up_alike(
-    source: Any, node: Node, data: st.DataObject, options: Mapping[str, str], sink: str
+    source: Any, node: Node, required: Mapping[str, str], data: st.DataObject, options: Mapping[str, str], sink: str
 ) -> None:
-    parameters = {**node[1]}
-    step, layout = step_of(source, (node[0], parameters), options, sink)
+    step, layout = step_of(source, node, {**options, **required}, sink)
     make = step.columnar.make
-    if make is None:
-        # Without a state TTL rows with an array are compared.
-        assert (source, options) != (EVENTS, TTL)
-        return
+    assert make is not None
     kinds = ALL_KINDS if source is CHANGES else INSERTS
+    times = [DDL.split(", ").index("t bigint")] if step.uses_time else None
     values = st.tuples(*(_values(type_) for type_ in layout.values[0]))
     drawn = data.draw(
-        inputs(keys=st.tuples(*(st.sampled_from(["a", "b"]) for _ in layout.keys)), rows=values, kinds=kinds)
+        inputs(
+            keys=st.tuples(*(st.sampled_from(["a", "b"]) for _ in layout.keys)), rows=values, kinds=kinds, time_at=times
+        )
     )
-    check_equal(Rules(step.kernel, make, layout), drawn)
+    check_equal(Rules(step.kernel, make, layout, step.uses_time), drawn)
 
 
 def _values(type_: pa.DataType) -> st.SearchStrategy[Any]:
