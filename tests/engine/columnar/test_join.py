@@ -33,7 +33,7 @@ ONE = JoinSide("JoinKeyContainsUniqueKey", 3, (), "", MANY_TYPES)
 
 def rules(kind: JoinKind, sides: tuple[JoinSide, JoinSide] = SINGLE) -> Rules:
     """Both kernels of a join."""
-    make = columnar_join(kind, *sides, has_condition=False, is_bundled=False).make
+    make = columnar_join(kind, *sides, (), has_condition=False, is_bundled=False).make
     assert make is not None
     values = (LEFT, RIGHT) if sides is SINGLE else (MANY, MANY)
     output = values[0] if kind.is_left_only else (*values[0], *values[1])
@@ -119,6 +119,11 @@ DOUBLES = JoinSide("NoUniqueKey", 2, None, "", ("bigint", "double"))
     ],
 )
 def test_the_choice_says_why(sides: tuple[JoinSide, JoinSide], has_condition: bool, is_bundled: bool, why: str) -> None:
-    choice = columnar_join(JoinKind.LEFT, *sides, has_condition=has_condition, is_bundled=is_bundled)
+    choice = columnar_join(JoinKind.LEFT, *sides, [], has_condition=has_condition, is_bundled=is_bundled)
     assert choice.why == why
     assert (choice.make is not None) == why.startswith("columnar")
+
+
+def test_a_key_that_may_be_nan_goes_record_by_record() -> None:
+    choice = columnar_join(JoinKind.INNER, ONE, ONE, ["int", "double"], has_condition=False, is_bundled=False)
+    assert choice.why == "record by record: a key of double has no columnar kernel"
