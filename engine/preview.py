@@ -1,8 +1,8 @@
 """The first records of an output, made of the first rows of the sources: what an edge carries, in a moment.
 
-Spark reads the rows, as in a run; the local executor does the rest. The first rows are taken for all there is, so
-windows fire as they would at the end of the input. Mini-batch is left out of account: where its bundles end depends
-on everything that is not read.
+The local executor makes them, mostly without Spark. The first rows are taken for all there is, so windows fire as they
+would at the end of the input. Mini-batch is left out of account: where its bundles end depends on everything that is
+not read.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from engine.errors import RunFailed, StudioError
 from engine.frames import POSITION
-from engine.local import LocalRun
+from engine.local import LocalRun, Spark
 from engine.local.sources import read
 from engine.options import MINI_BATCH
 from engine.planner import Plan
 from engine.printing import Printed
 from engine.runtime import failure_sentence
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 ROWS: Final = 100
 _SHOWN: Final = 200
@@ -41,8 +38,11 @@ class Preview:
     is_whole: bool
 
 
-def first_records(plan: Plan, node_id: str, spark: SparkSession, folder: Path, *, rows: int = ROWS) -> Preview:
-    """What a node makes of the first rows of the sources above it. Raises SourceError, RunFailed."""
+def first_records(plan: Plan, node_id: str, spark: Spark, folder: Path, *, rows: int = ROWS) -> Preview:
+    """What a node makes of the first rows of the sources above it. Raises SourceError, RunFailed.
+
+    spark: asked only for what cannot be read or computed without it.
+    """
     try:
         return _first_records(plan, node_id, spark, folder, rows)
     except StudioError:
@@ -51,12 +51,12 @@ def first_records(plan: Plan, node_id: str, spark: SparkSession, folder: Path, *
         raise RunFailed(failure_sentence(error), node_id) from error
 
 
-def _first_records(plan: Plan, node_id: str, spark: SparkSession, folder: Path, rows: int) -> Preview:
+def _first_records(plan: Plan, node_id: str, spark: Spark, folder: Path, rows: int) -> Preview:
     options = {name: text for name, text in plan.pipeline.options.items() if name != MINI_BATCH.name}
     plan = replace(plan, pipeline=plan.pipeline.model_copy(update={"options": options}))
     # Of all sources, also those that this node does not see: events are numbered as in a run.
     events = read(plan, spark, folder, rows)
-    found = LocalRun(plan, events, lambda: spark).records(node_id).slice(0, _SHOWN)
+    found = LocalRun(plan, events, spark).records(node_id).slice(0, _SHOWN)
     names = plan.node(node_id).schema.names
     columns = [found.column(name).to_pylist() for name in (*POSITION, *names)]
     return Preview(

@@ -62,7 +62,7 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
         return found.problems[0]
     plan = found.plan
     key = f"{node_id}\n{_stamps(plan)}\n{part.model_copy(update={'name': '', 'description': ''}).to_json()}"
-    return previews().ask(key, lambda: first_records(plan, node_id, gate().spark(), workspace.folder()))
+    return previews().ask(key, lambda: first_records(plan, node_id, gate().spark, workspace.folder()))
 
 
 def _stamps(plan: Plan) -> str:

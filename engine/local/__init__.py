@@ -1,6 +1,6 @@
 """A plan without Spark jobs, node by node, over records that fit memory: the rules of a run, record for record.
 
-    sources       the events of sources, as a run reads them
+    sources       the events of sources, read as a run reads them
     arrivals      their numbers, in one order over all sources
     watermarks    each source's watermark after each event
     values        what expressions make of records; Spark is asked for what Arrow cannot do, once per input

@@ -1,8 +1,12 @@
-"""The events of sources, read by Spark as a run reads them: whole, or the first rows of each, in one answer."""
+"""The events of sources: whole, or the first rows of each.
+
+What workers read by themselves is read here, in the process; of the others Spark is asked, once for all of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -10,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import engine
 from engine.frames import KIND, ORDINAL, WATERMARK
 from engine.local.arrivals import Events
+from engine.local.values import Spark
 from engine.operator import Source
 from engine.planner import NodePlan, Plan
-from engine.reading.computed import frames_of
-from engine.schema import quote
+from engine.reading.computed import computation_of, frames_of
+from engine.schema import arrow_type, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,40 +27,88 @@ if TYPE_CHECKING:
 _SOURCE: Final = "__source"
 
 
-def read(plan: Plan, spark: SparkSession, folder: Path, rows: int | None = None) -> Mapping[str, Events]:
+def read(plan: Plan, spark: Spark, folder: Path, rows: int | None = None) -> Mapping[str, Events]:
     """The events of all sources, by source; rows: no more than so many of each. Raises SourceError."""
+    with TemporaryDirectory(prefix="changelog-studio-") as place:
+        heads = {node.id: _head(node, folder, Path(place), rows) for node in plan.sources}
+        tables = {node.id: _here(node, heads[node.id], folder, rows) for node in plan.sources}
+        left = [node for node in plan.sources if tables[node.id] is None]
+        if left:
+            tables |= _with_spark(left, heads, spark(), folder, rows)
+    found = {}
+    for name, table in tables.items():
+        assert table is not None
+        found[name] = Events(table if rows is None else table.slice(0, rows), rows is None or len(table) <= rows)
+    return found
+
+
+def _head(node: NodePlan, folder: Path, place: Path, rows: int | None) -> Source:
+    source = node.operator
+    assert isinstance(source, Source)
+    # One more than is wanted tells whether there are more.
+    return source if rows is None else source.head(rows + 1, node.id, folder, place)
+
+
+def _here(node: NodePlan, source: Source, folder: Path, rows: int | None) -> pa.Table | None:
+    """A source's events as workers read them: KIND, WATERMARK, the columns. None where that is left to Spark."""
+    import pyarrow as pa
+
+    scan = source.scan(node.id, folder)
+    compute = computation_of(source, node.schema, node.id, folder) if scan is not None else None
+    if scan is None or compute is None:
+        return None
+    schema = pa.schema(
+        [(KIND, pa.int8()), (WATERMARK, pa.int64()), *((each.name, arrow_type(each.type)) for each in node.schema)]
+    )
+    batches: list[pa.RecordBatch] = []
+    for part in chain.from_iterable(map(scan.read, scan.parts)):
+        batches.append(_typed(compute(part).records, schema))
+        if rows is not None and sum(batch.num_rows for batch in batches) > rows:
+            break
+    return pa.Table.from_batches(batches, schema)
+
+
+def _typed(records: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Where a scan does not say it, all records are +I, and none is a watermark."""
+    import pyarrow as pa
+
+    size, names = records.num_rows, records.schema.names
+    absent = {KIND: pa.array([0] * size, pa.int8()), WATERMARK: pa.nulls(size, pa.int64())}
+    columns = [records.column(name) if name in names else absent[name] for name in schema.names]
+    return pa.RecordBatch.from_arrays(
+        [column.cast(type_) for column, type_ in zip(columns, schema.types, strict=True)], schema=schema
+    )
+
+
+def _with_spark(
+    nodes: Sequence[NodePlan], sources: Mapping[str, Source], spark: SparkSession, folder: Path, rows: int | None
+) -> Mapping[str, pa.Table]:
     from pyspark.cloudpickle import register_pickle_by_value
     from pyspark.sql import functions as f
 
     register_pickle_by_value(engine)  # type: ignore[no-untyped-call]
-    with TemporaryDirectory(prefix="changelog-studio-") as heads:
-        frames = []
-        for at, node in enumerate(plan.sources):
-            frame = _records(node, spark, folder, Path(heads), rows)
-            whole_row = f.struct(*(f.col(quote(name)) for name in frame.columns))
-            frames.append(frame.select(f.lit(at).alias(_SOURCE), whole_row.alias(f"__row{at}")))
-        together = frames[0]
-        for frame in frames[1:]:
-            together = together.unionByName(frame, allowMissingColumns=True)
-        found = together.toArrow()
-    return {node.id: _events(found, at, rows) for at, node in enumerate(plan.sources)}
+    frames = []
+    for at, node in enumerate(nodes):
+        frame = _records(node, sources[node.id], spark, folder, rows)
+        whole_row = f.struct(*(f.col(quote(name)) for name in frame.columns))
+        frames.append(frame.select(f.lit(at).alias(_SOURCE), whole_row.alias(f"__row{at}")))
+    together = frames[0]
+    for frame in frames[1:]:
+        together = together.unionByName(frame, allowMissingColumns=True)
+    found = together.toArrow()
+    return {node.id: _part(found, at) for at, node in enumerate(nodes)}
 
 
-def _records(node: NodePlan, spark: SparkSession, folder: Path, heads: Path, rows: int | None) -> DataFrame:
+def _records(node: NodePlan, source: Source, spark: SparkSession, folder: Path, rows: int | None) -> DataFrame:
     """A source's records with its computed columns: ORDINAL, KIND, WATERMARK, and the schema's."""
-    source = node.operator
-    assert isinstance(source, Source)
-    # One more than is wanted tells whether there are more.
-    given = source if rows is None else source.head(rows + 1, node.id, folder, heads)
-    records = frames_of(given, spark, node.id, folder).records
+    records = frames_of(source, spark, node.id, folder).records
     records = records.select(ORDINAL, KIND, WATERMARK, *map(quote, node.schema.names))
     return records if rows is None else records.orderBy(ORDINAL).limit(rows + 1)
 
 
-def _events(found: pa.Table, at: int, rows: int | None) -> Events:
+def _part(found: pa.Table, at: int) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     mine: Any = found.filter(pc.equal(found.column(_SOURCE), at)).column(f"__row{at}")
-    table = pa.Table.from_struct_array(mine).sort_by(ORDINAL).drop_columns([ORDINAL])
-    return Events(table if rows is None else table.slice(0, rows), rows is None or len(table) <= rows)
+    return pa.Table.from_struct_array(mine).sort_by(ORDINAL).drop_columns([ORDINAL])

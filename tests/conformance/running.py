@@ -65,7 +65,7 @@ def changelog(job: Planned, spark: SparkSession, *, epochs: int) -> list[Record]
 
 def local_changelog(job: Planned, spark: SparkSession) -> list[Record]:
     """The same by the local executor; Spark reads the rows, and computes what is more than plain."""
-    found = LocalRun(job.plan, read(job.plan, spark, Path()), lambda: spark)
+    found = LocalRun(job.plan, read(job.plan, lambda: spark, Path()), lambda: spark)
     return _as_written(job, printed(found.records(job.sink)))
 
 

@@ -34,7 +34,7 @@ def test_where_a_source_is_read_whole_it_is_what_the_run_emits(name: str, spark:
     pipeline = examples()[name]
     trace, planned = run_pipeline(pipeline, spark, FOLDER, tmp_path), plan_of(pipeline, spark, FOLDER)
     last = planned.nodes[-1].id
-    found = first_records(planned, last, spark, FOLDER)
+    found = first_records(planned, last, lambda: spark, FOLDER)
     assert found.is_whole
     assert shown(found.records) == shown(trace.records[last])
 
@@ -51,7 +51,7 @@ def test_sources_interleave_and_end_as_in_a_run(mode: str, ends: str, spark: Spa
     trace = run_pipeline(pipeline, spark, FOLDER, tmp_path)
     planned = plan_of(pipeline, spark, FOLDER)
     for node in planned.nodes[2:]:
-        assert shown(first_records(planned, node.id, spark, FOLDER).records) == shown(trace.records[node.id])
+        assert shown(first_records(planned, node.id, lambda: spark, FOLDER).records) == shown(trace.records[node.id])
 
 
 def test_of_a_large_source_the_first_rows_are_taken_and_the_rest_is_owned_up_to(spark: SparkSession) -> None:
@@ -68,7 +68,7 @@ def test_of_a_large_source_the_first_rows_are_taken_and_the_rest_is_owned_up_to(
             "edges": [{"source": "made", "target": "counts"}],
         }
     )
-    found = first_records(plan_of(pipeline, spark, FOLDER), "counts", spark, FOLDER, rows=20)
+    found = first_records(plan_of(pipeline, spark, FOLDER), "counts", lambda: spark, FOLDER, rows=20)
     assert (found.rows, found.is_whole) == ({"made": 20}, False)
     assert max(record.row[1] for record in found.records if record.kind != 1) > 1
     assert sum(1 if record.kind in (0, 2) else -1 for record in found.records) == len(
@@ -97,8 +97,16 @@ def test_computed_columns_of_a_source_are_there_and_one_of_them_is_its_event_tim
     )
     trace, planned = run_pipeline(pipeline, spark, tmp_path, tmp_path / "work"), plan_of(pipeline, spark, tmp_path)
     for node in ("clicks", "counts"):
-        assert shown(first_records(planned, node, spark, tmp_path).records) == shown(trace.records[node])
+        assert shown(first_records(planned, node, lambda: spark, tmp_path).records) == shown(trace.records[node])
     assert [record.row[2] for record in trace.records["clicks"][:2]] == ["P0", "P1"]
+
+
+def test_plain_rows_need_no_spark(spark: SparkSession) -> None:
+    def never() -> SparkSession:
+        raise AssertionError
+
+    planned = plan_of(examples()["05-window-join"], spark, FOLDER)
+    assert first_records(planned, "pairs", never, FOLDER).records
 
 
 def _files(folder: Path) -> dict[str, Source]:

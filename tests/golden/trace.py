@@ -136,7 +136,7 @@ def run_pipeline(  # noqa: PLR0913
 def run_locally(pipeline: Pipeline, spark: Any, folder: Path) -> TraceRecorder:
     """The same by the local executor: all but the rejected rows, which it does not keep."""
     plan = plan_of(pipeline, spark, folder)
-    run, trace = LocalRun(plan, read(plan, spark, folder), lambda: spark), TraceRecorder()
+    run, trace = LocalRun(plan, read(plan, lambda: spark, folder), lambda: spark), TraceRecorder()
     edges = []
     for node in plan.nodes:
         for port, derived in ((OUT, node.derived), *node.second.items()):

@@ -18,6 +18,7 @@ from engine.kernel import Input, Row, run
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.aggregation import Aggregate
 from engine.kernels.windows import SessionWindowKernel, SlicedWindowKernel, WindowKernel
+from engine.local.bundles import KeyedRecord
 from engine.operator import Derived
 from engine.operators.window_aggregate import WindowAggregate
 from engine.schema import Column, Schema, TimeUnit
@@ -693,7 +694,7 @@ def test_splitting_the_input_changes_nothing(
     make = sessions if windowing.kind is WindowKind.SESSION else sliced
     kernel = make(windowing, *CALLS, allowed_lateness_ms=again_ms, early_fire_every_ms=again_ms // 2)
     case = Case("random", "", "", kernel=kernel)
-    given_ = Given(tuple(((), record) for record in inputs), timeline)
+    given_ = Given(tuple(KeyedRecord((), record) for record in inputs), timeline)
 
     def ran(cuts: list[int]) -> Result:
         return run_epochs(case, given_, cuts)
