@@ -21,20 +21,26 @@ _END_S: Final = 600
 
 
 def make_in_background() -> subprocess.Popen[bytes] | None:
-    """Start the process that makes the archive which this process's Java lacks; None where nothing is to be done.
+    """Start the process that makes the archive which this process's JVM lacks; None where nothing is to be done.
 
     It ends early when this process ends, or closes the pipe to it. Nobody need wait for it.
     """
+    if not session.has_jvm():
+        return None
     archive = session.archive()
     if archive is None or not archive.is_wanted():
         return None
-    return subprocess.Popen(
-        [sys.executable, "-m", "engine.archiving"],
-        cwd=_ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "engine.archiving"],
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        # No memory for another process, say: then this is no moment for it.
+        return None
 
 
 def make() -> bool:

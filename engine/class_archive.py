@@ -88,9 +88,9 @@ class ClassArchive:
 
     def adopt(self, draft: Path) -> None:
         """Move a complete archive into place, and remove those that were not used for longest. Raises OSError."""
-        with draft.open("rb") as file:
+        with draft.open("rb") as written:
             # Moved before its content is on the disk, a loss of power leaves a file of zeros under a good name.
-            os.fsync(file.fileno())
+            os.fsync(written.fileno())
         draft.replace(self.path)
         self._note.unlink(missing_ok=True)
         found = sorted(self.path.parent.glob("classes-*.archive"), key=lambda file: file.stat().st_mtime, reverse=True)

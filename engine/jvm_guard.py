@@ -68,6 +68,8 @@ class GuardedJvm:
 
     def _dismiss(self) -> None:
         """The number of a process that has ended and been waited for may soon be another's: nobody may kill by it."""
+        if self._jvm.stdin is not None:
+            self._jvm.stdin.close()
         if self._shell is not None:
             self._shell.kill()
             self._shell.communicate()

@@ -74,6 +74,11 @@ def give_up(spark: SparkSession) -> None:
             _forget()
 
 
+def has_jvm() -> bool:
+    """True where a session of this process has a JVM of its own: not before the first, nor with Spark Connect."""
+    return _jvm is not None
+
+
 def archive() -> ClassArchive | None:
     """The class archive that fits the Java which Spark gets here, whether it exists or not. Raises NoUsableJava."""
     return class_archive(Path(_java_home()), (*_FLAGS, _memory()), cache_folders(os.environ)[0] / "changelog-studio")
@@ -180,7 +185,7 @@ def _forget() -> None:
     _started.clear()
     if (context := SparkContext._active_spark_context) is not None:
         # Without its Java half only the Python one is stopped; asking the other for anything is an error now.
-        context._jsc = None  # type: ignore[assignment]
+        context._jsc = None
         context.stop()
     if (gateway := SparkContext._gateway) is not None:
         gateway.close(keep_callback_server=True, close_callback_server_connections=True)
