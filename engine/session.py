@@ -70,6 +70,8 @@ def give_up(spark: SparkSession) -> None:
     """
     with _LOCK:
         if _jvm is not None and any(session is spark for session in _started.values()):
+            # Its thread would print the end of the JVM as a traceback.
+            spark.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
             _jvm.kill()
             _forget()
 

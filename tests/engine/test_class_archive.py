@@ -113,15 +113,42 @@ def test_the_one_used_last_stays_beside_a_new_one(tmp_path: Path) -> None:
 
 START = """
 from engine import session
+archive = session.archive()
+{before}
 spark = session.get_spark("local[1]")
-names = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
-print(spark.range(10).count(), sum("{option}" in name for name in names))
+given = list(spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
+print(spark.range(10).count(), any(str(archive.path) in option for option in given))
 """
 
 
-def run(program: str, cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environ = {name: value for name, value in os.environ.items() if name != ENVIRONMENT}
+def environ(cache: Path) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != ENVIRONMENT} | {"XDG_CACHE_HOME": str(cache)}
+
+
+def run(cache: Path, program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *arguments, program], env=environ | {"XDG_CACHE_HOME": str(cache)}, cwd=ROOT,
-        stdin=subprocess.PIPE, capture_output=True, text=True, timeout=900, check=False,
+        [sys.executable, "-c", program], env=environ(cache), cwd=ROOT,
+        capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_spark_starts_where_the_archive_is_broken(tmp_path: Path) -> None:
+    break_it = 'archive.path.parent.mkdir(); archive.path.write_text("no archive")'
+    answer = run(tmp_path, START.format(before=break_it))
+    assert answer.stdout.split() == ["10", "True"], answer.stderr
+
+
+@pytest.mark.slow
+def test_one_is_made_and_used_and_nothing_of_it_is_printed(tmp_path: Path) -> None:
+    # A pipe that stays open stands for the app: the process ends when it closes.
+    making = subprocess.Popen(
+        [sys.executable, "-m", "engine.archiving"], env=environ(tmp_path), cwd=ROOT, stdin=subprocess.PIPE
+    )
+    assert making.wait(900) == 0
+    assert making.stdin is not None
+    making.stdin.close()
+    assert [file.suffix for file in sorted((tmp_path / "changelog-studio").glob("classes-*"))] == [".archive", ".lock"]
+    answer = run(tmp_path, START.format(before=""))
+    assert answer.stdout.split() == ["10", "True"], answer.stderr
+    assert answer.stderr == ""
