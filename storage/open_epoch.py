@@ -26,7 +26,6 @@ class OpenEpoch:
         self.epoch = epoch
         self._database = database
         self._works: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
-        self._cursor: Cursor | None = None
         self._abandoned = False
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._work, name=f"epoch {epoch}", daemon=True)
@@ -47,24 +46,18 @@ class OpenEpoch:
         """Undo what was done. The statement that is under way is interrupted."""
         self._abandoned = True
         self._works.put(None)
-        if (cursor := self._cursor) is not None:
-            cursor.interrupt()
+        self._database.interrupt(self._thread.ident)
         self._thread.join()
 
     def _work(self) -> None:
         try:
             with self._database.transaction() as cursor:
-                self._cursor = cursor
                 while (work := self._works.get()) is not None:
                     self._stop_if_abandoned()
                     work(cursor)
                 self._stop_if_abandoned()
-                # Interrupting from here on would come too late, and hit a cursor that is closed.
-                self._cursor = None
         except BaseException as error:  # noqa: BLE001 - handed to whoever commits
             self._error = error
-        finally:
-            self._cursor = None
 
     def _stop_if_abandoned(self) -> None:
         if self._abandoned:

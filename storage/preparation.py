@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator
 
 import duckdb
 
+from storage.database import Database
 from storage.errors import StoreError
 
 
 class Preparation:
     """One run after the other, in one thread. What fails is asked again by whoever wants to know."""
 
-    def __init__(self, steps: Callable[[int], Iterator[None]]) -> None:
+    def __init__(self, database: Database, steps: Callable[[int], Iterator[None]]) -> None:
+        self._database = database
         self._steps = steps
         self._asked: queue.Queue[int | None] = queue.Queue()
         self._lock = threading.Lock()
@@ -35,10 +37,11 @@ class Preparation:
         self._asked.join()
 
     def stop(self) -> None:
-        """Do no more: the question that is under way is answered, those after it are left."""
+        """Do no more: the question that is under way is interrupted."""
         self._stopped = True
         self._asked.put(None)
         if self._thread is not None:
+            self._database.interrupt(self._thread.ident)
             self._thread.join()
 
     def _work(self) -> None:

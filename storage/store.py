@@ -28,6 +28,7 @@ store.comparing   the tables that two runs came to, beside each other
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -106,7 +107,7 @@ class Store:
         self.drafts = Drafts(self._database)
         self.runs = Runs(self._database)
         self.lifetimes = Lifetimes(self._database)
-        self.preparation = Preparation(self._prepare)
+        self.preparation = Preparation(self._database, self._prepare)
         self._recordings: WeakSet[Recording] = WeakSet()
         self.changelog = Changelogs(self._database, self.runs, self.lifetimes)
         self.timeline = Timelines(self._database, self.runs)
@@ -141,15 +142,17 @@ class Store:
 
     def record(self, run_id: int) -> Recording:
         """The recorder of one run, which `runs.create` has made."""
-        recording = Recording(self._database, self.runs, run_id, self.preparation.ask)
+        recording = Recording(self._database, self.runs, run_id, self._look_through)
         self._recordings.add(recording)
         return recording
+
+    def _look_through(self, run_id: int) -> None:
+        if self.runs.get(run_id).records >= LARGE:
+            self.preparation.ask(run_id)
 
     def _prepare(self, run_id: int) -> Iterator[None]:
         """Find out what takes more than a moment of a large run before anybody asks, one thing after the other."""
         run = self.runs.get(run_id)
-        if run.records < LARGE:
-            return
         edges = self.runs.edges(run_id)
         for edge in edges:
             yield None
@@ -176,10 +179,19 @@ class Store:
             self._users -= 1
             if self._users <= 0:
                 self._shared.pop(self.path, None)
-                for recording in tuple(self._recordings):
-                    recording.abandon()
-                self.preparation.stop()
+                self._end_threads()
                 self._database.close()
+
+    def _end_threads(self) -> None:
+        for recording in tuple(self._recordings):
+            recording.abandon()
+        self.preparation.stop()
+
+    @classmethod
+    def end_threads(cls) -> None:
+        """End the threads of all open stores. Python may not end while one of them is in DuckDB: it would abort."""
+        for store in tuple(cls._shared.values()):
+            store._end_threads()
 
     def __enter__(self) -> Store:
         return self
@@ -188,3 +200,6 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+atexit.register(Store.end_threads)

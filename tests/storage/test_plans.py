@@ -82,9 +82,9 @@ def test_a_hot_question_reads_few_row_groups(store: Store, monkeypatch: pytest.M
     for name in ("rows", "row", "arrow"):
         ask = getattr(Database, name)
 
-        def noted(self: Database, sql: str, parameters: Any = None, ask: Any = ask) -> Any:
+        def noted(self: Database, sql: str, parameters: Any = None, ask: Any = ask, **more: Any) -> Any:
             asked.append((sql, parameters))
-            return ask(self, sql, parameters)
+            return ask(self, sql, parameters, **more)
 
         monkeypatch.setattr(Database, name, noted)
     QUESTIONS[question](store)
