@@ -39,7 +39,8 @@ _AT_ONCE: Final = 200_000
 def create(edge: Edge) -> list[str]:
     """The statements that make what time travel needs: a table, and the macro `"<table> as of"(n)`."""
     # A column of the same name would be taken for the parameter.
-    n = free_name("n", {column.stored_as.lower() for column in edge.columns})
+    read = [*(column.stored_as for column in edge.columns), *(edge.view.columns if edge.view else ())]
+    n = free_name("n", {name.lower() for name in read})
     macro = f"CREATE OR REPLACE MACRO {identifier(f'run_{edge.run_id}', edge.table + ' as of')}({n}) AS TABLE"
     names = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns) or "c.seq"
     chosen = f"{macro} SELECT {names} FROM {records_of(edge)} c WHERE"

@@ -35,6 +35,13 @@ class OpenEpoch:
         """Have this done in the transaction, in the background."""
         self._works.put(work)
 
+    def wait(self) -> None:
+        """Wait until all is done that was asked for so far, or something of it went wrong."""
+        done = threading.Event()
+        self.do(lambda _: done.set())
+        while not done.wait(0.01) and self._thread.is_alive():
+            pass
+
     def commit(self) -> None:
         """Wait until all is done, and commit. Raises what went wrong with any of it; then nothing of it is there."""
         self._works.put(None)

@@ -6,7 +6,7 @@ Implements `engine.recorder.Recorder`. An edge is loaded as soon as its files ar
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +14,7 @@ from engine.changelog import RowKind
 from engine.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, RunPlan
 from storage import lifetimes, runs
 from storage.database import Cursor, Database
-from storage.edge_files import Loaded, load
+from storage.edge_files import Counts, load
 from storage.errors import EpochRefused
 from storage.event_rows import append_events, parquet_files
 from storage.model import Edge, StoredView
@@ -81,6 +81,11 @@ class Recording:
         """Load an edge in the background. What goes wrong with it is said by `commit`."""
         if epoch not in self._committed():
             self._loading(epoch).load((node, port), files)
+
+    def wait(self) -> None:
+        """Wait until what was taken so far is loaded."""
+        if self._open is not None:
+            self._open.transaction.wait()
 
     def commit(self, output: EpochOutput) -> None:
         """Store one epoch in one transaction; one that is already there is left alone."""
@@ -210,7 +215,7 @@ class _Loading:
         self._schema = schema
         self._by_place = {(edge.node, edge.port): edge for edge in edges if edge.view is None}
         self._taken: set[Output] = set()
-        self._loaded: dict[str, Loaded] = {}
+        self._counts: dict[str, Counts] = {}
 
     def load(self, place: Output, files: Sequence[EdgeFile]) -> None:
         """Have an edge loaded, unless it is already."""
@@ -219,21 +224,22 @@ class _Loading:
             self._taken.add(place)
             self.transaction.do(lambda cursor: self._load(cursor, edge, files))
 
-    def counts_of(self, edge: Edge) -> Mapping[RowKind, int]:
-        """The epoch's records of an edge by kind, empty where there are none. A view has those of its table."""
-        loaded = self._loaded.get(edge.view.table if edge.view else edge.table)
-        return loaded.counts if loaded else {}
+    def counts_of(self, edge: Edge) -> Counts:
+        """The epoch's records of an edge by kind, {} where there are none. A view has those of its table."""
+        return self._counts.get(edge.view.table if edge.view else edge.table, {})
 
     def _load(self, cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> None:
-        loaded = self._loaded[edge.table] = load(cursor, self._schema, edge, files)
-        if loaded.first is None or not edge.total:
+        counts = self._counts[edge.table] = load(cursor, self._schema, edge, files)
+        if not counts or not edge.total:
             return
-        last = cursor.execute(
-            f"SELECT seq, step FROM {identifier(self._schema, edge.table)} WHERE rowid = ?", [edge.total - 1]
+        table = identifier(self._schema, edge.table)
+        last = cursor.execute(f"SELECT seq, step FROM {table} WHERE rowid = ?", [edge.total - 1]).fetchone()
+        first = cursor.execute(
+            f"SELECT seq, step FROM {table} WHERE rowid >= ? ORDER BY rowid LIMIT 1", [edge.total]
         ).fetchone()
-        if last is not None and loaded.first <= (last[0], last[1]):
+        if last is not None and first is not None and first <= last:
             reason = (
-                f"{edge.node} starts at event {loaded.first[0]}, but event {last[0]} is already stored. "
+                f"{edge.node} starts at event {first[0]}, but event {last[0]} is already stored. "
                 "Epochs must be committed in order and hold different events."
             )
             raise EpochRefused(edge.run_id, self.transaction.epoch, reason)
