@@ -19,6 +19,7 @@ class SparkAnalyzer:
 
     def __init__(self, session: Callable[[], SparkSession]) -> None:
         self._session = session
+        self._asked: SparkSession | None = None
         self._frames: dict[str, DataFrame] = {}
         self._known: dict[tuple[str, str], str | tuple[str]] = {}
 
@@ -44,8 +45,11 @@ class SparkAnalyzer:
         if (foreign := parsed.beyond_the_record) is not None:
             return (f"it has {foreign}, and an expression sees one record at a time.",)
         try:
+            if (spark := self._session()) is not self._asked:
+                # The first one, or the one after a JVM that died: frames of that one answer nothing more.
+                self._asked, self._frames = spark, {}
             if ddl not in self._frames:
-                self._frames[ddl] = self._session().createDataFrame([], ddl)
+                self._frames[ddl] = spark.createDataFrame([], ddl)
             # Beside the other columns an aggregate function is an error, as it has to be here.
             found = self._frames[ddl].select("*", functions.expr(expression).alias("__value")).schema
         except PySparkException as error:

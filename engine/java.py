@@ -7,6 +7,7 @@ would end with FindException; so it gets a JAVA_HOME of its own, whose `bin/java
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -97,7 +98,7 @@ def _packaged_home(environ: Mapping[str, str], tried: list[str]) -> Path:
 
     # Named for the runtime it leads to, so that two environments never fight over one script.
     name = f"java-{hashlib.sha256(str(JAVA).encode()).hexdigest()[:12]}"
-    for cache in _cache_folders(environ):
+    for cache in cache_folders(environ):
         try:
             home = write_java_home(cache / "changelog-studio" / name, JAVA)
         except OSError as error:
@@ -126,10 +127,15 @@ exec {shlex.quote(str(java))} "$@"
             draft.write(script)
         Path(draft.name).chmod(0o755)
         Path(draft.name).replace(target)
+    # What this runtime was built from: the class archive is named for it.
+    release = home / "release"
+    if not release.exists():
+        with contextlib.suppress(FileExistsError):
+            release.symlink_to(java.parent.parent / "release")
     return home
 
 
-def _cache_folders(environ: Mapping[str, str]) -> list[Path]:
+def cache_folders(environ: Mapping[str, str]) -> list[Path]:
     """Return the user's cache folder, and the Python environment itself for a home that cannot be written."""
     home = Path(environ.get("HOME") or Path.home())
     user = home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"

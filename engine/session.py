@@ -9,18 +9,23 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import shlex
 import shutil
 import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from engine.class_archive import QUIET, ClassArchive, class_archive
 from engine.errors import EngineUnavailable
+from engine.java import cache_folders, environment
+from engine.jvm_guard import GuardedJvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,29 +38,88 @@ _SETTINGS: Final = {
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
 }
+# Part of the name of the class archive: another collector, say, makes it another one. Not -XX:TieredStopAtLevel=1:
+# C1 alone makes a first run a third cheaper (10 for 16 CPU seconds), and large ones much dearer. 4 M events through a
+# shuffle, a sort, mapInArrow and Parquet took 24 and 26 CPU seconds for 17 to 21 with C2, once warm 21 and 24 for 11 to
+# 13; an aggregate in SQL 24 and 29 for 16 to 21.
+_FLAGS: Final = ("-XX:+UseG1GC", *QUIET)
 _started: dict[str, SparkSession] = {}
+_jvm: GuardedJvm | None = None
 
 
 def get_spark(master: str = DEFAULT_MASTER) -> SparkSession:
     """The session on this engine, started at the first call (about 4 s) and shared after.
 
+    One whose JVM has died, or was given up, is started anew.
     Raises EngineUnavailable with a sentence: no Java, nothing at that address, another engine is running.
     """
     with _LOCK:
+        if _jvm is not None and not _jvm.is_alive():
+            _forget()
         if master not in _started:
             _silence()
             if _started:
                 other = next(iter(_started))
                 message = f"this process already runs the engine {other}; restart it to use {master}."
                 raise EngineUnavailable(message)
-            _started[master] = _connect(master) if master.startswith("sc://") else _start(master)
+            _started[master] = _connect(master) if master.startswith("sc://") else _start_from_archive(master)
         return _started[master]
 
 
-def _start(master: str) -> SparkSession:
-    from engine.java import environment
+def give_up(spark: SparkSession) -> None:
+    """End the JVM of a session that no longer answers: whoever waits for it gets an error, the next caller a new one.
 
-    os.environ.update(environment())
+    The one way to end what Spark does in planning: no cancelling reaches it. A Connect server is not ours to end.
+    """
+    with _LOCK:
+        if _jvm is not None and any(session is spark for session in _started.values()):
+            # Its thread would print the end of the JVM as a traceback.
+            spark.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+            _jvm.kill()
+            _forget()
+
+
+def has_jvm() -> bool:
+    """True where a session of this process has a JVM of its own: not before the first, nor with Spark Connect."""
+    return _jvm is not None
+
+
+def archive() -> ClassArchive | None:
+    """The class archive that fits the Java which Spark gets here, whether it exists or not. Raises NoUsableJava."""
+    return class_archive(Path(_java_home()), (*_FLAGS, _memory()), cache_folders(os.environ)[0] / "changelog-studio")
+
+
+def start(master: str, jvm_options: Sequence[str]) -> SparkSession:
+    """Start a session with these options for its JVM, of which this process has none yet. Raises EngineUnavailable."""
+    with _LOCK:
+        _started[master] = _start(master, jvm_options)
+        return _started[master]
+
+
+def close(timeout_s: float) -> bool:
+    """Let the JVM of this process end in order, and wait for it. False where it failed, or did not end in time."""
+    with _LOCK:
+        has_ended = _jvm is not None and _jvm.close(timeout_s)
+        _forget()
+        return has_ended
+
+
+def _start_from_archive(master: str) -> SparkSession:
+    """Start with the class archive where there is one, and without where a JVM dies of it."""
+    found = archive()
+    options = found.to_read() if found else []
+    try:
+        return _start(master, options)
+    except EngineUnavailable:
+        if found is None or not options or (_jvm is not None and _jvm.is_alive()):
+            raise
+        found.discard()
+        _forget()
+        return _start(master, [])
+
+
+def _start(master: str, jvm_options: Sequence[str]) -> SparkSession:
+    os.environ["JAVA_HOME"] = _java_home()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     scratch = Path(tempfile.mkdtemp(prefix="changelog-studio-spark-"))
@@ -67,11 +131,17 @@ def _start(master: str) -> SparkSession:
         "appender.console.layout.type = PatternLayout\nappender.console.layout.pattern = %d %p %c{1}: %m%n%ex{1}\n"
         "logger.task.name = org.apache.spark\nlogger.task.level = off\n"
     )
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(master).appName("Changelog Studio")
-    for name, value in {
+    java_options = [
+        f"-Dlog4j2.configurationFile={logging_file.as_uri()}",
+        f"-Dderby.system.home={scratch}",
+        f"-Djava.io.tmpdir={scratch}",
+        *_FLAGS,
+        *jvm_options,
+    ]
+    settings = {
         **_SETTINGS,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -79,23 +149,55 @@ def _start(master: str) -> SparkSession:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.driver.memory": os.environ.get("CHANGELOG_STUDIO_MEMORY", "4g"),
-        "spark.driver.extraJavaOptions": (
-            f"-Dlog4j2.configurationFile={logging_file.as_uri()} -Dderby.system.home={scratch} "
-            f"-Djava.io.tmpdir={scratch} -XX:+UseG1GC"
-        ),
+        "spark.driver.memory": _memory(),
+        # The driver's JVM gets these, and only that: the one that prints its command line is not to write archives.
+        "spark.driver.extraJavaOptions": shlex.join(java_options),
         "spark.sql.shuffle.partitions": str(_partitions(master)),
         "spark.python.worker.reuse": "true",
-    }.items():
-        builder = builder.config(name, value)
+    }
     log = scratch / "spark.log"
     try:
         with _stderr_to(log):
-            return builder.getOrCreate()
-    except (PySparkException, OSError, RuntimeError) as error:
+            return _session(master, settings, scratch)
+    except (PySparkException, Py4JError, OSError, RuntimeError) as error:
         last = " ".join(log.read_text(errors="replace").split())[-300:]
         message = f"Spark does not start on {master}: {error}. {last} Check JAVA_HOME, or unset it to use our Java."
         raise EngineUnavailable(message) from error
+
+
+def _session(master: str, settings: Mapping[str, str], scratch: Path) -> SparkSession:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    global _jvm
+    conf = SparkConf().setMaster(master).setAppName("Changelog Studio").setAll(list(settings.items()))
+    # In two steps, so that the JVM is guarded before it does anything.
+    SparkContext._ensure_initialized(conf=conf)
+    process = getattr(SparkContext._gateway, "proc", None)
+    if _jvm is None and process is not None:
+        _jvm = GuardedJvm(process, scratch)
+    return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _forget() -> None:
+    """Make PySpark forget a JVM that has ended: it would go on asking that one."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+    from pyspark.sql.context import SQLContext
+
+    global _jvm
+    _jvm = None
+    _started.clear()
+    if (context := SparkContext._active_spark_context) is not None:
+        # Without its Java half only the Python one is stopped; asking the other for anything is an error now.
+        context._jsc = None
+        context.stop()
+    if (gateway := SparkContext._gateway) is not None:
+        gateway.close(keep_callback_server=True, close_callback_server_connections=True)
+        gateway.shutdown_callback_server()
+    SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    SQLContext._instantiatedContext = None
 
 
 @contextmanager
@@ -118,6 +220,16 @@ def _silence() -> None:
 
     PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     logging.getLogger("py4j").setLevel(logging.ERROR)
+
+
+@cache
+def _java_home() -> str:
+    """Where the Java is. Looked for once: each candidate is started, and takes a third of a second."""
+    return environment()["JAVA_HOME"]
+
+
+def _memory() -> str:
+    return os.environ.get("CHANGELOG_STUDIO_MEMORY", "4g")
 
 
 def _partitions(master: str) -> int:

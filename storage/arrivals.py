@@ -13,7 +13,7 @@ from storage.lifetimes import FOREVER
 from storage.model import Edge, Run, Values
 from storage.runs import Runs
 from storage.sql import identifier
-from storage.tables import EVENTS, FIRES, LATE, select_columns
+from storage.tables import EVENTS, FIRES, LATE, records_of, select_columns
 
 _PAGE: Final = """
 SELECT seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, state::VARCHAR
@@ -172,14 +172,14 @@ class Arrivals:
     def place_in_source(self, run: Run, source: str, seq: int) -> tuple[int, str]:
         """Which record of its source an event was, from 1, and what it said in one line."""
         edge = self._runs.edge(run.run_id, source)
-        table = identifier(run.schema, edge.table)
+        table = records_of(edge)
         row = self._database.row(f"SELECT rowid + 1 FROM {table} WHERE seq = ?", [seq])
         content = self._said(edge, [seq]).get(seq, ())
         line = ", ".join(f"{name}={value}" for name, value in zip(edge.names, content, strict=False))
         return (int(row[0]) if row else 0), line
 
     def _said(self, edge: Edge, seqs: list[int]) -> dict[int, Values]:
-        table = identifier(f"run_{edge.run_id}", edge.table)
+        table = records_of(edge)
         # The bounds skip row groups; the list alone would be looked for in all of them.
         found = self._database.rows(
             f"SELECT c.seq{select_columns(edge.columns, 'c')} FROM {table} c "

@@ -8,9 +8,10 @@ from typing import Final, Literal
 from storage.database import Database, Row
 from storage.filters import conditions
 from storage.folding import differing, key_of
+from storage.lifetimes import Lifetimes, Lives
 from storage.model import Edge, Filter, TableAsOf, TableRow, Values
 from storage.sql import identifier
-from storage.tables import lifetimes_table, select_columns
+from storage.tables import records_of, select_columns
 
 # Sorting more rows than this by their key would be felt.
 _SORTED_BY_KEY: Final = 200_000
@@ -23,17 +24,20 @@ Order = Literal["key", "position", "newest"]
 class TablesAsOf:
     """Time travel on one edge."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, lifetimes: Lifetimes) -> None:
         self._database = database
+        self._lifetimes = lifetimes
 
     def table(self, edge: Edge, seq: int, wanted: Filter, offset: int, limit: int, order: Order | None) -> TableAsOf:
         """A page of the table after event `seq`, with what that event changed. Raises UnknownColumn."""
         where, values = conditions(edge, Filter(text=wanted.text, equals=wanted.equals))
-        total = self._total(edge, seq, where, values)
+        # An insert-only edge has no lifetimes, and asks for none.
+        lives = Lives("", None) if edge.is_insert_only else self._lifetimes.around(edge, seq)
+        total = self._total(edge, seq, lives, where, values)
         if order is None:
             order = "key" if edge.upsert_key and total <= _SORTED_BY_KEY else "position"
-        rows = self._rows(edge, seq, where, values, offset, limit, order)
-        taken, put = self._changes(edge, seq)
+        rows = self._rows(edge, seq, lives, where, values, offset, limit, order)
+        taken, put = self._changes(edge, seq, lives)
         before = {key_of(edge, old): old for old in taken}
         after = Counter(key_of(edge, new) for new in put)
         table_rows = tuple(_judge(edge, seq, row, before) for row in rows)
@@ -46,18 +50,19 @@ class TablesAsOf:
                 removed.append(old)
         return TableAsOf(seq, edge.names, table_rows, tuple(removed), total, offset)
 
-    def _total(self, edge: Edge, seq: int, where: str, values: dict[str, object]) -> int:
+    def _total(self, edge: Edge, seq: int, lives: Lives, where: str, values: dict[str, object]) -> int:
         if where == "true" and not edge.is_insert_only:
-            sql = f"SELECT count(*) FROM {_lifetimes(edge)} l WHERE {_alive(seq)}"
+            sql = f"SELECT count(*) FROM {lives.relation} l WHERE {_alive(seq)}"
         else:
-            sql = f"SELECT count(*) FROM {_visible(edge, seq)} AND {where}"
-        row = self._database.row(sql, values)
-        return int(row[0]) if row else 0
+            sql = f"SELECT count(*) FROM {_visible(edge, seq, lives)} AND {where}"
+        [(total,)] = self._database.rows(sql, values, given=lives.given)
+        return int(total)
 
     def _rows(
         self,
         edge: Edge,
         seq: int,
+        lives: Lives,
         where: str,
         values: dict[str, object],
         offset: int,
@@ -69,22 +74,24 @@ class TablesAsOf:
         if order == "position" and where == "true":
             if edge.is_insert_only:
                 return self._database.rows(
-                    f"SELECT {columns} FROM {_table(edge)} c WHERE c.seq <= {int(seq)} "
+                    f"SELECT {columns} FROM {records_of(edge)} c WHERE c.seq <= {int(seq)} "
                     f"AND c.rowid >= {int(offset)} LIMIT {int(limit)}"
                 )
-            # Lifetimes are stored in position order too: take the page there, fetch a hundred rows here.
+            # Lifetimes are in position order too: take the page there, fetch a hundred rows here.
             return self._database.rows(
-                f"SELECT {columns} FROM {_table(edge)} c WHERE c.rowid IN ("
-                f"SELECT opened FROM {_lifetimes(edge)} l WHERE {_alive(seq)} {paged}) ORDER BY c.rowid"
+                f"SELECT {columns} FROM {records_of(edge)} c WHERE c.rowid IN ("
+                f"SELECT opened FROM {lives.relation} l WHERE {_alive(seq)} {paged}) ORDER BY c.rowid",
+                given=lives.given,
             )
         keys = [f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in edge.upsert_key]
         sort = {"key": [*keys, "c.rowid"], "position": ["c.rowid"], "newest": ["c.rowid DESC"]}[order]
         return self._database.rows(
-            f"SELECT {columns} FROM {_visible(edge, seq)} AND {where} ORDER BY {', '.join(sort)} {paged}",
+            f"SELECT {columns} FROM {_visible(edge, seq, lives)} AND {where} ORDER BY {', '.join(sort)} {paged}",
             values,
+            given=lives.given,
         )
 
-    def _changes(self, edge: Edge, seq: int) -> list[list[Values]]:
+    def _changes(self, edge: Edge, seq: int, lives: Lives) -> list[list[Values]]:
         """The rows that the event took out, and those that it put in."""
         if edge.is_insert_only:
             return [[], []]
@@ -92,9 +99,10 @@ class TablesAsOf:
         found: list[list[Values]] = []
         for condition in (f"l.until_seq = {int(seq)} AND l.seq < {int(seq)}", f"l.seq = {int(seq)}"):
             rows = self._database.rows(
-                f"SELECT c.seq{columns} FROM {_table(edge)} c WHERE c.rowid IN ("
-                f"SELECT opened FROM {_lifetimes(edge)} l WHERE {condition} LIMIT {_CHANGES_SHOWN}) "
-                "ORDER BY c.rowid"
+                f"SELECT c.seq{columns} FROM {records_of(edge)} c WHERE c.rowid IN ("
+                f"SELECT opened FROM {lives.relation} l WHERE {condition} LIMIT {_CHANGES_SHOWN}) "
+                "ORDER BY c.rowid",
+                given=lives.given,
             )
             found.append([row[1:] for row in rows])
         return found
@@ -110,20 +118,12 @@ def _judge(edge: Edge, seq: int, row: Row, before: dict[tuple[str, ...], Values]
     return TableRow(row[0], row[1], values, "updated", differing(edge.names, old, values))
 
 
-def _table(edge: Edge) -> str:
-    return identifier(f"run_{edge.run_id}", edge.table)
-
-
-def _lifetimes(edge: Edge) -> str:
-    return identifier(f"run_{edge.run_id}", lifetimes_table(edge.table))
-
-
 def _alive(seq: int) -> str:
     return f"l.seq <= {int(seq)} AND l.until_seq > {int(seq)}"
 
 
-def _visible(edge: Edge, seq: int) -> str:
+def _visible(edge: Edge, seq: int, lives: Lives) -> str:
     """The FROM and WHERE of the table's rows, as alias c."""
     if edge.is_insert_only:
-        return f"{_table(edge)} c WHERE c.seq <= {int(seq)}"
-    return f"{_table(edge)} c JOIN {_lifetimes(edge)} l ON l.opened = c.rowid WHERE {_alive(seq)}"
+        return f"{records_of(edge)} c WHERE c.seq <= {int(seq)}"
+    return f"{records_of(edge)} c JOIN {lives.relation} l ON l.opened = c.rowid WHERE {_alive(seq)}"

@@ -12,7 +12,13 @@ from storage.sql import identifier
 
 _TABLES: Final = """
 SELECT table_name, coalesce(comment, ''), estimated_size FROM duckdb_tables()
-WHERE schema_name = $schema AND database_name = current_database() ORDER BY table_name
+WHERE schema_name = $schema AND database_name = current_database()
+UNION ALL
+SELECT view_name, coalesce(comment, ''), coalesce((
+        SELECT sum(inserts + updates_before + updates_after + deletes) FROM main.run_edges
+        WHERE table_name = view_name AND 'run_' || run_id = schema_name), 0)
+FROM duckdb_views() WHERE schema_name = $schema AND database_name = current_database() AND NOT internal
+ORDER BY table_name
 """
 _COLUMNS: Final = """
 SELECT table_name, column_name, data_type, coalesce(comment, '') FROM duckdb_columns()

@@ -20,10 +20,11 @@ from storage.database import Database, first_sentence
 from storage.errors import ExportFailed
 from storage.filters import conditions
 from storage.folding import fold
+from storage.lifetimes import Lifetimes
 from storage.model import CascadeRecord, Edge, Filter, FoldedPage, Page, Record, TableAsOf
 from storage.runs import Runs
-from storage.sql import identifier, literal
-from storage.tables import record_columns, select_columns, to_record
+from storage.sql import literal
+from storage.tables import record_columns, records_of, select_columns, to_record
 
 ALL: Final = Filter()
 _KNOWN_COUNTS: Final = 512
@@ -35,10 +36,10 @@ class Changelogs:
     Every method raises UnknownRun and UnknownEdge, and UnknownColumn where a filter names one.
     """
 
-    def __init__(self, database: Database, runs: Runs) -> None:
+    def __init__(self, database: Database, runs: Runs, lifetimes: Lifetimes) -> None:
         self._database = database
         self._runs = runs
-        self._as_of = TablesAsOf(database)
+        self._as_of = TablesAsOf(database, lifetimes)
         self._counts: OrderedDict[str, int] = OrderedDict()
         self._counts_lock = threading.Lock()
 
@@ -118,7 +119,7 @@ class Changelogs:
         found: list[CascadeRecord] = []
         for edge in self._runs.edges(run_id):
             if edge.total:
-                sql = f"SELECT {record_columns(edge)} FROM {_table(edge)} c WHERE c.seq = $seq LIMIT $limit"
+                sql = f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE c.seq = $seq LIMIT $limit"
                 rows = self._database.rows(sql, {"seq": seq, "limit": limit})
                 found += [CascadeRecord(edge, to_record(row)) for row in rows]
         # Edges come in topological order and the sort is stable: equal steps stay in it.
@@ -130,7 +131,7 @@ class Changelogs:
         """The first event after `seq` for which the edge carried a record (of these kinds), or None."""
         edge = self._runs.edge(run_id, node, port)
         where, values = conditions(edge, Filter(kinds=frozenset(kinds), from_seq=seq + 1))
-        row = self._database.row(f"SELECT c.seq FROM {_table(edge)} c WHERE {where} LIMIT 1", values)
+        row = self._database.row(f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} LIMIT 1", values)
         return int(row[0]) if row else None
 
     def previous_seq(
@@ -139,7 +140,7 @@ class Changelogs:
         """The last event before `seq` for which the edge carried a record (of these kinds), or None."""
         edge = self._runs.edge(run_id, node, port)
         where, values = conditions(edge, Filter(kinds=frozenset(kinds), to_seq=seq - 1))
-        row = self._database.row(f"SELECT max(c.seq) FROM {_table(edge)} c WHERE {where}", values)
+        row = self._database.row(f"SELECT max(c.seq) FROM {records_of(edge)} c WHERE {where}", values)
         return int(row[0]) if row and row[0] is not None else None
 
     def export(
@@ -169,7 +170,7 @@ class Changelogs:
             with self._database.cursor() as cursor:
                 written = cursor.execute(
                     f"COPY (SELECT c.seq, {step} AS step, c.kind::VARCHAR AS kind{columns} "
-                    f"FROM {_table(edge)} c WHERE {where}) TO {literal(str(part))} ({options})",
+                    f"FROM {records_of(edge)} c WHERE {where}) TO {literal(str(part))} ({options})",
                     values,
                 ).fetchone()
             part.replace(path)
@@ -189,7 +190,7 @@ class Changelogs:
         else:
             skip = offset
         rows = self._database.rows(
-            f"SELECT {record_columns(edge)} FROM {_table(edge)} c WHERE {where} LIMIT {limit + 1} OFFSET {skip}",
+            f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE {where} LIMIT {limit + 1} OFFSET {skip}",
             values,
         )
         records = tuple(to_record(row) for row in rows[:limit])
@@ -202,7 +203,7 @@ class Changelogs:
             return {}, frozenset()
         where, values = conditions(edge, wanted)
         found = self._database.rows(
-            f"SELECT {record_columns(edge)}, coalesce({where}, false) FROM {_table(edge)} c "
+            f"SELECT {record_columns(edge)}, coalesce({where}, false) FROM {records_of(edge)} c "
             "WHERE c.rowid IN (SELECT unnest($rows))",
             {**values, "rows": sorted(row for row in rows if row >= 0)},
         )
@@ -220,14 +221,10 @@ class Changelogs:
                 self._counts.move_to_end(key)
                 return self._counts[key]
         where, values = conditions(edge, wanted)
-        row = self._database.row(f"SELECT count(*) FROM {_table(edge)} c WHERE {where}", values)
+        row = self._database.row(f"SELECT count(*) FROM {records_of(edge)} c WHERE {where}", values)
         total = int(row[0]) if row else 0
         with self._counts_lock:
             self._counts[key] = total
             while len(self._counts) > _KNOWN_COUNTS:
                 self._counts.popitem(last=False)
         return total
-
-
-def _table(edge: Edge) -> str:
-    return identifier(f"run_{edge.run_id}", edge.table)

@@ -12,7 +12,7 @@ from storage.database import Database
 from storage.model import Edge, EdgeColumn
 from storage.runs import Runs
 from storage.sql import identifier, literal
-from storage.tables import EVENTS, LATE
+from storage.tables import EVENTS, LATE, records_of
 
 _KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
 
@@ -66,7 +66,7 @@ class Checks:
 
 def _records(edge: Edge) -> str:
     columns = "".join(f", {_value(column)} AS {identifier(column.name)}" for column in edge.columns)
-    table = identifier(f"run_{edge.run_id}", edge.table)
+    table = records_of(edge)
     position = f"c.seq AS __seq, c.step AS __step, (CASE c.kind {_KIND} END)::TINYINT AS __kind"
     return f"SELECT {position}{columns} FROM {table} c"
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.database import Database
-from storage.lifetimes import FOREVER
+from storage.lifetimes import FOREVER, Lifetimes
 from storage.model import Edge, Values
 from storage.runs import Runs
 from storage.sql import identifier
-from storage.tables import lifetimes_table
+from storage.tables import records_of
 
 _SHOWN: Final = 200
 
@@ -44,9 +44,10 @@ class TableComparison:
 class Comparisons:
     """Tables of runs beside each other."""
 
-    def __init__(self, database: Database, runs: Runs) -> None:
+    def __init__(self, database: Database, runs: Runs, lifetimes: Lifetimes) -> None:
         self._database = database
         self._runs = runs
+        self._lifetimes = lifetimes
 
     def tables(
         self, left_run: int, right_run: int, node: str, port: str = "out", *, limit: int = _SHOWN
@@ -95,17 +96,14 @@ class Comparisons:
         chosen = "".join(f", a.x{at} AS a{at}" for at in names) + "".join(f", b.x{at} AS b{at}" for at in names)
         return (
             f"SELECT a.is_there AS in_a, b.is_there AS in_b{chosen} "
-            f"FROM (SELECT *, {nth} AS nth FROM ({_table(left)})) a "
-            f"FULL JOIN (SELECT *, {nth} AS nth FROM ({_table(right)})) b ON {on}"
+            f"FROM (SELECT *, {nth} AS nth FROM ({self._rows(left)})) a "
+            f"FULL JOIN (SELECT *, {nth} AS nth FROM ({self._rows(right)})) b ON {on}"
         )
 
-
-def _table(edge: Edge) -> str:
-    """The rows that are there at the end, as x0, x1 and so on."""
-    columns = "".join(f", c.{identifier(column.stored_as)} AS x{at}" for at, column in enumerate(edge.columns))
-    table = identifier(f"run_{edge.run_id}", edge.table)
-    if edge.is_insert_only:
-        return f"SELECT true AS is_there{columns} FROM {table} c"
-    lifetimes = identifier(f"run_{edge.run_id}", lifetimes_table(edge.table))
-    joined = f"{table} c JOIN {lifetimes} l ON l.opened = c.rowid"
-    return f"SELECT true AS is_there{columns} FROM {joined} WHERE l.until_seq = {FOREVER}"
+    def _rows(self, edge: Edge) -> str:
+        """The rows that are there at the end, as x0, x1 and so on."""
+        columns = "".join(f", c.{identifier(column.stored_as)} AS x{at}" for at, column in enumerate(edge.columns))
+        if edge.is_insert_only:
+            return f"SELECT true AS is_there{columns} FROM {records_of(edge)} c"
+        joined = f"{records_of(edge)} c JOIN {self._lifetimes.until(edge)} l ON l.opened = c.rowid"
+        return f"SELECT true AS is_there{columns} FROM {joined} WHERE l.until_seq = {FOREVER}"

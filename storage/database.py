@@ -6,6 +6,7 @@ connection is not safe between threads; DuckDB's snapshots keep readers and writ
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakValueDictionary
 
 import duckdb
 
@@ -40,6 +42,7 @@ class Database:
         self.path = path
         self._lock = threading.RLock()
         self._writing = threading.RLock()
+        self._latest: WeakValueDictionary[int, Cursor] = WeakValueDictionary()
         self._connection: Cursor | None = self._connect()
 
     def _connect(self) -> Cursor:
@@ -71,7 +74,16 @@ class Database:
         with self._lock:
             if self._connection is None:
                 self._connection = self._connect()
-            return self._connection.cursor()
+            cursor = self._connection.cursor()
+            self._latest[threading.get_ident()] = cursor
+            return cursor
+
+    def interrupt(self, thread: int | None) -> None:
+        """End what this thread is asking, with an error in that thread."""
+        cursor = self._latest.get(thread) if thread is not None else None
+        if cursor is not None:
+            with contextlib.suppress(duckdb.Error):
+                cursor.interrupt()
 
     def rows(
         self, sql: str, parameters: Parameters = None, *, given: Mapping[str, pa.Table] | None = None

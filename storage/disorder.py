@@ -19,6 +19,7 @@ from storage.model import Edge, Values
 from storage.remembered import Remembered
 from storage.runs import Runs
 from storage.sql import identifier
+from storage.tables import records_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,7 +124,7 @@ class Disorders:
         sampled = max(1, -(-edge.total // _SAMPLED))
         keys = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in key)
         columns = "".join(f", c.{identifier(column.stored_as)} AS x{at}" for at, column in enumerate(edge.columns))
-        table = identifier(f"run_{edge.run_id}", edge.table)
+        table = records_of(edge)
         return self._database.arrow(
             f"SELECT row_number() OVER (ORDER BY c.rowid) AS place, c.kind IN ('+I', '+U') AS puts, "
             f"hash({keys or '1'}) AS k{columns} FROM {table} c WHERE hash({keys or '1'}) % {sampled} = 0 ORDER BY place"

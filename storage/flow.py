@@ -1,7 +1,6 @@
 """How retractions flow through a whole run: by kind along the wires, by key, by second of event time, and for nothing.
 
-Keys and pairs are counted in the changelogs themselves, once per run (300 ms on ten million records); the seconds are
-summed up with every commit, since they take the event times too.
+Keys, pairs and seconds are counted in the changelogs themselves, once per run: 300 ms each on ten million records.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from typing import Final
 
 from engine.changelog import RowKind
 from storage.answers import Answers
-from storage.database import Cursor, Database
+from storage.database import Database
 from storage.graph import inputs_of
 from storage.model import Edge, Record, Values
 from storage.runs import Runs
 from storage.sql import identifier
-from storage.tables import EVENTS, KEY_TIMES, SECONDS, create_seconds, record_columns, to_record
+from storage.tables import EVENTS, KEY_TIMES, record_columns, records_of, to_record
 
 _TAKEN_BACK: Final = "kind IN ('-U', '-D')"
 _SECOND_MS: Final = 1000
@@ -158,7 +157,7 @@ class Flows:
         most = max(limit, _KEPT)
         counted = (
             f"SELECT min(c.rowid) AS row, count(*) AS records, count(*) FILTER ({_TAKEN_BACK}) AS taken_back "
-            f"FROM {_table(edge)} c {f'GROUP BY {keys}' if keys else ''} HAVING taken_back > 0 "
+            f"FROM {records_of(edge)} c {f'GROUP BY {keys}' if keys else ''} HAVING taken_back > 0 "
             f"ORDER BY taken_back DESC, records DESC{', ' + keys if keys else ''} LIMIT {most}"
         )
         found = self._answers.get(
@@ -167,7 +166,7 @@ class Flows:
         )[:limit]  # fmt: skip
         # A key is kept as the first row that has it, and read from there with its types.
         said = self._database.rows(
-            f"SELECT c.rowid{', ' + keys if keys else ''} FROM {_table(edge)} c "
+            f"SELECT c.rowid{', ' + keys if keys else ''} FROM {records_of(edge)} c "
             "WHERE c.rowid IN (SELECT unnest($rows))",
             {"rows": [row for row, _, _ in found]},
         )
@@ -176,26 +175,22 @@ class Flows:
 
     def seconds(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> tuple[RetractedSecond, ...]:
         """The seconds of event time whose events made the edge take back most; () without event time."""
-        self._runs.edge(run_id, node, port)
-        self._sum_up_old_run(run_id)
-        rows = self._database.rows(
-            "SELECT start_ms, sum(updates_before)::BIGINT, sum(deletes)::BIGINT "
-            f"FROM {identifier(f'run_{run_id}', SECONDS)} WHERE node = $node AND port = $port "
-            f"GROUP BY start_ms ORDER BY sum(updates_before + deletes) DESC, start_ms LIMIT {int(limit)}",
-            {"node": node, "port": port},
+        edge = self._runs.edge(run_id, node, port)
+        if not _taken_back(edge.counts):
+            return ()
+        most = max(limit, _KEPT)
+        seconds = (
+            f"SELECT floor(e.event_time_ms / {_SECOND_MS})::BIGINT * {_SECOND_MS} AS start_ms, "
+            "count(*) FILTER (c.kind = '-U') AS updates_before, count(*) FILTER (c.kind = '-D') AS deletes "
+            f"FROM {records_of(edge)} c JOIN {identifier(f'run_{run_id}', EVENTS)} e ON e.seq = c.seq "
+            f"WHERE c.{_TAKEN_BACK} AND e.event_time_ms IS NOT NULL "
+            f"GROUP BY start_ms ORDER BY updates_before + deletes DESC, start_ms LIMIT {most}"
         )
-        return tuple(RetractedSecond(*row) for row in rows)
-
-    def _sum_up_old_run(self, run_id: int) -> None:
-        """A run that was stored before seconds were summed up gets them once."""
-        schema = f"run_{run_id}"
-        if self._has_table(run_id, SECONDS):
-            return
-        with self._database.catalog_transaction() as cursor:
-            cursor.execute(create_seconds(identifier(schema)))
-            for edge in self._runs.edges(run_id):
-                if not edge.is_insert_only:
-                    note_seconds(cursor, schema, edge, 0)
+        found = self._answers.get(
+            run_id, f"{most} seconds of {node}.{port} by retractions", (edge.total,),
+            lambda: self._database.rows(seconds),
+        )[:limit]  # fmt: skip
+        return tuple(RetractedSecond(*row) for row in found)
 
     def _has_table(self, run_id: int, table: str) -> bool:
         known = "SELECT 1 FROM duckdb_tables() WHERE schema_name = $schema AND table_name = $table"
@@ -211,7 +206,7 @@ class Flows:
             run_id, f"{most} pairs for nothing of {node}.{port}", (edge.total,), lambda: self._count_pairs(edge, most)
         )
         found = self._database.rows(
-            f"SELECT {record_columns(edge)} FROM {_table(edge)} c WHERE c.rowid IN (SELECT unnest($rows))",
+            f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE c.rowid IN (SELECT unnest($rows))",
             {"rows": [near for row in rows[:limit] for near in (row, row + 1)]},
         )
         records = {record.row: record for record in map(to_record, found)}
@@ -227,27 +222,8 @@ class Flows:
         return int(updates), int(inserts), list(rows or ())
 
 
-def note_seconds(cursor: Cursor, schema: str, edge: Edge, first: int) -> None:
-    """Sum up, per second of event time, what the rows appended in this transaction take back."""
-    cursor.execute(
-        f"""
-        INSERT INTO {identifier(schema, SECONDS)}
-        SELECT $node, $port, floor(e.event_time_ms / {_SECOND_MS})::BIGINT * {_SECOND_MS} AS start_ms,
-            count(*) FILTER (c.kind = '-U'), count(*) FILTER (c.kind = '-D')
-        FROM {identifier(schema, edge.table)} c JOIN {identifier(schema, EVENTS)} e ON e.seq = c.seq
-        WHERE c.rowid >= $first AND c.{_TAKEN_BACK} AND e.event_time_ms IS NOT NULL
-        GROUP BY start_ms
-        """,
-        {"node": edge.node, "port": edge.port, "first": first},
-    )
-
-
 def _taken_back(counts: Mapping[RowKind, int]) -> int:
     return counts.get(RowKind.UPDATE_BEFORE, 0) + counts.get(RowKind.DELETE, 0)
-
-
-def _table(edge: Edge) -> str:
-    return identifier(f"run_{edge.run_id}", edge.table)
 
 
 def _cancelling(edge: Edge) -> str:
@@ -257,7 +233,7 @@ def _cancelling(edge: Edge) -> str:
     same = "".join(f" AND {name} IS NOT DISTINCT FROM next{at}" for at, name in enumerate(columns))
     return (
         f"SELECT row, kind FROM (SELECT rowid AS row, seq, lead(seq) OVER () AS next_seq, kind, "
-        f"lead(kind) OVER () AS next_kind{ahead} FROM {_table(edge)}) "
+        f"lead(kind) OVER () AS next_kind{ahead} FROM {records_of(edge)}) "
         "WHERE (kind = '-U' AND next_kind = '+U' AND seq = next_seq OR kind = '+I' AND next_kind = '-D')"
         f"{same}"
     )

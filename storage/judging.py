@@ -21,7 +21,7 @@ from storage.graph import inputs_of
 from storage.lifetimes import FOREVER
 from storage.model import Edge, EdgeColumn, Run
 from storage.sql import identifier, literal
-from storage.tables import EVENTS
+from storage.tables import EVENTS, records_of
 
 _TIMES: Final = {
     "epoch_ms": "{column}",
@@ -106,7 +106,8 @@ def needed(run: Run, asked: Judged, edges: Sequence[Edge]) -> str:
         rows = _single(asked, run, inputs[0].port)
     else:
         union = " UNION ALL ".join(
-            f"SELECT {literal(each.port)} AS port, c.seq, {time_of(each.edge)} AS time_ms FROM {_table(each.edge)} c"
+            f"SELECT {literal(each.port)} AS port, c.seq, {time_of(each.edge)} AS time_ms "
+            f"FROM {records_of(each.edge)} c"
             for each in inputs
         )
         tops = _tops(asked, run, edges)
@@ -235,7 +236,7 @@ def _unless_met(rows: str, given: Mapping[str, Any], inputs: Sequence[JudgedInpu
         sides.append(
             f"SELECT j.*, {waits[each.port]} AS wait"
             + "".join(f", c.{identifier(key)} AS k{at}" for at, key in enumerate(keys))
-            + f" FROM judged j JOIN {_table(each.edge)} c ON c.seq = j.seq WHERE j.port = {literal(each.port)}"
+            + f" FROM judged j JOIN {records_of(each.edge)} c ON c.seq = j.seq WHERE j.port = {literal(each.port)}"
         )
     same = "".join(f" AND o.k{at} = l.k{at}" for at in range(len(given["left_keys"])))
     lost = ", ".join(literal(each.port) for each in inputs if each.loses)
@@ -259,7 +260,7 @@ def _unless_first(rows: str, given: Mapping[str, Any], edge: Edge) -> str:
     same = "".join(f" AND o.k{at} IS NOT DISTINCT FROM s.k{at}" for at in range(len(keys)))
     return f"""
         WITH judged AS ({rows}),
-        parts AS (SELECT c.seq, {time_of(edge)} AS time_ms{parts} FROM {_table(edge)} c),
+        parts AS (SELECT c.seq, {time_of(edge)} AS time_ms{parts} FROM {records_of(edge)} c),
         passed AS (
             SELECT s.seq, min(o.time_ms) AS other_ms
             FROM judged l JOIN parts s ON s.seq = l.seq
@@ -269,10 +270,6 @@ def _unless_first(rows: str, given: Mapping[str, Any], edge: Edge) -> str:
             CASE WHEN j.needed <= 0 THEN j.needed ELSE coalesce(j.top - p.other_ms + 1, 0) END AS needed
         FROM judged j LEFT JOIN passed p ON p.seq = j.seq
     """
-
-
-def _table(edge: Edge) -> str:
-    return identifier(f"run_{edge.run_id}", edge.table)
 
 
 def _width(operator: str, given: Mapping[str, Any]) -> int:

@@ -19,7 +19,7 @@ from storage.model import (
 )
 from storage.runs import Runs
 from storage.sql import identifier
-from storage.tables import LATE, REJECTED, select_columns
+from storage.tables import LATE, REJECTED, records_of, select_columns
 
 _LATE_COLUMNS: Final = (
     "node, port, seq, step, coalesce(source, ''), event_time_ms, window_start_ms, window_end_ms, "
@@ -124,7 +124,7 @@ class LateRecords:
         contents: dict[tuple[str, str, int, bytes], Values] = {}
         for output, seqs in wanted.items():
             edge = by_output[output]
-            table = identifier(f"run_{edge.run_id}", edge.table)
+            table = records_of(edge)
             steps = [row[3] for row in rows]
             found = self._database.rows(
                 f"SELECT c.seq, c.step{select_columns(edge.columns, 'c')} FROM {table} c "

@@ -1,53 +1,170 @@
 """From which to which event is each row of an edge alive: what makes time travel one range filter.
 
-Folding ten million records up to event n takes a second; comparing two integers takes milliseconds. So every
-commit notes, for each record that puts a row into the table (+I, +U), the event that takes it out again:
+Folding ten million records up to event n takes a second; comparing two integers takes milliseconds. So for each record
+that puts a row into the table (+I, +U) the event is noted that takes it out again:
 
 - with an upsert key: the next record with the same key, whatever its kind;
 - without one: rows are equal or not as a whole, the first in is the first out, and a retraction of a row that is
   not there is ignored.
 
-An insert-only edge needs none of this. A row that the very event which put it there takes out was never in the
-table as of any event, and is left out.
+Noting it costs more than loading the records, so no commit waits for it: it is done once a run has ended, and after an
+epoch of a live run by the first who asks. Who asks before it is done has the records folded. An insert-only edge needs
+none of this. A row that the very event which put it there takes out was never in the table as of any event, and is
+left out.
 """
 
 from __future__ import annotations
 
-from typing import Final
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from storage.database import Cursor
+from storage.database import Cursor, Database
+from storage.errors import StoreWriteFailed
 from storage.model import Edge
-from storage.sql import identifier
-from storage.tables import lifetimes_table
+from storage.remembered import Remembered
+from storage.sql import identifier, literal
+from storage.tables import free_name, records_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FOREVER: Final = (1 << 63) - 1
 _PUTS: Final = "kind IN ('+I', '+U')"
+# So many records are noted while somebody waits: some 100 ms.
+_AT_ONCE: Final = 200_000
 
 
-def extend(cursor: Cursor, schema: str, edge: Edge, first: int, base: int) -> None:
-    """Note the lifetimes of the rows appended in this transaction.
+def create(edge: Edge) -> list[str]:
+    """The statements that make what time travel needs: a table, and the macro `"<table> as of"(n)`."""
+    # A column of the same name would be taken for the parameter.
+    read = [*(column.stored_as for column in edge.columns), *(edge.view.columns if edge.view else ())]
+    n = free_name("n", {name.lower() for name in read})
+    macro = f"CREATE OR REPLACE MACRO {identifier(f'run_{edge.run_id}', edge.table + ' as of')}({n}) AS TABLE"
+    names = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns) or "c.seq"
+    chosen = f"{macro} SELECT {names} FROM {records_of(edge)} c WHERE"
+    if edge.is_insert_only:
+        return [f"{chosen} c.seq <= {n}"]
+    table = _table(edge)
+    known = (
+        f"(SELECT coalesce(max(last_seq), -1) FROM main.run_lifetimes WHERE run_id = {edge.run_id} "
+        f"AND table_name = {literal(_owner(edge))})"
+    )
+    return [
+        f"CREATE TABLE IF NOT EXISTS {table} (opened BIGINT NOT NULL, seq BIGINT NOT NULL, until_seq BIGINT NOT NULL)",
+        f"COMMENT ON TABLE {table} IS "
+        + literal(
+            f"Rows of {_owner(edge)} by rowid: each is in the table that the changelog describes from event seq "
+            "up to, not including, until_seq. main.run_lifetimes says up to which event that is known. "
+            f"Use the macro {edge.table + ' as of'!r}."
+        ),
+        # Where the lifetimes do not reach n, no record is later than 0 in the first part, else none in the second.
+        f"{chosen} c.rowid IN ("
+        f"SELECT l.opened FROM {table} l WHERE l.seq <= {n} AND l.until_seq > {n} AND {n} <= {known} UNION ALL "
+        f"SELECT l.opened FROM ({_fold(edge, f'c.seq <= CASE WHEN {n} <= {known} THEN 0 ELSE {n} END')}) l "
+        f"WHERE l.until_seq > {n})",
+    ]
 
-    first: the number of rows before it. base: the rowid of the first new row. Until the commit new rows have
-    rowids from a range far above; `rowid - base + first` is what they will be.
-    """
-    table = identifier(schema, edge.table)
-    lifetimes = identifier(schema, lifetimes_table(edge.table))
-    keys = _keys(edge)
-    key_list = ", ".join(f"c.{key} AS k{n}" for n, key in enumerate(keys))
-    same = " AND ".join(f"n.{key} IS NOT DISTINCT FROM c.{key}" for key in keys)
-    candidates = f"""
-        SELECT c.rowid - {base} + {first} AS opened, c.seq, c.{_PUTS} AS puts, false AS is_old, {key_list}
-        FROM {table} c WHERE c.rowid >= {first}
-    """
+
+@dataclass(frozen=True)
+class Lives:
+    """Lifetimes to read: a relation, and the table that it is where the file has none."""
+
+    relation: str
+    given: Mapping[str, pa.Table] | None
+
+
+class Lifetimes:
+    """The lifetimes of the rows of all updating edges."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._folded: Remembered[pa.Table] = Remembered(4)
+
+    def until(self, edge: Edge, seq: int = FOREVER) -> str:
+        """What to read the lifetimes of an edge's rows from, right as of all events up to this one.
+
+        opened: the row's place in the changelog. It is alive as of the events seq <= n < until_seq.
+        """
+        return _table(edge) if self._are_there(edge, seq) else f"({_fold(edge, f'c.seq <= {int(seq)}')})"
+
+    def around(self, edge: Edge, seq: int) -> Lives:
+        """The lifetimes of the rows that were there just before this event or are after it; folded only once."""
+        if self._are_there(edge, seq):
+            return Lives(_table(edge), None)
+        key = (edge.run_id, edge.table, edge.total, seq)
+        folded = f"SELECT * FROM ({_fold(edge, f'c.seq <= {int(seq)}')}) WHERE until_seq >= {int(seq)} ORDER BY opened"
+        return Lives("lives", {"lives": self._folded.get(key, lambda: self._database.arrow(folded))})
+
+    def _are_there(self, edge: Edge, seq: int) -> bool:
+        if self._reach(edge, seq):
+            return True
+        few = edge.total - self._known(edge)[0] <= _AT_ONCE
+        return few and self.note(edge, wait=False) and self._reach(edge, seq)
+
+    def note(self, edge: Edge, *, wait: bool = True) -> bool:
+        """Note the lifetimes of all stored rows. False where somebody else is at it, or it cannot be written."""
+        if edge.is_insert_only or not self._lock.acquire(blocking=wait):
+            return False
+        try:
+            with self._database.transaction() as cursor:
+                _extend(cursor, edge)
+        except StoreWriteFailed:
+            # Records can be folded too.
+            return False
+        finally:
+            self._lock.release()
+        return True
+
+    def _known(self, edge: Edge) -> tuple[int, int]:
+        row = self._database.row(_KNOWN, [edge.run_id, _owner(edge)])
+        return (int(row[0]), int(row[1])) if row else (0, -1)
+
+    def _reach(self, edge: Edge, seq: int) -> bool:
+        records, last = self._known(edge)
+        return records >= edge.total or seq <= last
+
+
+_KNOWN: Final = "SELECT records, last_seq FROM main.run_lifetimes WHERE run_id = ? AND table_name = ?"
+
+
+def _owner(edge: Edge) -> str:
+    """The table whose rows the lifetimes are of."""
+    return edge.view.table if edge.view is not None and edge.view.shares_lifetimes else edge.table
+
+
+def _table(edge: Edge) -> str:
+    return identifier(f"run_{edge.run_id}", f"_lifetimes {_owner(edge)}")
+
+
+def _extend(cursor: Cursor, edge: Edge) -> None:
+    """Note the lifetimes of the rows that were stored since it was done last."""
+    known = cursor.execute(_KNOWN, [edge.run_id, _owner(edge)]).fetchone()
+    first = int(known[0]) if known else 0
+    stored = cursor.execute(
+        "SELECT inserts + updates_before + updates_after + deletes, "
+        "(SELECT max(last_seq) FROM main.run_epochs e WHERE e.run_id = r.run_id) "
+        "FROM main.run_edges r WHERE run_id = ? AND table_name = ?",
+        [edge.run_id, edge.table],
+    ).fetchone()
+    if stored is None or stored[0] <= first:
+        return
+    table, records = _table(edge), records_of(edge)
+    candidates = _candidates(edge, f"c.rowid >= {first}")
     if first:
+        keys = _keys(edge)
+        listed = "".join(f", c.{key} AS k{n}" for n, key in enumerate(keys))
+        same = " AND ".join(f"n.{key} IS NOT DISTINCT FROM c.{key}" for key in keys)
         candidates += f"""
         UNION ALL
-        SELECT l.opened, l.seq, true, true, {key_list}
-        FROM {lifetimes} l JOIN {table} c ON c.rowid = l.opened
+        SELECT l.opened, l.seq, true, true{listed}
+        FROM {table} l JOIN {records} c ON c.rowid = l.opened
         WHERE l.until_seq = {FOREVER} AND c.rowid < {first}
-          AND EXISTS (SELECT 1 FROM {table} n WHERE n.rowid >= {first} AND {same})
+          AND EXISTS (SELECT 1 FROM {records} n WHERE n.rowid >= {first} AND {same})
         """
-    by = ", ".join(f"k{n}" for n in range(len(keys)))
+    by = _by(edge)
     if edge.upsert_key:
         ended = _by_key(candidates, by)
     elif cursor.execute(_retracts_the_missing(candidates, by)).fetchone():
@@ -55,23 +172,51 @@ def extend(cursor: Cursor, schema: str, edge: Edge, first: int, base: int) -> No
     else:
         # The rule; half of the time of the other way.
         ended = _by_whole_row(candidates, by)
-    cursor.execute(f"CREATE OR REPLACE TEMP TABLE ended AS {ended}")
-    cursor.execute(
-        f"INSERT INTO {lifetimes} SELECT opened, seq, until_seq FROM ended "
-        "WHERE NOT is_old AND until_seq > seq ORDER BY opened"
-    )
-    if first:
+    if not first:
         cursor.execute(
-            f"UPDATE {lifetimes} l SET until_seq = e.until_seq FROM ended e "
+            f"INSERT INTO {table} SELECT opened, seq, until_seq FROM ({ended}) WHERE until_seq > seq ORDER BY opened"
+        )
+    else:
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE ended AS {ended}")
+        cursor.execute(
+            f"INSERT INTO {table} SELECT opened, seq, until_seq FROM ended "
+            "WHERE NOT is_old AND until_seq > seq ORDER BY opened"
+        )
+        cursor.execute(
+            f"UPDATE {table} l SET until_seq = e.until_seq FROM ended e "
             f"WHERE l.opened = e.opened AND e.is_old AND e.until_seq <> {FOREVER}"
         )
-    cursor.execute("DROP TABLE ended")
+        cursor.execute("DROP TABLE ended")
+    cursor.execute("DELETE FROM main.run_lifetimes WHERE run_id = ? AND table_name = ?", [edge.run_id, _owner(edge)])
+    cursor.execute(
+        "INSERT INTO main.run_lifetimes (run_id, table_name, records, last_seq) VALUES (?, ?, ?, ?)",
+        [edge.run_id, _owner(edge), stored[0], stored[1] or 0],
+    )
+
+
+def _fold(edge: Edge, where: str) -> str:
+    """The lifetimes of the rows of the edge's first records, made out of these records (alias c) alone."""
+    candidates, by = _candidates(edge, where), _by(edge)
+    ended = _by_key(candidates, by) if edge.upsert_key else _by_whole_row(_without_ignored(candidates, by), by)
+    return f"SELECT opened, seq, until_seq FROM ({ended}) WHERE until_seq > seq"
+
+
+def _candidates(edge: Edge, where: str) -> str:
+    listed = "".join(f", c.{key} AS k{n}" for n, key in enumerate(_keys(edge)))
+    return f"""
+        SELECT c.rowid AS opened, c.seq, c.{_PUTS} AS puts, false AS is_old{listed}
+        FROM {records_of(edge)} c WHERE {where}
+    """
 
 
 def _keys(edge: Edge) -> list[str]:
     wanted = edge.upsert_key or edge.names
     keys = [identifier(column.stored_as) for column in edge.columns if column.name in wanted]
     return keys or ["kind IS NULL"]
+
+
+def _by(edge: Edge) -> str:
+    return ", ".join(f"k{n}" for n in range(len(_keys(edge))))
 
 
 def _by_key(candidates: str, by: str) -> str:

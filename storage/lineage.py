@@ -15,10 +15,11 @@ from engine.origin import Origin
 from engine.position import TIMER
 from storage.database import Database
 from storage.graph import inputs_of
+from storage.lifetimes import Lifetimes
 from storage.model import Edge, EdgeColumn, Record
 from storage.runs import Runs
 from storage.sql import identifier
-from storage.tables import LATE, lifetimes_table, record_columns, to_record
+from storage.tables import LATE, record_columns, records_of, to_record
 
 _DEEPEST: Final = 30
 _TIMES: Final = {"epoch_ms": "{0}", "epoch_s": "{0} * 1000", "timestamp": "epoch_ms({0})"}
@@ -45,9 +46,10 @@ class Ancestor:
 class Lineages:
     """The lineage of the records of all runs. Raises UnknownRun and UnknownEdge."""
 
-    def __init__(self, database: Database, runs: Runs) -> None:
+    def __init__(self, database: Database, runs: Runs, lifetimes: Lifetimes) -> None:
         self._database = database
         self._runs = runs
+        self._lifetimes = lifetimes
 
     def of(
         self,
@@ -101,7 +103,7 @@ class Lineages:
         """The one record that each was computed from: the last whose step is a prefix of its own."""
         seqs = sorted({entry.record.seq for entry in entries})
         rows = self._database.rows(
-            f"SELECT {record_columns(given)} FROM {_table(given)} c WHERE c.seq IN (SELECT unnest($seqs))",
+            f"SELECT {record_columns(given)} FROM {records_of(given)} c WHERE c.seq IN (SELECT unnest($seqs))",
             {"seqs": seqs},
         )
         records = list(map(to_record, rows))
@@ -127,7 +129,7 @@ class Lineages:
         if given.is_insert_only:
             parts.append(f"c.seq <= {moment}")
         else:
-            lifetimes = identifier(f"run_{given.run_id}", lifetimes_table(given.table))
+            lifetimes = self._lifetimes.until(given, max(entry.record.seq for entry in entries))
             held = f"JOIN {lifetimes} l ON l.opened = c.rowid AND l.seq <= {moment} AND l.until_seq > {moment}"
         values: dict[str, object] = {"rows": [entry.record.row for entry in entries]}
         if origin.window is not None:
@@ -135,8 +137,8 @@ class Lineages:
             parts.append(_not_late(given.run_id))
             values |= {"node": emitter.node, "port": port}
         counted = self._database.rows(
-            f"SELECT q.rowid, count(*), max(c.rowid, {int(siblings)}) FROM {_table(emitter)} q "
-            f"JOIN {_table(given)} c ON {' AND '.join(parts) or 'true'} {held} "
+            f"SELECT q.rowid, count(*), max(c.rowid, {int(siblings)}) FROM {records_of(emitter)} q "
+            f"JOIN {records_of(given)} c ON {' AND '.join(parts) or 'true'} {held} "
             "WHERE q.rowid IN (SELECT unnest($rows)) GROUP BY q.rowid",
             values,
         )
@@ -156,7 +158,7 @@ class Lineages:
         if not rows:
             return {}
         found = self._database.rows(
-            f"SELECT {record_columns(edge)} FROM {_table(edge)} c WHERE c.rowid IN (SELECT unnest($rows))",
+            f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE c.rowid IN (SELECT unnest($rows))",
             {"rows": list(rows)},
         )
         return {record.row: record for record in map(to_record, found)}
@@ -195,7 +197,3 @@ def _column(edge: Edge, name: str) -> EdgeColumn:
 
 def _stored(edge: Edge, name: str) -> str:
     return identifier(_column(edge, name).stored_as)
-
-
-def _table(edge: Edge) -> str:
-    return identifier(f"run_{edge.run_id}", edge.table)

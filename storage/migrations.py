@@ -105,10 +105,29 @@ CREATE TABLE run_answers (
 COMMENT ON TABLE run_answers IS 'What the studio found out about large runs, as JSON, so that it is not asked twice.';
 """
 
+# Lifetimes used to be complete with every commit; from here on it is noted how far they go.
+LIFETIMES: Final = """
+CREATE TABLE run_lifetimes (
+    run_id BIGINT NOT NULL,
+    table_name VARCHAR NOT NULL,
+    records BIGINT NOT NULL,
+    last_seq BIGINT NOT NULL
+);
+INSERT INTO run_lifetimes
+SELECT run_id, table_name, inserts + updates_before + updates_after + deletes,
+    coalesce((SELECT max(last_seq) FROM run_epochs p WHERE p.run_id = e.run_id), 0)
+FROM run_edges e WHERE mode <> '[I]' AND inserts + updates_before + updates_after + deletes > 0;
+ALTER TABLE run_edges ADD COLUMN shows VARCHAR;
+COMMENT ON TABLE run_lifetimes IS
+    'How many records of an updating output its table of lifetimes knows: all of events up to last_seq.';
+COMMENT ON COLUMN run_edges.shows IS 'For an output that is a view: the table of which, as JSON.';
+"""
+
 MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (1, "catalog", CATALOG),
     (2, "checks", CHECKS),
     (3, "answers", ANSWERS),
+    (4, "lifetimes", LIFETIMES),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 

@@ -118,8 +118,21 @@ class EdgeColumn:
 
 
 @dataclass(frozen=True)
+class StoredView:
+    """What an edge shows that has no records of its own: those of another edge, each step longer by the suffix.
+
+    table: that edge's. columns: the names of their columns in it. shares_lifetimes: its rows live as long as those.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    suffix: bytes = b""
+    shares_lifetimes: bool = False
+
+
+@dataclass(frozen=True)
 class Edge:
-    """One output of a node, which is one table. `table` is its name inside the run's schema."""
+    """One output of a node, which is one table, or a view. `table` is its name inside the run's schema."""
 
     run_id: int
     node: str
@@ -132,6 +145,7 @@ class Edge:
     upsert_key: tuple[str, ...]
     watermark_delay_ms: int | None
     counts: Mapping[RowKind, int] = field(default_factory=dict)
+    view: StoredView | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from storage.filters import conditions
 from storage.model import Edge, Filter, Record
 from storage.runs import Runs
 from storage.sql import identifier
-from storage.tables import FIRES, LATE, record_columns, to_record
+from storage.tables import FIRES, LATE, record_columns, records_of, to_record
 
 _TAKING: Final = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
 
@@ -50,7 +50,7 @@ class Moments:
             if any(edge.counts.get(kind) for kind in _TAKING):
                 where, values = conditions(edge, Filter(_TAKING, from_seq=seq + 1, to_seq=found))
                 # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the first.
-                row = self._database.row(f"SELECT c.seq FROM {_table(edge)} c WHERE {where} LIMIT 1", values)
+                row = self._database.row(f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} LIMIT 1", values)
                 found = int(row[0]) if row else found
         return found
 
@@ -100,14 +100,10 @@ class Moments:
         for start, end in ((first, seq - 1), (seq, seq), (seq + 1, last)):
             if edge.total and start <= end:
                 rows = self._database.rows(
-                    f"SELECT {record_columns(edge)} FROM {_table(edge)} c WHERE c.seq BETWEEN $start AND $end "
+                    f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE c.seq BETWEEN $start AND $end "
                     f"LIMIT {int(most) + 1}",
                     {"start": start, "end": end},
                 )
                 is_cut = is_cut or len(rows) > most
                 records += map(to_record, rows[:most])
         return Lane(edge, tuple(records), is_cut)
-
-
-def _table(edge: Edge) -> str:
-    return identifier(f"run_{edge.run_id}", edge.table)

@@ -1,35 +1,31 @@
 """Takes the output of one run: a schema at the beginning, one transaction per epoch, a status at the end.
 
-Implements `engine.recorder.Recorder`. Loads are bulk reads of the epoch's Parquet files, sorted by position (0.1 s
-more for 4 M rows), so that a filter on seq skips whole row groups, and a row's rowid is its place in the changelog.
+Implements `engine.recorder.Recorder`. An edge is loaded as soon as its files are complete, while the next one is made.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
-import duckdb
-
 from engine.changelog import RowKind
-from engine.recorder import EdgeInfo, EpochOutput, RunPlan
-from storage import flow, lifetimes, runs
+from engine.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, RunPlan
+from storage import lifetimes, runs
 from storage.database import Cursor, Database
+from storage.edge_files import Counts, load
 from storage.errors import EpochRefused
-from storage.model import Edge, EdgeColumn
+from storage.event_rows import append_events, parquet_files
+from storage.model import Edge, StoredView
+from storage.open_epoch import OpenEpoch
 from storage.runs import Runs
 from storage.sql import identifier
 from storage.tables import (
-    BLOCK,
     EVENTS,
     FIRES,
     KEY_TIMES,
-    KIND,
     LATE,
-    OVERVIEW,
     REJECTED,
     create_edge,
     create_run,
@@ -38,8 +34,7 @@ from storage.tables import (
 )
 
 _FILES: Final = "read_parquet($files, hive_partitioning = false)"
-# A step that starts with FF was fired by a watermark: it says nothing of the record of its event.
-_FROM_TIMER: Final = "step >= '\\xFF'::BLOB"
+Output = tuple[str, str]
 
 
 class Recording:
@@ -55,9 +50,11 @@ class Recording:
         self._schema = run_list.get(run_id).schema
         self.run_id = run_id
         self._prepare = prepare
+        self._open: _Loading | None = None
 
     def begin(self, plan: RunPlan) -> None:
         """Make the run's tables and note its plan. A run with committed epochs is taken up where it stopped."""
+        self.abandon()
         edges = _edges(self.run_id, plan.edges)
         stored = self._runs.edges(self.run_id)
         resumed = self._committed() and bool(stored)
@@ -69,135 +66,93 @@ class Recording:
             runs.start(cursor, self.run_id, plan.pipeline_json, explanation, plan.epochs)
             if not resumed:
                 cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(self._schema)} CASCADE")
-                cursor.execute("DELETE FROM run_edges WHERE run_id = ?", [self.run_id])
+                for table in ("run_edges", "run_lifetimes"):
+                    cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [self.run_id])
             for statement in create_run(self._schema, str(self.run_id)):
                 cursor.execute(statement)
-            if resumed:
-                return
             for place, edge in enumerate(edges):
-                for statement in create_edge(self._schema, edge):
+                # What an older studio began gets the macros of this one.
+                for statement in ([] if resumed else create_edge(self._schema, edge)) + lifetimes.create(edge):
                     cursor.execute(statement)
-                _note_edge(cursor, place, edge)
+                if not resumed:
+                    runs.note_edge(cursor, place, edge)
+
+    def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
+        """Load an edge in the background. What goes wrong with it is said by `commit`."""
+        if epoch not in self._committed():
+            self._loading(epoch).load((node, port), files)
+
+    def wait(self) -> None:
+        """Wait until what was taken so far is loaded."""
+        if self._open is not None:
+            self._open.transaction.wait()
 
     def commit(self, output: EpochOutput) -> None:
         """Store one epoch in one transaction; one that is already there is left alone."""
         if output.epoch in self._committed():
+            self.abandon()
             return
-        edges = self._runs.edges(self.run_id)
-        if not edges:
-            raise EpochRefused(self.run_id, output.epoch, "the run was not begun: its edges are not known.")
-        with self._database.transaction() as cursor:
-            for edge in edges:
-                folder = output.edges.get((edge.node, edge.port))
-                if folder is not None and (files := parquet_files([folder])):
-                    self._append(cursor, output.epoch, edge, files)
-            self._append_events(cursor, output)
-            for edge in edges:
-                if not edge.is_insert_only:
-                    flow.note_seconds(cursor, self._schema, edge, edge.total)
-            self._append_late(cursor, parquet_files(output.late))
-            self._append_fires(cursor, parquet_files(output.fires))
-            self._append_rejected(cursor, parquet_files(output.rejected))
-            for node, folder in output.key_times.items():
-                self._append_key_times(cursor, node, parquet_files([folder]))
-            cursor.execute(
-                "INSERT INTO run_epochs (run_id, epoch, last_seq) VALUES (?, ?, ?)",
-                [self.run_id, output.epoch, output.last_seq],
-            )
+        loading = self._loading(output.epoch)
+        self._open = None
+        try:
+            for place, files in output.edges.items():
+                loading.load(place, files)
+            loading.transaction.do(lambda cursor: self._complete(cursor, output, loading))
+        except BaseException:
+            loading.transaction.abandon()
+            raise
+        loading.transaction.commit()
 
     def finish(self) -> None:
-        """The run ended well. What takes long to find out about it is found out here."""
+        """The run ended well. What takes long to find out about it is found out in the background."""
+        self.abandon()
         self._runs.finish(self.run_id)
-        # What fails here, for lack of memory say, is asked again by whoever wants to know.
-        with contextlib.suppress(duckdb.Error):
-            self._prepare(self.run_id)
+        self._prepare(self.run_id)
 
     def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
         """The run ended badly; what was committed stays."""
+        self.abandon()
         self._runs.fail(self.run_id, sentence, node, cancelled=cancelled)
+
+    def abandon(self) -> None:
+        """Undo what was taken of an epoch that is not committed."""
+        loading, self._open = self._open, None
+        if loading is not None:
+            loading.transaction.abandon()
 
     def _committed(self) -> set[int]:
         rows = self._database.rows("SELECT epoch FROM run_epochs WHERE run_id = ?", [self.run_id])
         return {int(row[0]) for row in rows}
 
-    def _append(self, cursor: Cursor, epoch: int, edge: Edge, files: Sequence[str]) -> None:
-        table = identifier(self._schema, edge.table)
-        first = edge.total
-        kinds = " ".join(f"WHEN {kind.value} THEN '{kind.symbol}'" for kind in RowKind)
-        columns = "".join(f", CAST({identifier(column.name)} AS {column.duckdb_type})" for column in edge.columns)
-        cursor.execute(
-            f"INSERT INTO {table} SELECT __seq, __step, (CASE __kind {kinds} END)::{KIND}{columns} "
-            f"FROM {_FILES} ORDER BY __seq, __step",
-            {"files": files},
-        )
-        counts = dict(
-            cursor.execute(f"SELECT kind, count(*) FROM {table} WHERE rowid >= ? GROUP BY kind", [first]).fetchall()
-        )
-        if not counts:
-            return
-        base = self._check_follows(cursor, epoch, edge, first)
-        cursor.execute(
-            "UPDATE run_edges SET inserts = inserts + ?, updates_before = updates_before + ?, "
-            "updates_after = updates_after + ?, deletes = deletes + ? "
-            "WHERE run_id = ? AND node = ? AND port = ?",
-            [*(counts.get(kind.symbol, 0) for kind in RowKind), self.run_id, edge.node, edge.port],
-        )
-        if not edge.is_insert_only:
-            lifetimes.extend(cursor, self._schema, edge, first, base)
+    def _loading(self, epoch: int) -> _Loading:
+        """The epoch that is open. Another one that was left open is given up."""
+        if self._open is None or self._open.transaction.epoch != epoch:
+            self.abandon()
+            edges = self._runs.edges(self.run_id)
+            if not edges:
+                raise EpochRefused(self.run_id, epoch, "the run was not begun: its edges are not known.")
+            self._open = _Loading(self._database, self._schema, epoch, edges)
+        return self._open
 
-    def _check_follows(self, cursor: Cursor, epoch: int, edge: Edge, first: int) -> int:
-        """The rowid of the first new row. Raises EpochRefused where it comes before the last old one."""
-        table = identifier(self._schema, edge.table)
-        new = cursor.execute(
-            f"SELECT rowid, seq, step FROM {table} WHERE rowid >= ? ORDER BY rowid LIMIT 1", [first]
-        ).fetchone()
-        old = cursor.execute(f"SELECT seq, step FROM {table} WHERE rowid = ?", [first - 1]).fetchone()
-        assert new is not None
-        if old is not None and (new[1], new[2]) <= (old[0], old[1]):
-            reason = (
-                f"{edge.node} starts at event {new[1]}, but event {old[0]} is already stored. "
-                "Epochs must be committed in order and hold different events."
-            )
-            raise EpochRefused(self.run_id, epoch, reason)
-        return int(new[0])
-
-    def _append_events(self, cursor: Cursor, output: EpochOutput) -> None:
-        files = parquet_files([output.watermarks] if output.watermarks else [])
-        if not files:
-            return
-        table = identifier(self._schema, EVENTS)
-        parameters: dict[str, object] = {"files": files}
-        is_late = "false"
-        if late := parquet_files(output.late):
-            parameters["late"] = late
-            is_late = f"seq IN (SELECT seq FROM read_parquet($late, hive_partitioning = false) WHERE NOT {_FROM_TIMER})"
+    def _complete(self, cursor: Cursor, output: EpochOutput, loading: _Loading) -> None:
+        """All of an epoch but its edges, and the rows of the catalog, which must not be held for long."""
+        append_events(cursor, self._schema, output)
+        self._append_late(cursor, parquet_files(output.late))
+        self._append_fires(cursor, parquet_files(output.fires))
+        self._append_rejected(cursor, parquet_files(output.rejected))
+        for node, places in output.key_times.items():
+            self._append_key_times(cursor, node, parquet_files(places))
+        for edge in loading.edges:
+            if counts := loading.counts_of(edge):
+                cursor.execute(
+                    "UPDATE run_edges SET inserts = inserts + ?, updates_before = updates_before + ?, "
+                    "updates_after = updates_after + ?, deletes = deletes + ? "
+                    "WHERE run_id = ? AND node = ? AND port = ?",
+                    [*(counts[kind] for kind in RowKind), self.run_id, edge.node, edge.port],
+                )
         cursor.execute(
-            f"""
-            INSERT INTO {table}
-            WITH earlier AS (SELECT source, max(max_event_time_ms) AS earlier_ms FROM {table} GROUP BY source),
-            events AS (
-                SELECT seq, source, event_time_ms, watermark_ms, is_end,
-                    max(event_time_ms) OVER (PARTITION BY source ORDER BY seq ROWS UNBOUNDED PRECEDING) AS now_ms
-                FROM {_FILES}),
-            judged AS (
-                SELECT events.*, greatest(now_ms, earlier_ms) AS max_event_time_ms
-                FROM events LEFT JOIN earlier USING (source))
-            SELECT seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms,
-                CASE WHEN event_time_ms IS NULL THEN NULL WHEN {is_late} THEN 'late'
-                    WHEN event_time_ms < max_event_time_ms THEN 'out of order' ELSE 'in time' END
-            FROM judged ORDER BY seq
-            """,
-            parameters,
-        )
-        cursor.execute(
-            f"""
-            INSERT INTO {identifier(self._schema, OVERVIEW)}
-            SELECT seq // {BLOCK} AS block, source, state::VARCHAR, min(event_time_ms),
-                arg_min(seq, event_time_ms), max(event_time_ms), arg_max(seq, event_time_ms),
-                count(event_time_ms), max(watermark_ms) FILTER (watermark_ms < {lifetimes.FOREVER})
-            FROM {table} WHERE seq >= (SELECT min(seq) FROM {_FILES}) GROUP BY ALL ORDER BY block
-            """,
-            {"files": files},
+            "INSERT INTO run_epochs (run_id, epoch, last_seq) VALUES (?, ?, ?)",
+            [self.run_id, output.epoch, output.last_seq],
         )
 
     def _append_late(self, cursor: Cursor, files: Sequence[str]) -> None:
@@ -251,23 +206,50 @@ class Recording:
         )
 
 
-def parquet_files(places: Iterable[Path]) -> list[str]:
-    """The Parquet files in these folders (or these files), without hidden and temporary ones."""
-    files: list[str] = []
-    for place in places:
-        if place.is_file():
-            files.append(str(place))
-            continue
-        for file in sorted(place.rglob("*.parquet")):
-            if not any(part.startswith((".", "_")) for part in file.relative_to(place).parts):
-                files.append(str(file))
-    return files
+class _Loading:
+    """The edges of one epoch, as they come in."""
+
+    def __init__(self, database: Database, schema: str, epoch: int, edges: Sequence[Edge]) -> None:
+        self.edges = edges
+        self.transaction = OpenEpoch(database, epoch)
+        self._schema = schema
+        self._by_place = {(edge.node, edge.port): edge for edge in edges if edge.view is None}
+        self._taken: set[Output] = set()
+        self._counts: dict[str, Counts] = {}
+
+    def load(self, place: Output, files: Sequence[EdgeFile]) -> None:
+        """Have an edge loaded, unless it is already."""
+        edge = self._by_place.get(place)
+        if edge is not None and place not in self._taken:
+            self._taken.add(place)
+            self.transaction.do(lambda cursor: self._load(cursor, edge, files))
+
+    def counts_of(self, edge: Edge) -> Counts:
+        """The epoch's records of an edge by kind, {} where there are none. A view has those of its table."""
+        return self._counts.get(edge.view.table if edge.view else edge.table, {})
+
+    def _load(self, cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> None:
+        counts = self._counts[edge.table] = load(cursor, self._schema, edge, files)
+        if not counts or not edge.total:
+            return
+        table = identifier(self._schema, edge.table)
+        last = cursor.execute(f"SELECT seq, step FROM {table} WHERE rowid = ?", [edge.total - 1]).fetchone()
+        first = cursor.execute(
+            f"SELECT seq, step FROM {table} WHERE rowid >= ? ORDER BY rowid LIMIT 1", [edge.total]
+        ).fetchone()
+        if last is not None and first is not None and first <= last:
+            reason = (
+                f"{edge.node} starts at event {first[0]}, but event {last[0]} is already stored. "
+                "Epochs must be committed in order and hold different events."
+            )
+            raise EpochRefused(edge.run_id, self.transaction.epoch, reason)
 
 
 def _edges(run_id: int, infos: Sequence[EdgeInfo]) -> list[Edge]:
     names = table_names(infos)
-    return [
-        Edge(
+    found: dict[Output, Edge] = {}
+    for info in infos:
+        edge = Edge(
             run_id=run_id,
             node=info.node,
             port=info.port,
@@ -279,30 +261,21 @@ def _edges(run_id: int, infos: Sequence[EdgeInfo]) -> list[Edge]:
             upsert_key=info.upsert_key,
             watermark_delay_ms=info.watermark_delay_ms,
         )
-        for info in infos
-    ]
+        if info.view is not None:
+            edge = replace(edge, view=_view(edge, info.view, found[info.view.node, info.view.port]))
+        found[info.node, info.port] = edge
+    return list(found.values())
 
 
-def _shape(edge: Edge) -> tuple[str, str, str, tuple[EdgeColumn, ...], tuple[str, ...]]:
-    return (edge.table, edge.port, edge.mode, edge.columns, edge.upsert_key)
+def _view(edge: Edge, view: EdgeView, base: Edge) -> StoredView:
+    stored = {column.name: column.stored_as for column in base.columns}
+    shown = dict(zip(edge.names, view.columns, strict=True))
+    # Rows that are told apart by the same columns live equally long.
+    identity = {shown[name] for name in edge.upsert_key or edge.names}
+    shares = not base.is_insert_only and identity == set(base.upsert_key or base.names)
+    shares = shares and bool(edge.upsert_key) == bool(base.upsert_key)
+    return StoredView(base.table, tuple(stored[name] for name in view.columns), view.suffix, shares)
 
 
-def _note_edge(cursor: Cursor, place: int, edge: Edge) -> None:
-    columns = json.dumps([vars(column) for column in edge.columns], ensure_ascii=False)
-    cursor.execute(
-        "INSERT INTO run_edges (run_id, place, node, port, operator, role, mode, table_name, columns, "
-        "upsert_key, watermark_delay_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            edge.run_id,
-            place,
-            edge.node,
-            edge.port,
-            edge.operator,
-            edge.role,
-            edge.mode,
-            edge.table,
-            columns,
-            json.dumps(list(edge.upsert_key), ensure_ascii=False),
-            edge.watermark_delay_ms,
-        ],
-    )
+def _shape(edge: Edge) -> tuple[object, ...]:
+    return (edge.table, edge.port, edge.mode, edge.columns, edge.upsert_key, edge.view)

@@ -19,7 +19,7 @@ from storage.filters import conditions
 from storage.model import Edge, Filter
 from storage.runs import Runs
 from storage.sql import identifier
-from storage.tables import BLOCK, EVENTS, OVERVIEW
+from storage.tables import BLOCK, EVENTS, OVERVIEW, records_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +60,7 @@ class Replays:
     def last_records(self, run_id: int, node: str, port: str, to_seq: int, limit: int) -> pa.Table:
         """The last records of an edge up to an event."""
         edge = self._runs.edge(run_id, node, port)
-        row = self._database.row(f"SELECT max(c.rowid) FROM {_table(edge)} c WHERE c.seq <= ?", [to_seq])
+        row = self._database.row(f"SELECT max(c.rowid) FROM {records_of(edge)} c WHERE c.seq <= ?", [to_seq])
         last = int(row[0]) if row and row[0] is not None else -1
         return self._database.arrow(f"{_select(edge)} WHERE c.rowid > {last - int(limit)} AND c.rowid <= {last}")
 
@@ -140,11 +140,7 @@ class RunMarks:
         return self._stretches[key]
 
 
-def _table(edge: Edge) -> str:
-    return identifier(f"run_{edge.run_id}", edge.table)
-
-
 def _select(edge: Edge) -> str:
     names = "".join(f", c.{identifier(column.stored_as)} AS {identifier(column.name)}" for column in edge.columns)
     position = f'c.seq AS "__seq", c.step AS "__step", (CASE c.kind {_KIND} END)::TINYINT AS "__kind"'
-    return f"SELECT {position}{names} FROM {_table(edge)} c"
+    return f"SELECT {position}{names} FROM {records_of(edge)} c"

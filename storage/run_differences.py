@@ -19,7 +19,7 @@ from storage.lifetimes import FOREVER
 from storage.model import Edge, NodeCounters, Record, Run
 from storage.runs import Runs
 from storage.sql import identifier
-from storage.tables import EVENTS, FIRES, LATE
+from storage.tables import EVENTS, FIRES, LATE, records_of
 
 _PLANNED: Final = ("mode", "strategy", "upsert_keys", "accumulate_mode", "table_type", "state")
 _MARKS: Final = """
@@ -191,7 +191,7 @@ class RunDifferences:
         """A hash of each block of an edge's changelog."""
         columns = "".join(f", {identifier(column.stored_as)}" for column in edge.columns)
         blocks = (
-            f"SELECT sum(hash(seq, step, kind{columns}))::VARCHAR FROM {_table(edge)} "
+            f"SELECT sum(hash(seq, step, kind{columns}))::VARCHAR FROM {records_of(edge)} "
             f"GROUP BY rowid // {_BLOCK} ORDER BY rowid // {_BLOCK}"
         )
         # Another DuckDB may hash in another way.
@@ -211,7 +211,7 @@ class RunDifferences:
             edge = self._runs.edge(run_id, node, port)
             columns = "".join(f", c.{identifier(column.stored_as)}" for column in edge.columns)
             rows = self._database.rows(
-                f"SELECT c.rowid, c.seq, c.step, c.kind::VARCHAR{columns} FROM {_table(edge)} c "
+                f"SELECT c.rowid, c.seq, c.step, c.kind::VARCHAR{columns} FROM {records_of(edge)} c "
                 f"WHERE c.seq >= {int(from_seq)} LIMIT {int(limit)}"
             )
             for row in rows:
@@ -279,15 +279,11 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _table(edge: Edge) -> str:
-    return identifier(f"run_{edge.run_id}", edge.table)
-
-
 def _rows(edge: Edge, start: int, stop: int) -> str:
     columns = "".join(f", {identifier(column.stored_as)}" for column in edge.columns)
     # Two enums of the same words are two types: compared as text.
     return (
-        f"(SELECT rowid AS place, seq, step, kind::VARCHAR AS kind{columns} FROM {_table(edge)} "
+        f"(SELECT rowid AS place, seq, step, kind::VARCHAR AS kind{columns} FROM {records_of(edge)} "
         f"WHERE rowid >= {start} AND rowid < {stop})"
     )
 

@@ -10,9 +10,12 @@ from engine.changelog import RowKind
 from storage.database import NOW, Cursor, Database, Row
 from storage.errors import RunIsRunning, UnknownEdge, UnknownRun
 from storage.graph import inputs_of
-from storage.model import Edge, EdgeColumn, NodeCounters, Run, RunStatus
+from storage.model import Edge, EdgeColumn, NodeCounters, Run, RunStatus, StoredView
 from storage.sql import identifier
 
+_TABLES: Final = (
+    "runs", "run_epochs", "run_edges", "run_problems", "run_checks", "run_answers", "run_lifetimes",
+)  # fmt: skip
 _RUN: Final = """
 SELECT run_id, name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at,
     finished_at, error, error_node, epochs,
@@ -26,7 +29,7 @@ FROM runs r
 """
 _EDGE: Final = """
 SELECT run_id, node, port, operator, role, mode, table_name, columns, upsert_key, watermark_delay_ms,
-    inserts, updates_before, updates_after, deletes
+    inserts, updates_before, updates_after, deletes, shows
 FROM run_edges WHERE run_id = $run ORDER BY place
 """
 
@@ -99,7 +102,7 @@ class Runs:
             raise RunIsRunning(run_id)
         with self._database.catalog_transaction() as cursor:
             cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(run.schema)} CASCADE")
-            for table in ("runs", "run_epochs", "run_edges", "run_problems", "run_checks", "run_answers"):
+            for table in _TABLES:
                 cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
 
     def finish(self, run_id: int, *, finished_at: datetime | None = None) -> None:
@@ -193,6 +196,20 @@ class Runs:
                 raise UnknownRun(run_id)
 
 
+def note_edge(cursor: Cursor, place: int, edge: Edge) -> None:
+    """Note an edge of a run that has no records yet."""
+    shows = None
+    if edge.view is not None:
+        shows = json.dumps({**vars(edge.view), "suffix": edge.view.suffix.hex()}, ensure_ascii=False)
+    columns = json.dumps([vars(column) for column in edge.columns], ensure_ascii=False)
+    key = json.dumps(list(edge.upsert_key), ensure_ascii=False)
+    named = {"run_id": edge.run_id, "place": place, "node": edge.node, "port": edge.port, "operator": edge.operator}
+    named |= {"role": edge.role, "mode": edge.mode, "table_name": edge.table, "columns": columns, "upsert_key": key}
+    named |= {"watermark_delay_ms": edge.watermark_delay_ms, "shows": shows}
+    values = ", ".join(f"${name}" for name in named)
+    cursor.execute(f"INSERT INTO run_edges ({', '.join(named)}) SELECT {values}", named)
+
+
 def start(cursor: Cursor, run_id: int, document: str, explanation: str, epochs: int) -> None:
     """Note a run's plan; one that is taken up again is RUNNING again. Raises UnknownRun."""
     started = cursor.execute(
@@ -216,4 +233,14 @@ def _edge(row: Row) -> Edge:
     counts = dict(zip(RowKind, (int(count) for count in row[10:14]), strict=True))
     run_id, node, port, operator, role, mode, table = row[:7]
     key = tuple(json.loads(row[8]))
-    return Edge(run_id, node, port, operator, role, mode, table, columns, key, row[9], counts)
+    shown = _shown(row[14])
+    return Edge(run_id, node, port, operator, role, mode, table, columns, key, row[9], counts, shown)
+
+
+def _shown(text: str | None) -> StoredView | None:
+    if text is None:
+        return None
+    shown = json.loads(text)
+    return StoredView(
+        shown["table"], tuple(shown["columns"]), bytes.fromhex(shown["suffix"]), shown["shares_lifetimes"]
+    )

@@ -9,5 +9,10 @@ def identifier(*parts: str) -> str:
 
 
 def literal(text: str) -> str:
-    """A string literal, for the few statements that take no bound values (COMMENT ON, COPY .. TO)."""
+    """A string literal, for the few statements that take no bound values (COMMENT ON, COPY .. TO, views)."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def blob(value: bytes) -> str:
+    """A BLOB literal."""
+    return "'" + "".join(f"\\x{byte:02X}" for byte in value) + "'::BLOB"

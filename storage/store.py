@@ -4,6 +4,8 @@ store.pipelines   which pipelines are there, and what did they look like
 store.drafts      what was being edited
 store.runs        what ran, how it ended, its edges and counters
 store.record(id)  takes a run's output (engine.recorder.Recorder)
+store.preparation finds out about large runs in the background, once they have ended
+store.lifetimes   from which to which event rows are alive
 store.changelog   pages of an edge, raw and folded; the table as of an event; cascades; exports
 store.timeline    event time over arrival order, decimated
 store.arrivals    source events in a range, and sources and operators in figures
@@ -26,12 +28,15 @@ store.comparing   the tables that two runs came to, beside each other
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Final
+from weakref import WeakSet
 
 from storage.answers import LARGE, Answers
 from storage.arrivals import Arrivals
@@ -46,10 +51,12 @@ from storage.flow import Flows
 from storage.futures import FutureRecords
 from storage.holding import Silences
 from storage.late import LateRecords
+from storage.lifetimes import Lifetimes
 from storage.lineage import Lineages
 from storage.migrations import migrate
 from storage.moments import Moments
 from storage.pipelines import Pipelines
+from storage.preparation import Preparation
 from storage.queries import Queries
 from storage.recording import Recording
 from storage.replays import Replays
@@ -99,7 +106,10 @@ class Store:
         self.pipelines = Pipelines(self._database)
         self.drafts = Drafts(self._database)
         self.runs = Runs(self._database)
-        self.changelog = Changelogs(self._database, self.runs)
+        self.lifetimes = Lifetimes(self._database)
+        self.preparation = Preparation(self._database, self._prepare)
+        self._recordings: WeakSet[Recording] = WeakSet()
+        self.changelog = Changelogs(self._database, self.runs, self.lifetimes)
         self.timeline = Timelines(self._database, self.runs)
         self.silences = Silences(self._database, self.timeline)
         self.arrivals = Arrivals(self._database, self.runs, self.answers)
@@ -108,10 +118,10 @@ class Store:
         self.flows = Flows(self._database, self.runs, self.answers)
         self.moments = Moments(self._database, self.runs)
         self.replays = Replays(self._database, self.runs)
-        self.lineage = Lineages(self._database, self.runs)
+        self.lineage = Lineages(self._database, self.runs, self.lifetimes)
         self.disorder = Disorders(self._database, self.runs)
         self.checks = Checks(self._database, self.runs)
-        self.comparing = Comparisons(self._database, self.runs)
+        self.comparing = Comparisons(self._database, self.runs, self.lifetimes)
         self.what_if = WhatIf(self._database, self.runs, self.answers)
         self.differences = RunDifferences(self._database, self.runs, self.answers)
         self.waits = Waits(self._database, self.runs, self.timeline)
@@ -132,21 +142,35 @@ class Store:
 
     def record(self, run_id: int) -> Recording:
         """The recorder of one run, which `runs.create` has made."""
-        return Recording(self._database, self.runs, run_id, self._prepare)
+        recording = Recording(self._database, self.runs, run_id, self._look_through)
+        self._recordings.add(recording)
+        return recording
 
-    def _prepare(self, run_id: int) -> None:
-        """Answer what takes more than a moment of a large run before anybody asks."""
+    def _look_through(self, run_id: int) -> None:
+        if self.runs.get(run_id).records >= LARGE:
+            self.preparation.ask(run_id)
+
+    def _prepare(self, run_id: int) -> Iterator[None]:
+        """Find out what takes more than a moment of a large run before anybody asks, one thing after the other."""
         run = self.runs.get(run_id)
-        if run.records < LARGE:
-            return
-        for edge in self.runs.edges(run_id):
-            self.flows.keys(run_id, edge.node, edge.port)
-            self.flows.cancelled(run_id, edge.node, edge.port)
+        edges = self.runs.edges(run_id)
+        for edge in edges:
+            yield None
+            self.lifetimes.note(edge)
+        for edge in edges:
+            for find in (self.flows.keys, self.flows.cancelled, self.flows.seconds):
+                yield None
+                find(run_id, edge.node, edge.port)
+            yield None
             self.differences.hashes(edge)
         for judged in self.what_if.operators(run_id):
+            yield None
             self.what_if.losses(run_id, judged)
+        yield None
         self.arrivals.sources(run_id, 1, run.last_seq)
+        yield None
         self.futures.find(run_id)
+        yield None
         self.differences.times(run_id, run_id)
 
     def close(self) -> None:
@@ -155,7 +179,19 @@ class Store:
             self._users -= 1
             if self._users <= 0:
                 self._shared.pop(self.path, None)
+                self._end_threads()
                 self._database.close()
+
+    def _end_threads(self) -> None:
+        for recording in tuple(self._recordings):
+            recording.abandon()
+        self.preparation.stop()
+
+    @classmethod
+    def end_threads(cls) -> None:
+        """End the threads of all open stores. Python may not end while one of them is in DuckDB: it would abort."""
+        for store in tuple(cls._shared.values()):
+            store._end_threads()
 
     def __enter__(self) -> Store:
         return self
@@ -164,3 +200,6 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+atexit.register(Store.end_threads)

@@ -15,16 +15,16 @@ from typing import Any, Final
 from engine.changelog import RowKind
 from engine.recorder import EdgeInfo
 from engine.schema import Schema
-from storage.model import Edge, EdgeColumn, Record
-from storage.sql import identifier, literal
+from storage.model import Edge, EdgeColumn, Record, StoredView
+from storage.sql import blob, identifier, literal
 
 KIND: Final = "ENUM('+I', '-U', '+U', '-D')"
+STATE: Final = "ENUM('in time', 'out of order', 'late')"
 EVENTS: Final = "_events"
 OVERVIEW: Final = "_overview"
 LATE: Final = "_late"
 BLOCK: Final = 256
 FIRES: Final = "_fires"
-SECONDS: Final = "_seconds"
 REJECTED: Final = "_rejected"
 KEY_TIMES: Final = "_key_times"
 
@@ -69,7 +69,7 @@ def stored_columns(schema: Schema) -> tuple[EdgeColumn, ...]:
     for column in schema:
         stored = column.name
         if stored.lower() in _TAKEN:
-            stored = _free(stored + "_", taken)
+            stored = free_name(stored + "_", taken)
             taken.add(stored.lower())
         time = column.time.value if column.time else None
         columns.append(EdgeColumn(column.name, stored, column.type, duckdb_type(column.type), time))
@@ -83,7 +83,7 @@ def table_names(edges: Iterable[EdgeInfo]) -> dict[tuple[str, str], str]:
     ordered = sorted(edges, key=lambda edge: edge.port != "out")
     for edge in ordered:
         name = edge.node if edge.port == "out" else f"{edge.node}__{edge.port}"
-        names[edge.node, edge.port] = _free(name, {other.lower() for other in names.values()})
+        names[edge.node, edge.port] = free_name(name, {other.lower() for other in names.values()})
     return names
 
 
@@ -99,7 +99,7 @@ def create_run(schema: str, run_name: str) -> list[str]:
         f"CREATE SCHEMA IF NOT EXISTS {name}",
         f"CREATE TABLE IF NOT EXISTS {name}.{EVENTS} (seq BIGINT, source VARCHAR, event_time_ms BIGINT, "
         "watermark_ms BIGINT, is_end BOOLEAN, max_event_time_ms BIGINT, "
-        "state ENUM('in time', 'out of order', 'late'))",
+        f"state {STATE})",
         f"CREATE TABLE IF NOT EXISTS {name}.{OVERVIEW} (block BIGINT, source VARCHAR, state VARCHAR, "
         "low_ms BIGINT, low_seq BIGINT, high_ms BIGINT, high_seq BIGINT, records BIGINT, watermark_ms BIGINT)",
         f"CREATE TABLE IF NOT EXISTS {name}.{LATE} (node VARCHAR, port VARCHAR, seq BIGINT, step BLOB, "
@@ -110,7 +110,6 @@ def create_run(schema: str, run_name: str) -> list[str]:
         f"CREATE TABLE IF NOT EXISTS {name}.{REJECTED} (node VARCHAR, file VARCHAR, line BIGINT, "
         "raw VARCHAR, reason VARCHAR)",
         f"CREATE TABLE IF NOT EXISTS {name}.{KEY_TIMES} (node VARCHAR, key VARCHAR, ns BIGINT, records BIGINT)",
-        create_seconds(name),
         *_comments(
             name,
             {
@@ -121,7 +120,6 @@ def create_run(schema: str, run_name: str) -> list[str]:
                 LATE: "Records that came too late for an operator. needed_delay_ms: the smallest watermark "
                 "delay of the source that would have kept the record.",
                 FIRES: "Windows that fired; seq is the event whose watermark fired them.",
-                SECONDS: "Per output and second of event time: the records that its events made the output take back.",
                 REJECTED: "Rows of the sources that could not be read, with file, line and reason.",
                 KEY_TIMES: "The keys of each operator that took longest, per epoch and task: the key's values as a "
                 "JSON array, nanoseconds, records. The only table of a run that is not the same every time.",
@@ -130,47 +128,53 @@ def create_run(schema: str, run_name: str) -> list[str]:
     ]
 
 
-def create_seconds(schema: str) -> str:
-    """The statement that makes the table of what was taken back per second of event time."""
-    columns = "node VARCHAR, port VARCHAR, start_ms BIGINT, updates_before BIGINT, deletes BIGINT"
-    return f"CREATE TABLE IF NOT EXISTS {schema}.{SECONDS} ({columns})"
-
-
 def create_edge(schema: str, edge: Edge) -> list[str]:
-    """The statements that make an edge's table and, where it updates, what time travel needs."""
-    table = identifier(schema, edge.table)
-    columns = "".join(f", {identifier(column.stored_as)} {column.duckdb_type}" for column in edge.columns)
+    """The statements that make an edge's table, or its view: whoever opens the file sees no difference."""
+    name = identifier(schema, edge.table)
     key = f", upsert key ({', '.join(edge.upsert_key)})" if edge.upsert_key else ""
     about = f"Changelog of {edge.node} ({edge.operator}), mode {edge.mode}{key}, in position order (seq, step)."
-    statements = [
-        f"CREATE TABLE IF NOT EXISTS {table} (seq BIGINT NOT NULL, step BLOB NOT NULL, kind {KIND} NOT NULL{columns})",
-        f"COMMENT ON TABLE {table} IS {literal(about)}",
-        f"COMMENT ON COLUMN {table}.seq IS 'Ordinal of the source event that caused the record, from 1.'",
-        f"COMMENT ON COLUMN {table}.step IS 'Path below that event; a prefix is a cause.'",
-        f"COMMENT ON COLUMN {table}.kind IS 'RowKind.'",
+    if edge.view is None:
+        columns = "".join(f", {identifier(column.stored_as)} {column.duckdb_type}" for column in edge.columns)
+        position = f"seq BIGINT NOT NULL, step BLOB NOT NULL, kind {KIND} NOT NULL"
+        what, statements = "TABLE", [f"CREATE TABLE IF NOT EXISTS {name} ({position}{columns})"]
+    else:
+        about += f" A view: its records are those of {edge.view.table}."
+        what, statements = "VIEW", [f"CREATE OR REPLACE VIEW {name} AS {_shown(schema, edge, edge.view, 'seq')}"]
+    statements += [
+        f"COMMENT ON {what} {name} IS {literal(about)}",
+        f"COMMENT ON COLUMN {name}.seq IS 'Ordinal of the source event that caused the record, from 1.'",
+        f"COMMENT ON COLUMN {name}.step IS 'Path below that event; a prefix is a cause.'",
+        f"COMMENT ON COLUMN {name}.kind IS 'RowKind.'",
     ]
     for column in edge.columns:
         if text := _column_comment(column):
-            name = f"{table}.{identifier(column.stored_as)}"
-            statements.append(f"COMMENT ON COLUMN {name} IS {literal(text)}")
-    names = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns) or "c.seq"
-    macro = f"CREATE OR REPLACE MACRO {identifier(schema, edge.table + ' as of')}(n) AS TABLE"
-    if edge.is_insert_only:
-        statements.append(f"{macro} SELECT {names} FROM {table} c WHERE c.seq <= n")
-        return statements
-    lifetimes = identifier(schema, lifetimes_table(edge.table))
-    statements += [
-        f"CREATE TABLE IF NOT EXISTS {lifetimes} "
-        "(opened BIGINT NOT NULL, seq BIGINT NOT NULL, until_seq BIGINT NOT NULL)",
-        f"COMMENT ON TABLE {lifetimes} IS "
-        + literal(
-            f"Rows of {edge.node} by rowid: each is in the table that the changelog describes from event seq "
-            f"up to, not including, until_seq. Use the macro {edge.table + ' as of'!r}."
-        ),
-        f"{macro} SELECT {names} FROM {table} c JOIN {lifetimes} l ON l.opened = c.rowid "
-        "WHERE l.seq <= n AND l.until_seq > n",
-    ]
+            statements.append(f"COMMENT ON COLUMN {name}.{identifier(column.stored_as)} IS {literal(text)}")
     return statements
+
+
+def records_of(edge: Edge) -> str:
+    """What to read an edge's records from: rowid, which is the place in the changelog, seq, step, kind, the columns.
+
+    Filters on rowid and seq reach the table, of a view too.
+    """
+    schema = f"run_{edge.run_id}"
+    if edge.view is None:
+        return identifier(schema, edge.table)
+    return f"({_shown(schema, edge, edge.view, 'rowid, seq')})"
+
+
+def _shown(schema: str, edge: Edge, view: StoredView, first: str) -> str:
+    step = f"step || {blob(view.suffix)} AS step" if view.suffix else "step"
+    pairs = zip(view.columns, edge.columns, strict=True)
+    columns = "".join(f", {identifier(name)} AS {identifier(column.stored_as)}" for name, column in pairs)
+    return f"SELECT {first}, {step}, kind{columns} FROM {identifier(schema, view.table)}"
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """The name with as many underscores as make it none of those that are taken, which are in lower case."""
+    while name.lower() in taken:
+        name += "_"
+    return name
 
 
 def record_columns(edge: Edge) -> str:
@@ -201,12 +205,6 @@ def _column_comment(column: EdgeColumn) -> str:
     if "timestamp" in re.split(r"\W", column.type):
         notes.append("an instant, in UTC")
     return "; ".join(notes)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name.lower() in taken:
-        name += "_"
-    return name
 
 
 def _split(inner: str) -> tuple[str, str]:

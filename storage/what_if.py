@@ -17,7 +17,7 @@ from storage.judging import Judged, inputs_of_judged, judged, needed
 from storage.model import Edge, Run, Values
 from storage.runs import Runs
 from storage.sql import identifier
-from storage.tables import LATE, select_columns
+from storage.tables import LATE, records_of, select_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,7 +145,7 @@ class WhatIf:
 
     def _said(self, edge: Edge, seqs: list[int]) -> dict[int, Values]:
         rows = self._database.rows(
-            f"SELECT c.seq{select_columns(edge.columns, 'c')} FROM {identifier(f'run_{edge.run_id}', edge.table)} c "
+            f"SELECT c.seq{select_columns(edge.columns, 'c')} FROM {records_of(edge)} c "
             "WHERE c.seq BETWEEN $low AND $high AND c.seq IN (SELECT unnest($seqs))",
             {"low": min(seqs), "high": max(seqs), "seqs": seqs},
         )

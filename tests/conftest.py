@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,9 @@ import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# For the app's processes too, which the browser tests start: no test waits for an archive, or leaves one behind.
+os.environ["CHANGELOG_STUDIO_ARCHIVE"] = "off"
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,15 @@ until Spark is there instead of blocking. A run calls `gate().spark()` in its ow
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
+import time
 from enum import Enum
 from functools import cache
 from typing import Any, Final
 
 from engine.analyzer import SparkAnalyzer
+from engine.archiving import make_in_background
 from engine.errors import EngineUnavailable, StudioError
 from engine.runtime.rehearsal import rehearse
 from engine.schema import Schema
@@ -21,6 +24,7 @@ from ui.log import app_log
 
 LOG: Final = app_log()
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE"
+ARCHIVE_AFTER_S: Final = 60
 
 
 class EngineStarting(StudioError):
@@ -48,6 +52,7 @@ class EngineGate:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._analyzing = threading.Lock()
+        self._archiving: subprocess.Popen[bytes] | None = None
         self._analyzer = SparkAnalyzer(lambda: get_spark(master))
 
     @property
@@ -110,6 +115,10 @@ class EngineGate:
             except StudioError:
                 # A cold first run is slower, no more; whoever runs a pipeline is told what is wrong.
                 LOG.exception("the rehearsal failed")
+                return
+            # Whoever opened the app has begun to work by then, or has closed it.
+            time.sleep(ARCHIVE_AFTER_S)
+            self._archiving = make_in_background()
 
 
 def gate() -> EngineGate:

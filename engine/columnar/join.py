@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from engine.columnar import Columnar, ColumnarKernel, Layout
 from engine.columnar.binary_rows import has_order
+from engine.columnar.columns import without_equality
 from engine.columnar.many_join import ManyPairingJoin, ManySemiAntiJoin
 from engine.columnar.unique_join import UniquePairingJoin, UniqueSemiAntiJoin
 from engine.joins import PORTS, JoinKind, JoinSide
 
 
 def columnar_join(
-    kind: JoinKind, left: JoinSide, right: JoinSide, *, has_condition: bool, is_bundled: bool
+    kind: JoinKind,
+    left: JoinSide,
+    right: JoinSide,
+    key_types: Iterable[str],
+    *,
+    has_condition: bool,
+    is_bundled: bool,
 ) -> Columnar:
-    """Whether a join runs on whole batches, and why."""
+    """Whether a join runs on whole batches, and why. key_types: of the join key."""
     if is_bundled:
         return Columnar(None, "record by record: mini-batch folds the changes of a bundle first")
     if has_condition:
         return Columnar(None, "record by record: a further condition is tried pair by pair")
+    if refused := without_equality(key_types):
+        return Columnar(None, f"record by record: a key of {refused} has no columnar kernel")
     if left.unique_key == () == right.unique_key:
         unique: Callable[[Layout], ColumnarKernel]
         unique = partial(UniqueSemiAntiJoin if kind.is_left_only else UniquePairingJoin, kind)

@@ -57,12 +57,11 @@ class Expression:
 
         Spark's analyzer knows more, but not in a way that classic PySpark and Spark Connect share.
         """
-        words = {word.text for word in self._words or () if word.is_name}
-        has_star = self._has("*") if self._tree is None else self._tree.find(exp.Star) is not None
-        # `struct(*)` takes all columns, and `identifier('a')` one whose name is in a text literal.
-        if self._words is None or has_star or "identifier" in words:
+        words = self._words
+        if words is None or self._may_take_all(words):
             return frozenset(schema.names)
-        return frozenset(column.name for column in schema if column.name.lower() in words)
+        names = {word.text for word in words if word.is_name}
+        return frozenset(column.name for column in schema if column.name.lower() in names)
 
     def plain_column(self, schema: Schema) -> Column | None:
         """The column that is passed on as it is, or None where something is computed."""
@@ -103,7 +102,7 @@ class Expression:
     @property
     def impure_function(self) -> str | None:
         """The function that gives another answer each time, or None."""
-        words = self._words or ()
+        words = self._all_words()
         for at, (name, is_quoted) in enumerate(words):
             following = "".join(word.text for word in words[at + 1 : at + 3] if not word.is_quoted)
             if name in _IMPURE and (following.startswith("(") or (name in _BARE_TOO and not is_quoted)):
@@ -115,7 +114,7 @@ class Expression:
     @property
     def beyond_the_record(self) -> str | None:
         """What Spark would take in a SELECT, but what reads more than the record or makes several of it; or None."""
-        words = [*(self._words or ()), Word("", False)]
+        words = [*self._all_words(), Word("", False)]
         for (name, is_quoted), (mark, _) in zip(words, words[1:], strict=False):
             if name == "over" and mark == "(" and not is_quoted:
                 return "a window function"
@@ -127,12 +126,21 @@ class Expression:
 
     def arrow(self, schema: Schema) -> ArrowFunction | None:
         """The same on whole Arrow columns of this schema; None where that could mean something else than on Spark."""
-        from engine.expressions.arrow import compiled
+        return _on_arrow(self, schema)
 
-        return None if self._tree is None else compiled(self.sql, self._tree, schema)
+    def _all_words(self) -> tuple[Word, ...]:
+        """The words and marks; where quotes cannot be read, all that could be one."""
+        if self._words is not None:
+            return self._words
+        text = self.sql.lower().replace("(", " ( ").replace(")", " ) ")
+        return tuple(Word(part, False) for part in text.split())
 
-    def _has(self, mark: str) -> bool:
-        return any(word.text == mark for word in self._words or ())
+    def _may_take_all(self, words: tuple[Word, ...]) -> bool:
+        """Whether columns may be meant that no word names: all by `struct(*)`, any by `identifier('a')`."""
+        marks = [word.text for word in words if not word.is_quoted]
+        if "identifier" in marks[:-1] and marks[marks.index("identifier") + 1] == "(":
+            return True
+        return "*" in marks and (self._tree is None or self._tree.find(exp.Star) is not None)
 
 
 @lru_cache(maxsize=8192)
@@ -142,6 +150,13 @@ def _parse(text: str) -> Expression:
     except UNREADABLE:
         tree = None
     return Expression(text, words_of(text), tree)
+
+
+@lru_cache(maxsize=8192)
+def _on_arrow(expression: Expression, schema: Schema) -> ArrowFunction | None:
+    from engine.expressions.arrow import compiled
+
+    return None if expression._tree is None else compiled(expression.sql, expression._tree, schema)
 
 
 def _column(name: str, schema: Schema) -> Column | None:

@@ -21,6 +21,9 @@ from pydantic import Field
 from engine.batch.given import BatchInput
 from engine.batch.rows import PUTS, by_key
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
+from engine.columnar import Columnar
+from engine.columnar.changelog_normalize import ChangelogNormalizeColumns
+from engine.columnar.columns import without_equality
 from engine.described import Description, Names, kept_row
 from engine.errors import ExpressionError
 from engine.kernel import Kernel, Key, Output, Row
@@ -155,7 +158,20 @@ class ChangelogNormalize(Operator):
             update_before=context.generate_update_before,
             repeat=has_state_ttl(context.options),
         )
-        return Keyed((KeyedInput(tuple(map(quote, self.keys)), columns),), kernel, bundling=bundles)
+        given = (KeyedInput(tuple(map(quote, self.keys)), columns),)
+        return Keyed(given, kernel, bundling=bundles, columnar=self._columnar(context))
+
+    def _columnar(self, context: StepContext) -> Columnar:
+        repeat = has_state_ttl(context.options)
+        if bundling(context.options) is not None:
+            return Columnar(None, "record by record: mini-batch folds its bundles key by key")
+        if refused := without_equality(context.schema.column(key, context.node, "keys").type for key in self.keys):
+            return Columnar(None, f"record by record: a key of {refused} has no columnar kernel")
+        nested = [column.type for column in context.schema if column.type.startswith(("array", "map", "struct"))]
+        if nested and not repeat:
+            return Columnar(None, f"record by record: rows with {nested[0]} are compared one by one")
+        make = partial(ChangelogNormalizeColumns, update_before=context.generate_update_before, repeat=repeat)
+        return Columnar(make, "columnar: the last row of each key")
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """The last record of each key, where that is a row and wanted."""

@@ -322,7 +322,12 @@ class Join(KeyedJoin):
         given = self.sides(context.node, left, right, timed=False)
         bundles = None if self.kind.is_left_only else bundling(context.options)
         columnar = columnar_join(
-            self.kind, left_side, right_side, has_condition=matches is not None, is_bundled=bundles is not None
+            self.kind,
+            left_side,
+            right_side,
+            [left.column(key).type for key in self.left_keys],
+            has_condition=matches is not None,
+            is_bundled=bundles is not None,
         )
         if self.kind.is_left_only:
             semi = partial(SemiAntiJoin, self.kind, left_side, right_side, matches)

@@ -21,7 +21,7 @@ from engine.columnar import Advanced, Chunk, ColumnarKernel, Fired, Kinds, Lates
 from engine.frames import KIND, PORT, SEQ, STEP
 from engine.runtime.clocks import Clock
 from engine.runtime.key_times import KEPT
-from engine.runtime.keyed import IS_EMPTY, STATE_PORT, Gathered
+from engine.runtime.keyed import IS_EMPTY, STATE_BITS, STATE_PORT, Gathered
 from engine.runtime.node_files import NodeFiles, NodeWriter, plain
 from engine.runtime.reports import Batches, Report, task_name
 from engine.timeline import Timeline
@@ -229,7 +229,7 @@ def _latest(
     """The state rows of the latest epoch of each key, and the keys that have any, be it only that they are empty."""
     found = rows.filter(pa.array(kept))
     places = groups[kept]
-    epochs = found.column(SEQ).to_numpy()
+    epochs = found.column(SEQ).to_numpy() >> STATE_BITS
     newest = np.full(int(places[-1]) + 1, np.iinfo(np.int64).min)
     np.maximum.at(newest, places, epochs)
     is_newest = (epochs == newest[places]) & ~found.column(IS_EMPTY).to_numpy(zero_copy_only=False).astype(bool)

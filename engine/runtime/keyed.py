@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -23,9 +23,12 @@ from engine.step import Keyed, KeyedInput
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-STATE_PORT = -1
-EPOCH = "__epoch"
-IS_EMPTY = "__is_empty"
+STATE_PORT: Final = -1
+EPOCH: Final = "__epoch"
+IS_EMPTY: Final = "__is_empty"
+STATE_BITS: Final = 32
+"""A state row's number is that of its epoch, above so many bits of its place in the file."""
+_BEFORE_ALL: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -121,25 +124,31 @@ def state_schema(whole: DataFrame, shape: Gathered, kept: pa.Schema | None) -> p
     keys = [pa.field(name, types[name]) for name in shape.keys]
     if kept is None:
         return pa.schema([*keys, pa.field(STATE, pa.binary())])
-    return pa.schema([*keys, pa.field(IS_EMPTY, pa.bool_()), *kept])
+    # Of a key that has become empty there is a row all the same, and nothing in it.
+    return pa.schema([*keys, pa.field(IS_EMPTY, pa.bool_()), *(pa.field(item.name, item.type) for item in kept)])
 
 
 def with_states(
     spark: SparkSession, whole: DataFrame, shape: Gathered, states: Sequence[tuple[int, Sequence[str]]]
 ) -> DataFrame:
-    """A step's input with what was kept of the keys, by epoch: before all events, the latest epoch last."""
+    """A step's input with what was kept of the keys, by epoch: before all events, the latest epoch last.
+
+    What is kept of one key is in one file, and stays in the order in which it was written there.
+    """
     from pyspark.sql import functions as f
 
     kept: DataFrame | None = None
     for epoch, paths in states:
         if paths:
-            part = spark.read.parquet(*paths).withColumn(EPOCH, f.lit(epoch))
+            place = f.col("_metadata.row_index")
+            number = f.lit((epoch - _BEFORE_ALL) << STATE_BITS).cast("bigint") + place
+            part = spark.read.parquet(*paths).withColumn(EPOCH, number)
             kept = part if kept is None else kept.unionByName(part)
     if kept is None:
         return whole
     position = {
         PORT: f.lit(STATE_PORT).cast("tinyint"),
-        SEQ: f.col(EPOCH).cast("bigint") - f.lit(1 << 40),
+        SEQ: f.col(EPOCH),
         STEP: f.lit(b""),
         KIND: f.lit(0).cast("tinyint"),
     }

@@ -164,16 +164,15 @@ class _Writer:
         out = self._out
         if out.rows and (all_of_it or len(out.rows) >= _FLUSH):
             width = len(self._task.files.schema)
-            columns = list(zip(*out.rows, strict=True)) if width else []
+            values = list(zip(*out.rows, strict=True)) if width else []
             types = list(self._files.records_schema.types)[3:]
-            arrays = [typed(values, type_) for values, type_ in zip(columns, types, strict=True)]
+            arrays = [typed(column, type_) for column, type_ in zip(values, types, strict=True)]
             self._files.records(out.seqs, pa.array(out.steps, pa.binary()), out.kinds, arrays)
             for column in (out.seqs, out.steps, out.kinds, out.rows):
                 column.clear()
         if out.lates and (all_of_it or len(out.lates) >= _FLUSH):
-            ports, *columns = zip(*map(_late, out.lates), strict=True)
-            types = _LATE_TYPES
-            self._files.late(np.array(ports), [pa.array(c, t) for c, t in zip(columns, types, strict=True)])
+            ports, *entries = zip(*map(_late, out.lates), strict=True)
+            self._files.late(np.array(ports), [pa.array(c, t) for c, t in zip(entries, _LATE_TYPES, strict=True)])
             out.lates.clear()
         if out.fired and (all_of_it or len(out.fired) >= _FLUSH):
             self._files.fired(iter(out.fired))

@@ -31,6 +31,7 @@ NAMES = set(SCHEMA.names)
         ("amount * 2", {"Amount"}),
         ("to_json(struct(*))", NAMES),
         ("identifier('amount') > 1", NAMES),
+        ("identifier > amount", {"Amount"}),
         ("k = 'open", NAMES),
     ],
 )
@@ -162,6 +163,7 @@ def test_a_packed_text_holds_its_columns_whole(expression: str, columns: set[str
         ("version", None),
         ("n /* rand() */", None),
         ("rand(", "rand"),
+        ("s = 'open OR rand() > 1", "rand"),
     ],
 )
 def test_a_function_with_another_answer_each_time_is_named(expression: str, function: str | None) -> None:

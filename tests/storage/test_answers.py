@@ -44,6 +44,7 @@ def test_a_run_that_ends_is_looked_through_and_its_answers_survive_a_restart(tmp
         recording.commit(epoch(0, 1).write(tmp_path, PLAN.edges))
         assert kept(store) == {}
         recording.finish()
+        store.preparation.wait()
         assert {"50 keys of totals.out by retractions", "50 pairs for nothing of totals.out", "event times"} <= set(
             kept(store)
         )

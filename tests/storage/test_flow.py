@@ -10,7 +10,7 @@ from engine.changelog import RowKind
 from storage import Store
 from storage.flow import Amplification, RetractedKey, RetractedSecond, SlowKey, Wire
 from storage.sql import identifier
-from storage.tables import KEY_TIMES, SECONDS
+from storage.tables import KEY_TIMES
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 WORDS = edge("words", columns(word="string", ts="bigint*"), watermark_delay_ms=0)
@@ -96,13 +96,6 @@ def test_without_an_upsert_key_a_whole_row_is_the_key(store: Store, run_id: int)
 def test_seconds_are_those_of_the_events_that_caused_it_before_1970_too(store: Store, run_id: int) -> None:
     assert store.flows.seconds(run_id, "totals") == (RetractedSecond(1000, 2, 0), RetractedSecond(-1000, 1, 0))
     assert store.flows.seconds(run_id, "pairs") == (RetractedSecond(1000, 2, 1),)
-
-
-def test_a_run_of_an_older_studio_gets_its_seconds_when_they_are_asked_for(store: Store, run_id: int) -> None:
-    before = store.flows.seconds(run_id, "totals")
-    with store._database.transaction() as cursor:
-        cursor.execute(f"DROP TABLE {identifier(f'run_{run_id}', SECONDS)}")
-    assert store.flows.seconds(run_id, "totals") == before
 
 
 def test_neighbours_that_undo_each_other_are_found_null_values_too(store: Store, run_id: int) -> None:

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from engine.changelog import RowKind
-from engine.recorder import EpochOutput
+from engine.recorder import EdgeFile, EpochOutput
 from storage import Store
 from storage.database import Database
 from storage.model import Filter
@@ -45,8 +45,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         run = opened.runs.create("large", planned.pipeline_json)
         recording = opened.record(run.run_id)
         recording.begin(planned)
-        places = {("clicks", "out"): folder / "clicks", ("totals", "out"): folder / "totals"}
-        recording.commit(EpochOutput(0, places, folder / "watermarks", (), (), (), last_seq=EVENTS))
+        files = {(name, "out"): (EdgeFile(str(folder / name / "part.parquet")),) for name in ("clicks", "totals")}
+        recording.commit(EpochOutput(0, files, watermarks=(folder / "watermarks",), last_seq=EVENTS))
         # Several threads begin with a row group each before the first has found enough for a page.
         with opened._database.cursor() as cursor:
             cursor.execute("SET threads = 1")
@@ -82,9 +82,9 @@ def test_a_hot_question_reads_few_row_groups(store: Store, monkeypatch: pytest.M
     for name in ("rows", "row", "arrow"):
         ask = getattr(Database, name)
 
-        def noted(self: Database, sql: str, parameters: Any = None, ask: Any = ask) -> Any:
+        def noted(self: Database, sql: str, parameters: Any = None, ask: Any = ask, **more: Any) -> Any:
             asked.append((sql, parameters))
-            return ask(self, sql, parameters)
+            return ask(self, sql, parameters, **more)
 
         monkeypatch.setattr(Database, name, noted)
     QUESTIONS[question](store)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 import threading
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engine.recorder import EdgeFile
 from engine.schema import Column, Schema
 from storage import Store
 from storage.errors import EpochRefused, StoreWriteFailed
@@ -159,7 +161,9 @@ def test_a_file_that_is_not_parquet_leaves_nothing_of_its_epoch(store: Store, tm
     recording = store.record(run.run_id)
     recording.begin(planned)
     output = Epoch(0, {"a": [(1, b"", "+I", (1,))]}).write(tmp_path, infos)
-    (output.edges["b", "out"] / "part-0.parquet").write_text("no")
+    broken = tmp_path / "part-0.parquet"
+    broken.write_text("no")
+    output = replace(output, edges={**output.edges, ("b", "out"): (EdgeFile(str(broken)),)})
     with pytest.raises(StoreWriteFailed, match="everything stored before is intact"):
         recording.commit(output)
     assert store.changelog.page(run.run_id, "a").total == 0

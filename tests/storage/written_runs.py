@@ -11,49 +11,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from engine import frames
 from engine.changelog import RowKind
-from engine.recorder import EdgeInfo, EpochOutput, RunPlan
+from engine.recorder import EdgeFile, EdgeInfo, EpochOutput, RunPlan
 from engine.schema import Column, Schema, TimeUnit, arrow_type
 from storage import Store
 
 Event = tuple[int, bytes, str, tuple[Any, ...]]
 
-WATERMARKS = pa.schema(
-    [
-        ("seq", pa.int64()),
-        ("source", pa.string()),
-        ("event_time_ms", pa.int64()),
-        ("watermark_ms", pa.int64()),
-        ("is_end", pa.bool_()),
-    ]
-)
-LATE = pa.schema(
-    [
-        ("node", pa.string()),
-        ("port", pa.string()),
-        ("seq", pa.int64()),
-        ("step", pa.binary()),
-        ("event_time_ms", pa.int64()),
-        ("window_start_ms", pa.int64()),
-        ("window_end_ms", pa.int64()),
-        ("watermark_ms", pa.int64()),
-        ("lateness_ms", pa.int64()),
-        ("reason", pa.string()),
-    ]
-)
-FIRES = pa.schema(
-    [("node", pa.string()), ("seq", pa.int64()), ("window_start_ms", pa.int64()), ("window_end_ms", pa.int64())]
-)
-KEY_TIMES = pa.schema([("key", pa.string()), ("ns", pa.int64()), ("records", pa.int64())])
-REJECTED = pa.schema(
-    [
-        ("node", pa.string()),
-        ("file", pa.string()),
-        ("line", pa.int64()),
-        ("raw", pa.string()),
-        ("reason", pa.string()),
-    ]
-)
+SCHEMAS = {
+    "watermarks": frames.watermarks_schema(),
+    "late": frames.late_schema(),
+    "fires": frames.fires_schema(),
+    "rejected": frames.rejected_schema(),
+}
 
 
 def columns(**types: str) -> Schema:
@@ -95,33 +66,34 @@ class Epoch:
     def write(self, folder: Path, edges: Sequence[EdgeInfo]) -> EpochOutput:
         """Write the files and say where they are."""
         folder = folder / f"epoch-{self.number}"
-        places = {}
-        for info in edges:
+        edges_files = {}
+        for place, info in enumerate(info for info in edges if info.view is None):
             name = info.node if info.port == "out" else f"{info.node}.{info.port}"
-            places[info.node, info.port] = folder / f"edge-{len(places)}"
-            write_edge(places[info.node, info.port], info.schema, self.records.get(name, ()), self.files)
+            records = self.records.get(name, ())
+            edges_files[info.node, info.port] = write_edge(folder / f"edge-{place}", info.schema, records, self.files)
         problems = {}
-        for name, schema in (("watermarks", WATERMARKS), ("late", LATE), ("fires", FIRES), ("rejected", REJECTED)):
+        for name, schema in SCHEMAS.items():
             problems[name] = folder / name
             write_rows(problems[name], schema, getattr(self, name))
         for name, times in self.key_times.items():
-            write_rows(folder / "key_times" / name, KEY_TIMES, times)
+            write_rows(folder / "key_times" / name, frames.key_times_schema(), times)
         last = max((event[0] for events in self.records.values() for event in events), default=0)
         return EpochOutput(
             epoch=self.number,
-            edges=places,
-            watermarks=problems["watermarks"],
+            edges=edges_files,
+            watermarks=(problems["watermarks"],),
             late=(problems["late"],),
             fires=(problems["fires"],),
             rejected=(problems["rejected"],),
-            key_times={name: folder / "key_times" / name for name in self.key_times},
+            key_times={name: (folder / "key_times" / name,) for name in self.key_times},
             last_seq=last,
         )
 
 
-def write_edge(folder: Path, schema: Schema, records: Sequence[Event], files: int = 1) -> None:
-    """Write an edge's records, dealt out to files as Spark's partitions would be; none makes an empty folder."""
+def write_edge(folder: Path, schema: Schema, records: Sequence[Event], files: int = 1) -> tuple[EdgeFile, ...]:
+    """Write an edge's records, dealt out to files as Spark's partitions would be; none makes no file."""
     folder.mkdir(parents=True, exist_ok=True)
+    written = []
     for n in range(files):
         part = records[n::files]
         if part:
@@ -132,15 +104,32 @@ def write_edge(folder: Path, schema: Schema, records: Sequence[Event], files: in
             ]
             for at, column in enumerate(schema):
                 arrays.append(pa.array([record[3][at] for record in part], arrow_type(column.type)))
-            names = ["__seq", "__step", "__kind", *schema.names]
-            pq.write_table(pa.Table.from_arrays(arrays, names), folder / f"part-{n:05}.parquet")
+            table = pa.Table.from_arrays(arrays, [*frames.POSITION, *schema.names])
+            written.append(EdgeFile(str(folder / f"part-{n:05}.parquet")))
+            pq.write_table(table, written[-1].path)
+    return tuple(written)
+
+
+def write_source(
+    file: Path, schema: Schema, rows: Sequence[tuple[Any, ...]], times: Sequence[int | None] | None = None
+) -> None:
+    """Write a source's file: rows in order of arrival, without a number. times: their event times."""
+    arrays = {
+        column.name: pa.array([row[at] for row in rows], arrow_type(column.type)) for at, column in enumerate(schema)
+    }
+    if times is not None:
+        tops = [max((time for time in times[: n + 1] if time is not None), default=None) for n in range(len(times))]
+        arrays |= {frames.TIME: pa.array(times, pa.int64()), frames.TOP: pa.array(tops, pa.int64())}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(arrays), file)
 
 
 def write_rows(folder: Path, schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Write plain rows; none makes an empty folder."""
+    """Write plain rows; none makes an empty folder. The last columns may be missing: true."""
     folder.mkdir(parents=True, exist_ok=True)
     if rows:
-        arrays = [pa.array([row[at] for row in rows], column.type) for at, column in enumerate(schema)]
+        full = [(*row, *[True] * (len(schema) - len(row))) for row in rows]
+        arrays = [pa.array([row[at] for row in full], column.type) for at, column in enumerate(schema)]
         pq.write_table(pa.Table.from_arrays(arrays, schema=schema), folder / "part-00000.parquet")
 
 

@@ -265,6 +265,7 @@ def inputs(
     rows: st.SearchStrategy[Row] | Sequence[st.SearchStrategy[Row]],
     kinds: Sequence[int] = INSERTS,
     time_at: Sequence[int] | None = None,
+    min_size: int = 0,
     max_size: int = 30,
 ) -> Given:
     """Records, cut anywhere. rows: a strategy, or one per port. time_at: by port, where a row has its time in ms, which
@@ -272,7 +273,9 @@ def inputs(
     """
     by_port = rows if isinstance(rows, Sequence) else [rows]
     row = st.one_of(*[st.tuples(st.just(port), strategy) for port, strategy in enumerate(by_port)])
-    drawn = draw(st.lists(st.tuples(keys, row, st.sampled_from(kinds), st.booleans()), max_size=max_size))
+    drawn = draw(
+        st.lists(st.tuples(keys, row, st.sampled_from(kinds), st.booleans()), min_size=min_size, max_size=max_size)
+    )
     path = draw(st.sampled_from(_PATHS))
     together = draw(st.booleans())
     delay = draw(st.integers(0, 10))

@@ -1,0 +1,69 @@
+"""The completion of upserts on whole batches: `engine.operators.changelog_normalize.ChangelogNormalizeKernel`.
+
+Whatever a record is, it leaves its own row behind or none: so what each one replaces is told by the record before it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.columnar import Advanced, Chunk, Emitted, Kinds, Layout, paths, state_batch
+from engine.columnar.columns import flags, joined, row_of_groups, same_rows, taken
+from engine.columnar.runs import Runs, shifted
+from engine.timeline import Timeline
+
+_NOTHING = -1
+
+
+class ChangelogNormalizeColumns:
+    """Replaces the rows of keys, or takes them away. Values: the output's, then whether they are wanted.
+
+    State: the last row.
+    """
+
+    def __init__(self, layout: Layout, *, update_before: bool, repeat: bool) -> None:
+        self._update_before = update_before
+        self._repeat = repeat
+        self.state_schema = pa.schema([(f"v{at}", type_) for at, type_ in enumerate(layout.values[0][:-1])])
+
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """Compare every record with the one before it of its key; -U says nothing that is not known."""
+        records, state = chunk.records, chunk.state
+        *values, is_wanted = records.values[0]
+        # A row has a number: that of a record is its place, those of the state stand behind.
+        rows = joined(values, state.columns[1:]) if len(state) else tuple(values)
+        known = row_of_groups(state, chunk.groups)
+        known[known >= 0] += len(records)
+
+        places = np.flatnonzero(records.kinds != UPDATE_BEFORE)
+        runs = Runs.of(records.groups[places])
+        keys = records.groups[places][runs.starts]
+        puts = (records.kinds[places] != DELETE) & flags(is_wanted)[places]
+        left = np.where(puts, places, _NOTHING)
+        before = shifted(runs, left, known[keys])
+        known[keys] = left[runs.ends - 1]
+
+        updates = puts & (before != _NOTHING)
+        if not self._repeat:
+            found = np.flatnonzero(updates)
+            old, new = taken(rows, before[found]), taken(rows, places[found])
+            updates[found] = ~same_rows(old, new, len(found))
+        comes = np.flatnonzero(updates | (puts & (before == _NOTHING)))
+        goes = np.flatnonzero((~puts & (before != _NOTHING)) | (updates & self._update_before))
+        is_update = updates[comes]
+        out = np.concatenate((places[comes], places[goes]))
+        kinds: Kinds = np.concatenate(
+            (np.where(is_update, UPDATE_AFTER, INSERT), np.where(puts[goes], UPDATE_BEFORE, DELETE))
+        ).astype(np.int8)
+        # The row that an update takes back goes out ahead of it.
+        ordinals = np.concatenate((is_update & self._update_before, np.zeros(len(goes), np.bool_))).astype(np.int8)
+        emitted = Emitted(
+            records.seqs[out],
+            paths.extended(paths.taken(records.steps, out), ordinals),
+            kinds,
+            taken(rows, np.concatenate((places[comes], before[goes]))),
+        )
+        kept = np.flatnonzero(known != _NOTHING)
+        return Advanced(emitted, state_batch(self.state_schema, kept, taken(rows, known[kept])))

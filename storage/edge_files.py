@@ -1,0 +1,152 @@
+"""Loads the Parquet files of an edge into its table, in position order: a row's rowid is its place in the changelog.
+
+What that costs beside a plain table of the same files is the sort, and of the sort what it has to carry. Where an edge
+has few different steps, as all have but those of timers, position and kind travel as one BIGINT: of 15.6 M records
+with two values 3.8 CPU seconds instead of 5.3, and 2.4 for the plain table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from engine.changelog import RowKind
+from engine.frames import KIND as FILE_KIND
+from engine.frames import SEQ, STEP
+from engine.recorder import EdgeFile
+from storage.database import Cursor
+from storage.model import Edge
+from storage.sql import blob, identifier, literal
+from storage.tables import KIND
+
+Counts = Mapping[RowKind, int]
+
+# A file is read where it lies; what its folders are called says nothing of its columns.
+PARQUET: Final = "hive_partitioning = false"
+_PLACED: Final = f"read_parquet($files, {PARQUET})"
+# Beyond this a step is not looked up, but sorted as it is.
+_FEW_STEPS: Final = 32
+_SAMPLE: Final = 100_000
+# So many files are read by one statement: each is opened as the statement is planned.
+_AT_ONCE: Final = 64
+# The commonest first: a CASE asks in this order.
+_KINDS: Final = (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.INSERT, RowKind.DELETE)
+
+
+def load(cursor: Cursor, schema: str, edge: Edge, files: Sequence[EdgeFile]) -> Counts:
+    """Append the files' records to the edge's table, and count them by kind. {} where there are none."""
+    # A source's edge has numbered files only, any other edge none.
+    numbered = sorted((file for file in files if file.first_seq is not None), key=_lowest)
+    placed = [file.path for file in files if file.first_seq is None]
+    if numbered:
+        return _load_numbered(cursor, schema, edge, numbered)
+    return _load_placed(cursor, schema, edge, placed) if placed else {}
+
+
+def _lowest(file: EdgeFile) -> int:
+    return max(file.low, file.first_seq or 0)
+
+
+def numbered_rows(file: str, first_seq: int, low: int, high: int) -> tuple[str, str]:
+    """The relation and the condition of the rows of a source's file that are meant; `seq_of` is their number."""
+    bounds = []
+    if low > first_seq:
+        bounds.append(f"file_row_number >= {low - first_seq}")
+    if high - first_seq < 1 << 62:
+        bounds.append(f"file_row_number <= {high - first_seq}")
+    relation = f"read_parquet({literal(file)}, {PARQUET}, file_row_number = true)"
+    return relation, " AND ".join(bounds) or "true"
+
+
+def seq_of(first_seq: int) -> str:
+    """The number of the event of a row of a source's file."""
+    return f"file_row_number + {int(first_seq)}"
+
+
+def columns_of(cursor: Cursor, file: str) -> set[str]:
+    """The names of a file's columns."""
+    rows = cursor.execute(f"DESCRIBE FROM read_parquet($file, {PARQUET})", {"file": file}).fetchall()
+    return {str(row[0]) for row in rows}
+
+
+def _load_numbered(cursor: Cursor, schema: str, edge: Edge, files: Sequence[EdgeFile]) -> Counts:
+    """A source's records, which are in order as they lie: nothing is sorted."""
+    table = identifier(schema, edge.table)
+    has_kinds = FILE_KIND in columns_of(cursor, files[0].path)
+    kind = _kind(FILE_KIND) if has_kinds else f"'{RowKind.INSERT.symbol}'::{KIND}"
+    counts = dict.fromkeys(RowKind, 0)
+    for start in range(0, len(files), _AT_ONCE):
+        parts = []
+        for file in files[start : start + _AT_ONCE]:
+            assert file.first_seq is not None
+            relation, condition = numbered_rows(file.path, file.first_seq, file.low, file.high)
+            parts.append((file.first_seq, relation, condition))
+        rows = " UNION ALL ".join(
+            f"SELECT {seq_of(first)}, ''::BLOB, {kind}{_values(edge)} FROM {relation} WHERE {condition}"
+            for first, relation, condition in parts
+        )
+        inserted = cursor.execute(f"INSERT INTO {table} {rows}").fetchone()
+        if has_kinds:
+            kinds = " UNION ALL ".join(
+                f"SELECT {FILE_KIND} FROM {relation} WHERE {condition}" for _, relation, condition in parts
+            )
+            _add(counts, cursor.execute(f"SELECT {FILE_KIND}, count(*) FROM ({kinds}) GROUP BY ALL").fetchall())
+        else:
+            counts[RowKind.INSERT] += int(inserted[0]) if inserted else 0
+    return counts if any(counts.values()) else {}
+
+
+def _load_placed(cursor: Cursor, schema: str, edge: Edge, files: Sequence[str]) -> Counts:
+    """An operator's records, which come by key: they are sorted by position."""
+    given: dict[str, object] = {"files": files}
+    steps = _steps(cursor, given)
+    if steps is None:
+        rows = f"SELECT {SEQ}, {STEP}, {_kind(FILE_KIND)}{_values(edge)} FROM {_PLACED} ORDER BY {SEQ}, {STEP}"
+    else:
+        rows = _packed(edge, steps)
+    cursor.execute(f"INSERT INTO {identifier(schema, edge.table)} {rows}", given)
+    counts = dict.fromkeys(RowKind, 0)
+    _add(counts, cursor.execute(f"SELECT {FILE_KIND}, count(*) FROM {_PLACED} GROUP BY ALL", given).fetchall())
+    return counts if any(counts.values()) else {}
+
+
+def _steps(cursor: Cursor, given: Mapping[str, object]) -> list[bytes] | None:
+    """The different steps in their order; None where there are too many to tell them one by one."""
+    # Many show at once, and then not all have to be told apart.
+    for rows in (f"(SELECT {STEP} FROM {_PLACED} LIMIT {_SAMPLE})", _PLACED):
+        found = cursor.execute(f"SELECT DISTINCT {STEP} FROM {rows} LIMIT {_FEW_STEPS + 1}", given).fetchall()
+        if not 0 < len(found) <= _FEW_STEPS:
+            return None
+    return sorted(bytes(step) for (step,) in found)
+
+
+def _packed(edge: Edge, steps: Sequence[bytes]) -> str:
+    """The records in order, sorted by one number: seq, then the step's rank, then the kind."""
+    bits = len(steps).bit_length()
+    ranked = ", ".join(map(blob, steps))
+    # Nearly free: the file has a dictionary of its steps, and each entry is looked up once.
+    packed = f"({SEQ} << {bits + 2}) | (list_position([{ranked}], {STEP})::BIGINT << 2) | {FILE_KIND}"
+    branches = " ".join(f"WHEN {at} THEN {blob(step)}" for at, step in enumerate(steps, 1))
+    step = f"CASE (place >> 2) & {(1 << bits) - 1} {branches} END"
+    names = [identifier(column.name) for column in edge.columns]
+    values = "".join(f", {name}" for name in names)
+    return (
+        f"SELECT place >> {bits + 2}, {step}, {_kind('place & 3')}{_values(edge)} "
+        f"FROM (SELECT {packed} AS place{values} FROM {_PLACED} ORDER BY place)"
+    )
+
+
+def _kind(number: str) -> str:
+    """The kind of a RowKind's number. The branches are of the column's type: casting every row costs as much again."""
+    branches = " ".join(f"WHEN {kind.value} THEN '{kind.symbol}'::{KIND}" for kind in _KINDS)
+    return f"CASE {number} {branches} END"
+
+
+def _values(edge: Edge) -> str:
+    return "".join(f", CAST({identifier(column.name)} AS {column.duckdb_type})" for column in edge.columns)
+
+
+def _add(counts: dict[RowKind, int], found: Iterable[Sequence[int]]) -> None:
+    kinds = {kind.value: kind for kind in RowKind}
+    for kind, records in found:
+        counts[kinds[kind]] += int(records)

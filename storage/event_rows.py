@@ -1,0 +1,149 @@
+"""Loads the source events of an epoch: `_events`, a row each in order of arrival, and `_overview`, to draw many.
+
+Most events lie in the files of their sources' edges already, with their largest event time so far: nothing is sorted
+and no window function runs over them. What else there is, ends and explicit watermarks, is put in between.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from engine.frames import TIME, TOP
+from engine.recorder import ClockFile, EpochOutput
+from storage.database import Cursor
+from storage.edge_files import PARQUET, columns_of, numbered_rows, seq_of
+from storage.lifetimes import FOREVER
+from storage.sql import identifier, literal
+from storage.tables import BLOCK, EVENTS, OVERVIEW, STATE
+
+# A step that starts with FF was fired by a watermark: it says nothing of the record of its event.
+_FROM_TIMER: Final = "step >= '\\xFF'::BLOB"
+# So many events of other sources are put between those of clocks one by one; more are sorted in.
+_FEW: Final = 1000
+_COLUMNS: Final = "seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, state"
+
+
+def append_events(cursor: Cursor, schema: str, output: EpochOutput) -> None:
+    """Store the epoch's source events, after those of earlier epochs."""
+    clocks = sorted(output.clocks, key=lambda clock: max(clock.low, clock.first_seq))
+    others = parquet_files(output.watermarks)
+    if not clocks and not others:
+        return
+    late = parquet_files(output.late)
+    given: dict[str, object] = {"late": late} if late else {}
+    pieces = [_of_clock(clock, columns_of(cursor, clock.path)) for clock in clocks]
+    is_sorted = not others
+    starts = [max(clock.low, clock.first_seq) for clock in clocks]
+    firsts = starts[:1]
+    if others:
+        given["files"] = others
+        told = _told(cursor, schema, clocks)
+        seqs = cursor.execute(
+            f"SELECT seq FROM {_read('files')} ORDER BY seq LIMIT {_FEW + 1}", {"files": others}
+        ).fetchall()
+        if not seqs and not clocks:
+            return
+        firsts += [int(seq) for (seq,) in seqs[:1]]
+        if clocks and len(seqs) <= _FEW:
+            for at in sorted({bisect(starts, int(seq)) for (seq,) in seqs}, reverse=True):
+                low = starts[at - 1] if at else 0
+                high = starts[at] if at < len(starts) else FOREVER
+                pieces.insert(at, f"(SELECT {_COLUMNS} FROM ({told}) WHERE seq >= {low} AND seq < {high} ORDER BY seq)")
+            is_sorted = True
+        else:
+            pieces.append(f"SELECT {_COLUMNS} FROM ({told})")
+    rows = " UNION ALL ".join(pieces)
+    if late:
+        # A join does not keep the order of its rows.
+        is_late = f"seq IN (SELECT seq FROM {_read('late')} WHERE NOT {_FROM_TIMER})"
+        state = f"CASE WHEN event_time_ms IS NULL THEN NULL WHEN {is_late} THEN 'late'::{STATE} ELSE state END"
+        rows = f"SELECT {_COLUMNS.removesuffix('state') + state} FROM ({rows})"
+    if late or not is_sorted:
+        rows = f"SELECT * FROM ({rows}) ORDER BY seq"
+    cursor.execute(f"INSERT INTO {identifier(schema, EVENTS)} {rows}", given)
+    _sum_up(cursor, schema, min(firsts))
+
+
+def parquet_files(places: Iterable[Path]) -> list[str]:
+    """The Parquet files in these folders (or these files), without hidden and temporary ones."""
+    files: list[str] = []
+    for place in places:
+        if place.is_file():
+            files.append(str(place))
+            continue
+        for file in sorted(place.rglob("*.parquet")):
+            if not any(part.startswith((".", "_")) for part in file.relative_to(place).parts):
+                files.append(str(file))
+    return files
+
+
+def _of_clock(clock: ClockFile, columns: set[str]) -> str:
+    """The events of a file of a source; one without event time has no such columns."""
+    relation, condition = numbered_rows(clock.path, clock.first_seq, clock.low, clock.high)
+    time = TIME if TIME in columns else "NULL::BIGINT"
+    top = TOP if TOP in columns else "NULL::BIGINT"
+    if clock.top_before_ms is not None:
+        top = f"greatest({top}, {clock.top_before_ms}::BIGINT)"
+    watermark = "NULL::BIGINT" if clock.delay_ms is None else f"{top} - {clock.delay_ms}"
+    return (
+        f"SELECT {seq_of(clock.first_seq)} AS seq, {literal(clock.source)} AS source, {time} AS event_time_ms, "
+        f"{watermark} AS watermark_ms, false AS is_end, {top} AS max_event_time_ms, {_state(time, top)} AS state "
+        f"FROM {relation} WHERE {condition}"
+    )
+
+
+def _told(cursor: Cursor, schema: str, clocks: Sequence[ClockFile]) -> str:
+    """The events of the files of watermarks, $files. What came before them is known of earlier epochs and of clocks."""
+    tops: dict[str, int] = {}
+    for clock in clocks:
+        top = _top(cursor, clock)
+        if top is not None:
+            tops[clock.source] = max(top, tops.get(clock.source, top))
+    by_clocks = "".join(f" UNION ALL SELECT {literal(source)}, {top}::BIGINT" for source, top in tops.items())
+    return f"""
+        SELECT seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms,
+            {_state("event_time_ms", "max_event_time_ms")} AS state
+        FROM (
+            SELECT f.*, greatest(earlier_ms, max(event_time_ms) OVER
+                (PARTITION BY source ORDER BY seq ROWS UNBOUNDED PRECEDING)) AS max_event_time_ms
+            FROM {_read("files")} f LEFT JOIN (
+                SELECT source, max(high_ms) AS earlier_ms
+                FROM (SELECT source, high_ms FROM {identifier(schema, OVERVIEW)}{by_clocks}) GROUP BY source
+            ) USING (source))
+    """
+
+
+def _top(cursor: Cursor, clock: ClockFile) -> int | None:
+    """The largest event time of a source after a file of its, which is that of the last row that is meant."""
+    if TOP not in columns_of(cursor, clock.path):
+        return clock.top_before_ms
+    relation, condition = numbered_rows(clock.path, clock.first_seq, clock.low, clock.high)
+    row = cursor.execute(f"SELECT max({TOP}) FROM {relation} WHERE {condition}").fetchone()
+    tops = [top for top in (clock.top_before_ms, row[0] if row else None) if top is not None]
+    return max(tops, default=None)
+
+
+def _state(time: str, top: str) -> str:
+    return (
+        f"CASE WHEN {time} IS NULL THEN NULL::{STATE} WHEN {time} < {top} THEN 'out of order'::{STATE} "
+        f"ELSE 'in time'::{STATE} END"
+    )
+
+
+def _sum_up(cursor: Cursor, schema: str, first: int) -> None:
+    cursor.execute(
+        f"""
+        INSERT INTO {identifier(schema, OVERVIEW)}
+        SELECT seq // {BLOCK} AS block, source, state::VARCHAR, min(event_time_ms),
+            arg_min(seq, event_time_ms), max(event_time_ms), arg_max(seq, event_time_ms),
+            count(event_time_ms), max(watermark_ms) FILTER (watermark_ms < {FOREVER})
+        FROM {identifier(schema, EVENTS)} WHERE seq >= {first} GROUP BY ALL ORDER BY block
+        """
+    )
+
+
+def _read(parameter: str) -> str:
+    return f"read_parquet(${parameter}, {PARQUET})"

@@ -1,0 +1,71 @@
+"""An epoch on its way into the store: one transaction in a thread of its own, so that it is loaded while Spark works.
+
+Nothing of it shows before it is committed, and nothing remains of one that is abandoned. Rows of the catalog are
+written by its last piece of work: other sessions write theirs meanwhile.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+
+from storage.database import Cursor, Database
+
+Work = Callable[[Cursor], None]
+
+
+class _AbandonedError(Exception):
+    """Ends the transaction without a trace."""
+
+
+class OpenEpoch:
+    """The transaction of one epoch. Pieces of work are done one after the other, in the order in which they came."""
+
+    def __init__(self, database: Database, epoch: int) -> None:
+        self.epoch = epoch
+        self._database = database
+        self._works: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._abandoned = False
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name=f"epoch {epoch}", daemon=True)
+        self._thread.start()
+
+    def do(self, work: Work) -> None:
+        """Have this done in the transaction, in the background."""
+        self._works.put(work)
+
+    def wait(self) -> None:
+        """Wait until all is done that was asked for so far, or something of it went wrong."""
+        done = threading.Event()
+        self.do(lambda _: done.set())
+        while not done.wait(0.01) and self._thread.is_alive():
+            pass
+
+    def commit(self) -> None:
+        """Wait until all is done, and commit. Raises what went wrong with any of it; then nothing of it is there."""
+        self._works.put(None)
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def abandon(self) -> None:
+        """Undo what was done. The statement that is under way is interrupted."""
+        self._abandoned = True
+        self._works.put(None)
+        self._database.interrupt(self._thread.ident)
+        self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            with self._database.transaction() as cursor:
+                while (work := self._works.get()) is not None:
+                    self._stop_if_abandoned()
+                    work(cursor)
+                self._stop_if_abandoned()
+        except BaseException as error:  # noqa: BLE001 - handed to whoever commits
+            self._error = error
+
+    def _stop_if_abandoned(self) -> None:
+        if self._abandoned:
+            raise _AbandonedError

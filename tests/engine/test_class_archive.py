@@ -1,0 +1,154 @@
+"""The class archive makes a start faster where it fits, and is never in the way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.class_archive import ENVIRONMENT, ClassArchive, class_archive
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def java_home(folder: Path, version: str = "17.0.15") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "release").write_text(f'IMPLEMENTOR="Somebody"\nJAVA_VERSION="{version}"\n')
+    return folder
+
+
+def found(java: Path, cache: Path, *flags: str, **environ: str) -> ClassArchive:
+    archive = class_archive(java, flags, cache, environ)
+    assert archive is not None
+    return archive
+
+
+def test_its_name_follows_the_java_the_jars_and_the_flags(tmp_path: Path) -> None:
+    java = java_home(tmp_path / "java")
+    first = found(java, tmp_path, "-Xmx4g")
+    assert found(java, tmp_path, "-Xmx4g") == first
+    assert found(java, tmp_path, "-Xmx8g").path != first.path
+    assert found(java_home(tmp_path / "other"), tmp_path, "-Xmx4g").path != first.path
+    java_home(java, "17.0.16")
+    assert found(java, tmp_path, "-Xmx4g").path != first.path
+
+
+@pytest.mark.parametrize(
+    ("version", "reads", "writes"),
+    [
+        ("17.0.15", "-XX:SharedArchiveFile=", "-XX:ArchiveClassesAtExit="),
+        ("24.0.1", "-XX:SharedArchiveFile=", "-XX:ArchiveClassesAtExit="),
+        ("25", "-XX:AOTCache=", "-XX:AOTCacheOutput="),
+    ],
+)
+def test_each_java_has_its_own_kind(tmp_path: Path, version: str, reads: str, writes: str) -> None:
+    archive = found(java_home(tmp_path / "java", version), tmp_path)
+    archive.path.touch()
+    assert archive.to_read() == [f"{reads}{archive.path}"]
+    assert archive.to_write(tmp_path / "draft") == [f"{writes}{tmp_path / 'draft'}"]
+
+
+def test_one_that_is_not_there_gives_no_option(tmp_path: Path) -> None:
+    assert found(java_home(tmp_path / "java"), tmp_path / "none").to_read() == []
+
+
+@pytest.mark.parametrize("word", ["off", "OFF", "0", "false"])
+def test_a_variable_switches_it_off(tmp_path: Path, word: str) -> None:
+    assert class_archive(java_home(tmp_path), (), tmp_path, {ENVIRONMENT: word}) is None
+
+
+def test_a_java_that_does_not_say_what_it_is_has_none(tmp_path: Path) -> None:
+    assert class_archive(tmp_path, (), tmp_path, {}) is None
+
+
+def test_it_is_wanted_until_it_is_there_or_failed_lately(tmp_path: Path) -> None:
+    archive = found(java_home(tmp_path / "java"), tmp_path / "cache" / "changelog-studio")
+    assert archive.is_wanted()
+    with archive.draft() as draft:
+        assert draft is not None
+        draft.write_text("classes")
+        archive.adopt(draft)
+    assert archive.path.read_text() == "classes"
+    assert not archive.is_wanted()
+    archive.discard()
+    assert not archive.path.exists()
+    assert not archive.is_wanted()
+    note = archive.path.with_suffix(".failed")
+    os.utime(note, (0, time.time() - 8 * 24 * 3600))
+    assert archive.is_wanted()
+
+
+def test_it_is_not_wanted_where_its_folder_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert not found(java_home(tmp_path / "java"), tmp_path / "file" / "changelog-studio").is_wanted()
+
+
+def test_one_process_at_a_time_makes_it_and_leaves_no_draft(tmp_path: Path) -> None:
+    archive = found(java_home(tmp_path / "java"), tmp_path / "cache")
+    with archive.draft() as mine, archive.draft() as other:
+        assert mine is not None
+        assert other is None
+        mine.write_text("half")
+        mine.with_name(f"{mine.name}.config").write_text("Java 25 writes this first")
+    assert [file.suffix for file in archive.path.parent.iterdir()] == [".lock"]
+
+
+def test_the_one_used_last_stays_beside_a_new_one(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    for age_s, name in enumerate(["classes-recent.archive", "classes-old.archive", "classes-older.archive"], start=1):
+        (cache / name).touch()
+        os.utime(cache / name, (0, time.time() - 3600 * age_s))
+    archive = found(java_home(tmp_path / "java"), cache)
+    with archive.draft() as draft:
+        assert draft is not None
+        draft.touch()
+        archive.adopt(draft)
+    assert {file.name for file in cache.glob("*.archive")} == {archive.path.name, "classes-recent.archive"}
+
+
+START = """
+from engine import session
+archive = session.archive()
+{before}
+spark = session.get_spark("local[1]")
+given = list(spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
+print(spark.range(10).count(), any(str(archive.path) in option for option in given))
+"""
+
+
+def environ(cache: Path) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != ENVIRONMENT} | {"XDG_CACHE_HOME": str(cache)}
+
+
+def run(cache: Path, program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program], env=environ(cache), cwd=ROOT,
+        capture_output=True, text=True, timeout=900, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_spark_starts_where_the_archive_is_broken(tmp_path: Path) -> None:
+    break_it = 'archive.path.parent.mkdir(); archive.path.write_text("no archive")'
+    answer = run(tmp_path, START.format(before=break_it))
+    assert answer.stdout.split() == ["10", "True"], answer.stderr
+
+
+@pytest.mark.slow
+def test_one_is_made_and_used_and_nothing_of_it_is_printed(tmp_path: Path) -> None:
+    # A pipe that stays open stands for the app: the process ends when it closes.
+    making = subprocess.Popen(
+        [sys.executable, "-m", "engine.archiving"], env=environ(tmp_path), cwd=ROOT, stdin=subprocess.PIPE
+    )
+    assert making.wait(900) == 0
+    assert making.stdin is not None
+    making.stdin.close()
+    assert [file.suffix for file in sorted((tmp_path / "changelog-studio").glob("classes-*"))] == [".archive", ".lock"]
+    answer = run(tmp_path, START.format(before=""))
+    assert answer.stdout.split() == ["10", "True"], answer.stderr
+    assert answer.stderr == ""

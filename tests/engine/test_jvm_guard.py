@@ -1,0 +1,107 @@
+"""The JVM ends with the process that started it, however that ends and whatever the JVM is doing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from engine.jvm_guard import GuardedJvm
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Stands for the app: it says the number of its child, and waits to be killed. `exec sleep` never hears of anything.
+PARENT = """
+import subprocess, sys, time
+from pathlib import Path
+from engine.jvm_guard import GuardedJvm
+child = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE)
+guarded = GuardedJvm(child, Path(sys.argv[1]), grace_s=1)
+print(child.pid, flush=True)
+time.sleep(600)
+"""
+
+SESSION = """
+import os, sys, threading, time
+from engine import session
+spark = session.get_spark("local[1]")
+jvm = session._jvm._jvm.pid
+threading.Thread(target=spark._jvm.java.lang.Thread.sleep, args=(600_000,), daemon=True).start()
+print(jvm, flush=True)
+time.sleep(600)
+"""
+
+
+def is_running(process: int) -> bool:
+    """True for a process that is there, and not merely waits to be waited for."""
+    said = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
+    return said.stdout.strip() != "" and not said.stdout.strip().startswith("Z")
+
+
+def has_ended(process: int, within_s: float) -> bool:
+    """Wait for a process to end."""
+    deadline = time.monotonic() + within_s
+    while is_running(process):
+        if time.monotonic() > deadline:
+            os.kill(process, signal.SIGKILL)
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def child_of(program: str, *arguments: str) -> tuple[subprocess.Popen[str], int]:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )  # fmt: skip
+    assert parent.stdout is not None
+    return parent, int(parent.stdout.readline())
+
+
+def ended(parent: subprocess.Popen[str], by: signal.Signals) -> None:
+    parent.send_signal(by)
+    parent.communicate(timeout=60)
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_child_that_hears_nothing_ends_with_its_parent(tmp_path: Path, by: signal.Signals) -> None:
+    scratch = tmp_path / "it's scratch"
+    scratch.mkdir()
+    parent, child = child_of(PARENT, str(scratch))
+    ended(parent, by)
+    assert has_ended(child, within_s=20)
+    deadline = time.monotonic() + 20
+    while scratch.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not scratch.exists()
+
+
+def test_a_child_that_ended_by_itself_is_noticed_and_its_number_is_let_alone(tmp_path: Path) -> None:
+    child = subprocess.Popen(["true"], stdin=subprocess.PIPE)
+    guarded = GuardedJvm(child, tmp_path)
+    deadline = time.monotonic() + 20
+    while guarded.is_alive() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert guarded._shell is None
+    assert tmp_path.exists()
+
+
+def test_closing_waits_for_the_end_and_says_how_it_was(tmp_path: Path) -> None:
+    reads = subprocess.Popen(["sh", "-c", "read _; exit 0"], stdin=subprocess.PIPE)
+    assert GuardedJvm(reads, tmp_path).close(timeout_s=20)
+    deaf = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE)
+    assert not GuardedJvm(deaf, tmp_path).close(timeout_s=0.2)
+    assert deaf.returncode == -signal.SIGKILL
+
+
+@pytest.mark.slow
+def test_a_jvm_that_can_do_nothing_ends_with_a_killed_parent() -> None:
+    parent, jvm = child_of(SESSION)
+    # Stopped, it is as deaf as one that does nothing but collect garbage: it does not see its pipe close.
+    os.kill(jvm, signal.SIGSTOP)
+    ended(parent, signal.SIGKILL)
+    assert has_ended(jvm, within_s=20)
