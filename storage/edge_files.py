@@ -1,8 +1,8 @@
 """Loads the Parquet files of an edge into its table, in position order: a row's rowid is its place in the changelog.
 
 What that costs beside a plain table of the same files is the sort, and of the sort what it has to carry. Where an edge
-has few different steps, as all have but those of timers, position and kind travel as one BIGINT: of 15.6 M records
-with two values 3.8 CPU seconds instead of 5.3, and 2.4 for the plain table.
+has few different steps, as all have but those of timers, position and kind travel as one BIGINT: 15.6 M records with
+two values take 3.9 CPU seconds, 2.4 as a plain table; sorted by seq and step their INSERT alone takes 4.6.
 """
 
 from __future__ import annotations

@@ -88,18 +88,19 @@ class Lifetimes:
 
         opened: the row's place in the changelog. It is alive as of the events seq <= n < until_seq.
         """
-        return _table(edge) if self._are_there(edge, seq) else f"({_fold(edge, f'c.seq <= {int(seq)}')})"
+        return _table(edge) if self.are_at_hand(edge, seq) else f"({_fold(edge, f'c.seq <= {int(seq)}')})"
 
     def around(self, edge: Edge, seq: int) -> Lives:
         """The lifetimes of the rows that were there just before this event or are after it; folded only once."""
-        if self._are_there(edge, seq):
+        if self.are_at_hand(edge, seq):
             return Lives(_table(edge), None)
         key = (edge.run_id, edge.table, edge.total, seq)
         folded = f"SELECT * FROM ({_fold(edge, f'c.seq <= {int(seq)}')}) WHERE until_seq >= {int(seq)} ORDER BY opened"
         return Lives("lives", {"lives": self._folded.get(key, lambda: self._database.arrow(folded))})
 
-    def _are_there(self, edge: Edge, seq: int) -> bool:
-        if self._reach(edge, seq):
+    def are_at_hand(self, edge: Edge, seq: int) -> bool:
+        """Whether the edge as of this event is a matter of milliseconds. A few missing ones are noted on the spot."""
+        if edge.is_insert_only or self._reach(edge, seq):
             return True
         few = edge.total - self._known(edge)[0] <= _AT_ONCE
         return few and self.note(edge, wait=False) and self._reach(edge, seq)

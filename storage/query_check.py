@@ -67,7 +67,11 @@ class Known:
         """Ask the catalog."""
         catalog = str(_one(cursor.execute("SELECT current_database()").fetchone()))
         tables = cursor.execute(
-            "SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() WHERE database_name = ?", [catalog]
+            "SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() "
+            "WHERE database_name = $catalog UNION ALL "
+            "SELECT lower(schema_name), lower(view_name) FROM duckdb_views() "
+            "WHERE database_name = $catalog AND NOT internal",
+            {"catalog": catalog},
         ).fetchall()
         macros = cursor.execute(
             "SELECT lower(schema_name), lower(function_name) FROM duckdb_functions() "

@@ -22,7 +22,7 @@ import duckdb
 
 from engine.changelog import RowKind
 from engine.origin import Origin
-from engine.recorder import EdgeInfo, EpochOutput
+from engine.recorder import EdgeFile, EdgeInfo, EpochOutput
 from storage import Store
 from storage.model import Filter
 from tests.storage.written_runs import columns, edge, plan
@@ -63,6 +63,7 @@ def load(store: Store, folder: Path, records: int) -> int:
         say(f"epoch {epoch}, events {low}-{high}: {time.perf_counter() - started:.2f} s")
     started = time.perf_counter()
     recording.finish()
+    store.preparation.wait()
     say(f"the end, with what is found out then: {time.perf_counter() - started:.2f} s")
     load_numbers(store, folder)
     return run.run_id
@@ -84,7 +85,7 @@ def load_numbers(store: Store, folder: Path) -> None:
         recording = store.record(run.run_id)
         recording.begin(document)
         started = time.perf_counter()
-        recording.commit(EpochOutput(0, {("numbers", "out"): place}))
+        recording.commit(EpochOutput(0, {("numbers", "out"): files_in(place)}))
         say(f"4 M x 5 BIGINT, {name}: {time.perf_counter() - started:.2f} s")
         recording.finish()
         store.runs.delete(run.run_id)
@@ -111,11 +112,11 @@ def write(folder: Path, epoch: int, low: int, high: int) -> EpochOutput:
         "SELECT i AS __seq, from_hex('0' || s) AS __step, (CASE s WHEN 1 THEN 0 ELSE 3 END)::TINYINT AS __kind, "
         f"(hash({old}) % {KEYS})::BIGINT AS k, {old} AS n, 'w' AS w FROM {events}, range(2) q(s)"
     )
-    places: dict[tuple[str, str], Path] = {}
+    files: dict[tuple[str, str], tuple[EdgeFile, ...]] = {}
     with duckdb.connect() as connection:
         for info, sql in ((EVENTS, source), (TOTALS, pairs), (JOINED, whole)):
-            places[key_of(info)] = folder / info.node
             copy(connection, f"{sql} ORDER BY __seq, __step", folder / info.node / "part-0.parquet")
+            files[key_of(info)] = files_in(folder / info.node)
         copy(
             connection,
             f"SELECT i AS seq, 'events' AS source, {time_ms} AS event_time_ms, "
@@ -136,7 +137,13 @@ def write(folder: Path, epoch: int, low: int, high: int) -> EpochOutput:
             f"FROM range({low}, {high + 1}, 100) r(i)",
             folder / "fires" / "part-0.parquet",
         )
-    return EpochOutput(epoch, places, folder / "watermarks", (folder / "late",), (folder / "fires",), (), last_seq=high)
+    others = {name: (folder / name,) for name in ("watermarks", "late", "fires")}
+    return EpochOutput(epoch, files, last_seq=high, **others)  # type: ignore[arg-type]
+
+
+def files_in(folder: Path) -> tuple[EdgeFile, ...]:
+    """The Parquet files of a folder."""
+    return tuple(EdgeFile(str(path)) for path in sorted(folder.glob("*.parquet")))
 
 
 def ask(store: Store, run_id: int, records: int) -> None:

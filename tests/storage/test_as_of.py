@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage import Store
+from storage import Store, lifetimes
 from storage.model import Filter
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan, recorded
 
@@ -73,6 +73,37 @@ def test_time_travel_equals_folding(shared_store: Store, epochs: list[list[Event
         assert table.total == expected.total()
         assert Counter(table.removed) == previous - expected
         previous = expected
+
+
+@settings(max_examples=15, deadline=None)
+@given(epochs=changelogs(), known=st.integers(0, 3))
+def test_so_it_does_where_lifetimes_are_not_noted_yet(
+    shared_store: Store, epochs: list[list[Event]], known: int
+) -> None:
+    """After so many epochs they were noted last. The macro is for whoever opens the file."""
+    infos = [edge("keyed", SCHEMA, "[I,UB,UA,D]", ["k"]), edge("whole", SCHEMA, "[I,UB,UA,D]")]
+    everything = [event for events in epochs for event in events]
+    planned = plan(*infos)
+    run_id = shared_store.runs.create("a run", planned.pipeline_json).run_id
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lifetimes, "_AT_ONCE", -1)
+        recording = shared_store.record(run_id)
+        recording.begin(planned)
+        for number, events in enumerate(epochs):
+            recording.commit(Epoch(number, {"keyed": events, "whole": events}).write(Path(folder), infos))
+            if number < known:
+                for each in shared_store.runs.edges(run_id):
+                    shared_store.lifetimes.note(each)
+        previous: Counter[tuple[object, ...]] = Counter()
+        for seq in range(max((event[0] for event in everything), default=0) + 2):
+            seen = [event for event in everything if event[0] <= seq]
+            for name, expected in (("keyed", fold_by_key(seen)), ("whole", fold_by_row(seen))):
+                table = shared_store.changelog.table_as_of(run_id, name, seq)
+                assert Counter(row.values for row in table.rows) == expected
+                macro = shared_store._database.rows(f'FROM run_{run_id}."{name} as of"({seq})')
+                assert Counter(macro) == expected
+            assert Counter(table.removed) == previous - expected
+            previous = expected
 
 
 @pytest.fixture

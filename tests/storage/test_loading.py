@@ -131,6 +131,9 @@ def test_a_view_is_a_table_to_whoever_opens_the_file(tmp_path: Path) -> None:
         named = {table.name: table for table in store.catalog.tables("run_1")}
         assert (named["shown"].rows, named["totals"].rows) == (3, 3)
         assert named["shown"].comment.endswith("A view: its records are those of totals.")
+        assert store.queries.run("SELECT total FROM shown WHERE key = 'a' ORDER BY seq, step", schema="run_1").rows == (
+            (1,), (1,), (2,),
+        )  # fmt: skip
         store.changelog.table_as_of(1, "totals", 2)
         recording.commit(totals(1, SECOND, tmp_path))
     with duckdb.connect(str(tmp_path / "s.duckdb"), read_only=True) as client:

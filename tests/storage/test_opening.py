@@ -163,6 +163,37 @@ def test_a_run_whose_process_is_gone_is_marked_and_can_be_taken_up_again(tmp_pat
         assert store.changelog.page(run.run_id, "node").total == 2
 
 
+def test_a_run_of_an_older_studio_is_read_and_taken_up_again(tmp_path: Path) -> None:
+    """Its lifetimes were noted with every epoch, and nothing said so."""
+    totals = edge("totals", columns(k="string", n="bigint"), "[I,UA]", ["k"])
+    planned = plan(totals)
+    with Store.open(tmp_path / "s.duckdb") as store:
+        run = store.runs.create("a run", planned.pipeline_json)
+        recording = store.record(run.run_id)
+        recording.begin(planned)
+        first = Epoch(0, {"totals": [(1, b"\0", "+I", ("a", 1)), (2, b"\0", "+U", ("a", 2))]})
+        recording.commit(first.write(tmp_path, planned.edges))
+        assert store.lifetimes.note(store.runs.edge(run.run_id, "totals"))
+    with duckdb.connect(str(tmp_path / "s.duckdb")) as client:
+        client.execute("DELETE FROM migrations WHERE number = 4")
+        client.execute("DROP TABLE run_lifetimes")
+        client.execute("ALTER TABLE run_edges DROP COLUMN shows")
+        client.execute("CREATE TABLE run_1._seconds (node VARCHAR)")
+        client.execute(
+            'CREATE OR REPLACE MACRO run_1."totals as of"(event) AS TABLE SELECT c.k, c.n FROM run_1.totals c '
+            'JOIN run_1."_lifetimes totals" l ON l.opened = c.rowid WHERE l.seq <= event AND l.until_seq > event'
+        )
+    with Store.open(tmp_path / "s.duckdb") as store:
+        assert [row.values for row in store.changelog.table_as_of(run.run_id, "totals", 2).rows] == [("a", 2)]
+        assert store._database.rows("SELECT records, last_seq FROM run_lifetimes") == [(2, 2)]
+        recording = store.record(run.run_id)
+        recording.begin(planned)
+        recording.commit(Epoch(1, {"totals": [(3, b"\0", "+U", ("a", 3))]}).write(tmp_path, planned.edges))
+        assert store._database.rows('FROM run_1."totals as of"(3)') == [("a", 3)]
+        assert store._database.rows('FROM run_1."totals as of"(1)') == [("a", 1)]
+        assert [row.values for row in store.changelog.table_as_of(run.run_id, "totals", 3).rows] == [("a", 3)]
+
+
 @pytest.mark.slow
 def test_a_kill_in_the_middle_of_a_commit_loses_that_epoch_only(tmp_path: Path) -> None:
     killed = run_python(KILLED, tmp_path)

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from engine.changelog import RowKind
-from engine.recorder import EdgeFile, EpochOutput
+from engine.recorder import EdgeFile, EdgeView, EpochOutput
 from storage import Store
 from storage.database import Database
 from storage.model import Filter
@@ -20,6 +20,9 @@ EVENTS: Final = 600_000
 GROUP: Final = 122_880
 CLICKS = edge("clicks", columns(k="bigint", ts="bigint*"), watermark_delay_ms=0)
 TOTALS = edge("totals", columns(k="bigint", n="bigint"), "[I,UB,UA]", ["k"])
+SHOWN = edge(
+    "shown", columns(m="bigint", k="bigint"), "[I,UB,UA]", ["k"], view=EdgeView("totals", "out", ("n", "k"), b"0")
+)
 LATE_IN_THE_RUN: Final = EVENTS - 1000
 
 
@@ -41,7 +44,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
             (folder / name).mkdir()
             connection.execute(f"COPY ({sql}) TO '{folder / name / 'part.parquet'}' (FORMAT parquet)")
     with Store.open(folder / "studio.duckdb") as opened:
-        planned = plan(CLICKS, TOTALS, wires=[("clicks", "totals")])
+        planned = plan(CLICKS, TOTALS, SHOWN, wires=[("clicks", "totals"), ("totals", "shown")])
         run = opened.runs.create("large", planned.pipeline_json)
         recording = opened.record(run.run_id)
         recording.begin(planned)
@@ -58,6 +61,11 @@ QUESTIONS: Final[dict[str, Callable[[Store], object]]] = {
     "a folded page": lambda store: store.changelog.folded(1, "totals", offset=EVENTS),
     "a page from an event on": lambda store: store.changelog.page(
         1, "totals", filter=Filter(from_seq=LATE_IN_THE_RUN, to_seq=LATE_IN_THE_RUN + 50)
+    ),
+    "a page far into a view": lambda store: store.changelog.page(1, "shown", offset=EVENTS),
+    "a folded page of a view": lambda store: store.changelog.folded(1, "shown", offset=EVENTS),
+    "a page of a view from an event on": lambda store: store.changelog.page(
+        1, "shown", filter=Filter(from_seq=LATE_IN_THE_RUN, to_seq=LATE_IN_THE_RUN + 50)
     ),
     "the cascade of an event": lambda store: store.changelog.cascade(1, LATE_IN_THE_RUN),
     "the next retraction": lambda store: store.changelog.next_seq(

@@ -92,9 +92,12 @@ def _sentences(line: OperatorLine, found: Check, edge: Edge | None) -> list[str]
         kept = found.plan.node(line.node).strategy.state
         said.append(f"State: {as_sentence(kept) if kept != 'none' else 'none'}")
     if edge is not None and edge.total and not edge.is_insert_only:
-        last = workspace.store().runs.get(edge.run_id).last_seq
-        rows = workspace.store().changelog.table_as_of(edge.run_id, line.node, last, edge.port, limit=1).total
-        said.append(f"Its result is a table of {words.count(rows, 'row')} now")
+        store = workspace.store()
+        last = store.runs.get(edge.run_id).last_seq
+        # Right after a large run this would be seconds of folding for one number.
+        if store.lifetimes.are_at_hand(edge, last):
+            rows = store.changelog.table_as_of(edge.run_id, line.node, last, edge.port, limit=1).total
+            said.append(f"Its result is a table of {words.count(rows, 'row')} now")
     return said
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Literal, cast
 
 import streamlit as st
@@ -41,6 +42,12 @@ def _rows(edge: Edge, rows: tuple[TableRow, ...]) -> list[Row]:
     ]
 
 
+def _patience(edge: Edge, event: int) -> AbstractContextManager[None]:
+    if workspace.store().lifetimes.are_at_hand(edge, event):
+        return nullcontext()
+    return st.spinner("Folding the changelog: how long each row lives is still being found out …")
+
+
 def table_as_of(edge: Edge, event: int, *, height: int) -> None:
     """Draw the table after an event, a page at a time."""
     key = f"as-of-{edge.run_id}-{edge.table}"
@@ -48,7 +55,8 @@ def table_as_of(edge: Edge, event: int, *, height: int) -> None:
     offset = int(st.session_state.get(f"{key}-offset", 0))
     chosen = cast("Order | None", st.session_state.get(f"{key}-order"))
     order = chosen or ("key" if edge.upsert_key else "newest")
-    found = changelog.table_as_of(edge.run_id, edge.node, event, edge.port, offset=offset, limit=_PAGE, order=order)
+    with _patience(edge, event):
+        found = changelog.table_as_of(edge.run_id, edge.node, event, edge.port, offset=offset, limit=_PAGE, order=order)
     if offset >= found.total and offset > 0:
         offset = 0
         found = changelog.table_as_of(edge.run_id, edge.node, event, edge.port, limit=_PAGE, order=order)
