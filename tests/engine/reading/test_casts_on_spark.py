@@ -70,7 +70,9 @@ def has_a_key_twice(text: str, type_: str, spark: Any, ours: Any) -> bool:
 
 def is_an_instant_in_a_list(text: str, type_: str, spark: Any, ours: Any) -> Any:
     """In a list Spark takes a number for seconds, in a column for ms, as it is meant; and a text "1" for a day."""
-    return type_ in ("array<timestamp>", "array<date>") and re.fullmatch(r'\s*\[("? *[0-9]+ *"?(, ?|null)*)+\]\s*', text)
+    return type_ in ("array<timestamp>", "array<date>") and re.fullmatch(
+        r'\s*\[("? *[0-9]+ *"?(, ?|null)*)+\]\s*', text
+    )
 
 
 EXCEPTIONS: Final[tuple[Callable[[str, str, Any, Any], Any], ...]] = (
