@@ -58,7 +58,8 @@ class _Reading:
         self.numbers = LineNumbers(part)
         quote, separator = re.escape(how.quote), re.escape(how.separator)
         inside = f"[^{quote}]*+(?:{quote}{quote}[^{quote}]*+)*+"
-        self._quoted_field = re.compile(f"(?s){quote}({inside}){quote}[ \\t]*(?={separator}|\\Z)")
+        blank = "[ ]" if how.separator == "\t" else "[ \\t]"
+        self._quoted_field = re.compile(f"(?s){quote}({inside}){quote}{blank}*(?={separator}|\\Z)")
         in_line = f"[^{quote}\n]*+(?:{quote}{quote}[^{quote}\n]*+)*+"
         well_formed = f"(?:(?<=[\n{separator}])|\\A){quote}{in_line}{quote}(?=[\n{separator}]|\\Z)"
         self._quoted = re.compile(well_formed.encode())

@@ -20,6 +20,7 @@ WORDS: Final = {
 }
 _KINDS: Final = {word: kind for kind, words in WORDS.items() for word in words}
 _WORD_CHARS: Final = 40
+NO_KIND_ADVICE: Final = f"use {', '.join(SYMBOLS)}, or insert, update, delete"
 
 
 def kinds_of(texts: pa.Array) -> pa.Array:
@@ -34,7 +35,6 @@ def kinds_of(texts: pa.Array) -> pa.Array:
 
 def unknown_kind(name: str, text: str | None) -> str:
     """Why a row is rejected that has no kind. name: the column's."""
-    advice = f"use {', '.join(SYMBOLS)}, or insert, update, delete"
     if text is None:
-        return f"column {name!r}: the row kind is missing; {advice}"
-    return f'column {name!r}: "{text[:_WORD_CHARS]}" is no row kind; {advice}'
+        return f"column {name!r}: the row kind is missing; {NO_KIND_ADVICE}"
+    return f'column {name!r}: "{text[:_WORD_CHARS]}" is no row kind; {NO_KIND_ADVICE}'
