@@ -40,7 +40,7 @@ def _seconds(frames: tuple[DataFrame, ...]) -> float:
 def _source(spark: SparkSession, name: str, source: Source, folder: Path) -> None:
     begun = time.perf_counter()
     frames = source.read(spark, "bench", folder)
-    sys.stdout.write(f"{name:28} {time.perf_counter() - begun:6.2f} s to prepare (the line count is taken here)\n")
+    sys.stdout.write(f"{name:28} {time.perf_counter() - begun:6.2f} s to prepare\n")
     _time(f"{name}: records", ROWS, frames.records)
     if frames.rejected is not None:
         _time(f"{name}: rejected", ROWS, frames.rejected)
