@@ -40,8 +40,8 @@ _SETTINGS: Final = {
 }
 # Part of the name of the class archive: another collector, say, makes it another one. Not -XX:TieredStopAtLevel=1:
 # C1 alone makes a first run a third cheaper (10 for 16 CPU seconds), and large ones much dearer. 4 M events through a
-# shuffle, a sort, mapInArrow and Parquet took 24 and 26 CPU seconds for 17 to 21 with C2, once warm 21 and 24 for 11 to
-# 13; an aggregate in SQL 24 and 29 for 16 to 21.
+# shuffle, a sort, mapInArrow and Parquet took 24 to 26 CPU seconds for 17 to 21 with C2, once warm 21 to 24 for 11 to
+# 13; an aggregate in SQL 24 to 29 for 16 to 21 (three runs each, in turn).
 _FLAGS: Final = ("-XX:+UseG1GC", *QUIET)
 _started: dict[str, SparkSession] = {}
 _jvm: GuardedJvm | None = None
