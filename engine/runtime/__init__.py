@@ -8,7 +8,8 @@ clocks       the watermark of every source and operator, as shared arrays
 edges        a run's edges as Spark reads them
 views        which edges say what another one says
 epoch        one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
-native       stateless steps in Spark SQL
+arrow_native stateless steps in Arrow, file by file
+native       stateless steps in Spark SQL, where an expression is Spark's alone
 keyed        stateful steps: one frame, sorted by key and position, through a kernel
 bundles      mini-batch: which bundle a record belongs to
 worker       the loop of plain kernels inside Spark's Python workers
