@@ -27,7 +27,6 @@ from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
 from engine.operator import OUT, Analyzer
 from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
-from engine.planner.explain import to_text
 from engine.recorder import Recorder
 from engine.running import Collected
 from engine.schema import Schema
@@ -71,8 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explain(given: argparse.Namespace) -> int:
+    from engine.explanation import to_text
+    from engine.runtime.explain import explanation
+
     job = _job(given)
-    sys.stdout.write(to_text(plan(job.pipeline, job.analyzer, job.folder)))
+    sys.stdout.write(to_text(explanation(plan(job.pipeline, job.analyzer, job.folder))))
     return 0
 
 

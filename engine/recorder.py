@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from engine.explanation import PlanExplanation
 from engine.schema import Schema
 
 
@@ -55,7 +56,7 @@ class RunPlan:
 
     pipeline_json: str
     edges: tuple[EdgeInfo, ...]
-    explanation: Mapping[str, object]
+    explanation: PlanExplanation
     epochs: int
 
 

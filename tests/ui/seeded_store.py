@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.examples import examples
+from engine.explanation import PlanExplanation
 from engine.position import timer
 from engine.recorder import EdgeInfo, RunPlan
 from engine.schema import Schema
@@ -41,7 +42,7 @@ def record(store: Store, folder: Path, name: str, text: str, edges: Sequence[Edg
     """Store a run of one epoch that ended well; its number."""
     run = store.runs.create(name, text, engine="local[2]")
     recorder = store.record(run.run_id)
-    recorder.begin(RunPlan(text, tuple(edges), {}, 1))
+    recorder.begin(RunPlan(text, tuple(edges), PlanExplanation(), 1))
     recorder.commit(epoch.write(folder / f"run-{run.run_id}", edges))
     recorder.finish()
     return run.run_id
