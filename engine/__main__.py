@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     running.add_argument("--format", choices=["table", "jsonl"], default="table")
     running.add_argument("--check", action="store_true", help="compare the result with Spark's own batch answer")
     running.add_argument("--store", type=Path, metavar="FILE", help="also keep the run in this DuckDB file")
-    explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies and why")
+    explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies, kernels and why")
     writing = commands.add_parser("sql", help="print the pipeline as a script of Flink SQL")
     writing.add_argument("--program", action="store_true", help="print a PySpark program instead")
     for command in (running, explaining, writing):
