@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m engine", description="Changelog Studio without the app.")
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="run a pipeline and print a changelog")
-    running.add_argument("--epochs", type=_count, default=1, help="split the run into so many epochs")
+    running.add_argument("--epochs", type=_count, help="split the run into so many epochs; else by its size")
     running.add_argument("--edge", metavar="NODE", help="print this output (NODE or NODE.late) instead of the sink's")
     running.add_argument("--format", choices=["table", "jsonl"], default="table")
     running.add_argument("--check", action="store_true", help="compare the result with Spark's own batch answer")

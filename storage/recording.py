@@ -152,6 +152,9 @@ class Recording:
             "INSERT INTO run_epochs (run_id, epoch, last_seq) VALUES (?, ?, ?)",
             [self.run_id, output.epoch, output.last_seq],
         )
+        if output.is_last:
+            # Where nobody had asked for a number, the engine chose one when it knew the size of the input.
+            cursor.execute("UPDATE runs SET epochs = ? WHERE run_id = ?", [output.epoch + 1, self.run_id])
 
     def _append_late(self, cursor: Cursor, files: Sequence[str]) -> None:
         if not files:

@@ -67,7 +67,7 @@ def rows_of(scan: Scan, spark: SparkSession, schema: Schema) -> DataFrame:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                at = number << _PART_BITS
+                at = (number << _PART_BITS) + 1
                 for part in read(parts[number]):
                     size = part.records.num_rows
                     yield _records(part.records, np.arange(at, at + size), arrow)

@@ -54,7 +54,7 @@ def run(
     recorder: Recorder,
     folder: Path,
     work: Path,
-    epochs: int = 1,
+    epochs: int | None = None,
     partitions: int | None = None,
     progress: Progress | None = None,
     cancel: Event | None = None,
@@ -62,8 +62,8 @@ def run(
     """Run a plan to the end of its sources and hand every epoch to the recorder.
 
     folder: what relative file names are relative to. work: an empty folder for the run's files, which
-    Spark's workers see too; the caller removes it. partitions: of the keyed steps, by default one per core.
-    The output is the same for any number of epochs and partitions.
+    Spark's workers see too; the caller removes it. epochs: by default as many as the input is large. partitions:
+    of the keyed steps, by default one per core. The output is the same for any number of epochs and partitions.
     Raises SourceError, RunFailed (with the node), RunCancelled; the recorder has been told before.
     """
     progress = progress or Progress()
@@ -93,7 +93,7 @@ def _run(
     recorder: Recorder,
     folder: Path,
     work: Path,
-    epochs: int,
+    epochs: int | None,
     partitions: int | None,
     progress: Progress,
     cancel: Event,
@@ -103,7 +103,7 @@ def _run(
     # Workers need not find our code on their path: it travels with the functions.
     register_pickle_by_value(engine)  # type: ignore[no-untyped-call]
     views = views_of(plan)
-    recorder.begin(_describe(plan, epochs, views))
+    recorder.begin(_describe(plan, epochs or 1, views))
     progress.phase = "reading the sources"
     for node in plan.sources:
         progress.nodes[node.id].state = "running"
