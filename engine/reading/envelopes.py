@@ -17,14 +17,13 @@ from pydantic import Field
 
 from engine.changelog import RowKind
 from engine.errors import SourceError
-from engine.frames import FILE, KIND, LINE, ORDINAL, WATERMARK
+from engine.frames import FILE, KIND, LINE, ORDINAL, PARSED, TEXT, WATERMARK
 from engine.operator import Derived, SourceFrames
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.file_source import FileSource
 from engine.reading.flink_table import create_table
 from engine.reading.inference import infer_json
 from engine.reading.json_lines import ENDINGS, broken_line, read_objects, sampled
-from engine.reading.lines import PARSED, TEXT
 from engine.reading.texts import misfit, rejection, written
 from engine.schema import Column, Schema, quote
 

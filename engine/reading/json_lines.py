@@ -9,9 +9,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import PipelineError, SourceError
+from engine.frames import PARSED, TEXT
 from engine.reading.columns import check_names
 from engine.reading.files import InputFile, opened
-from engine.reading.lines import PARSED, TEXT, read_lines
+from engine.reading.lines import read_lines
 from engine.schema import Column
 
 if TYPE_CHECKING:

@@ -11,17 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from engine.frames import FILE, LINE, ORDINAL
+from engine.frames import FILE, LINE, ORDINAL, PARSED, TEXT
 from engine.reading.files import InputFile
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-
-TEXT: Final = "__text"
-PARSED: Final = "__parsed"
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine.changelog import INSERT
-from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, WATERMARK
+from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, TEXT, WATERMARK
 from engine.operator import SourceFrames
-from engine.reading.lines import TEXT
 from engine.reading.scan import RAW_CHARS
 from engine.reading.values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
 from engine.schema import Column as SchemaColumn

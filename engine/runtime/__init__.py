@@ -7,6 +7,7 @@ numbering    the numbers of the events
 clocks       the watermark of every source and operator, as shared arrays
 edges        a run's edges as Spark reads them
 views        which edges say what another one says
+explain      the plan explained, and what computes each node
 epoch        one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
 arrow_native stateless steps in Arrow, file by file
 native       stateless steps in Spark SQL, where an expression is Spark's alone
@@ -34,10 +35,10 @@ from engine.changelog import APPEND
 from engine.errors import RunCancelled, RunFailed, StudioError
 from engine.operator import OUT, Source
 from engine.planner import Plan
-from engine.planner.explain import explanation
 from engine.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, NodeProgress, Progress, Recorder, RunPlan
 from engine.runtime.engine_adapter import cancellable
 from engine.runtime.epoch import EpochRunner, NodeOutput
+from engine.runtime.explain import explanation
 from engine.runtime.ingest import ingest
 from engine.runtime.views import views_of
 from engine.runtime.workspace import Workspace

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from engine.changelog import INSERT
 from engine.errors import SourceError
-from engine.frames import FILE, LINE, ORDINAL, RAW, REASON, TIME, rejected_schema, watermarks_schema
+from engine.frames import EVENTS, FILE, LINE, ORDINAL, RAW, REASON, TIME, ddl, rejected_schema, watermarks_schema
 from engine.operator import Source, SourceFrames
 from engine.planner import NodePlan, Plan
 from engine.reading.computed import computation_of, frames_of
@@ -213,7 +213,7 @@ def _followed(
     follower = clocks.Recorder(workspace, how, _last_events(numbers.last_seq, epochs))
     if arrived.written is not None:
         paths = arrived.written.events
-        events = spark.read.schema(numbering.EVENTS_DDL).parquet(*paths) if paths else None
+        events = spark.read.schema(ddl(*EVENTS)).parquet(*paths) if paths else None
         if events is None:
             return arrived, ()
         trail = clocks.trail_of_frame(events, follower)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from engine.errors import SourceError
+from engine.frames import PARSED
 from engine.operator import Derived, SourceFrames
 from engine.reading.columns import check_names, declared_type
 from engine.reading.file_source import RowFile
 from engine.reading.inference import infer_json
 from engine.reading.json_lines import ENDINGS, broken_line, read_objects, sampled
-from engine.reading.lines import PARSED
 from engine.reading.texts import written
 from engine.schema import Column, Schema, quote
 

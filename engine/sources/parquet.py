@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from engine.errors import PipelineError, SourceError
-from engine.frames import FILE, LINE, ORDINAL
+from engine.frames import FILE, LINE, ORDINAL, TEXT
 from engine.operator import Derived, SourceFrames
 from engine.reading.columns import check_names
 from engine.reading.file_source import RowFile
 from engine.reading.files import InputFile
-from engine.reading.lines import TEXT, local_path
+from engine.reading.lines import local_path
 from engine.reading.texts import Field, written
 from engine.schema import Column, Schema, is_numeric, quote
 
