@@ -5,7 +5,6 @@ No other module spells these names. A column that never leaves its module is nam
     changelog    SEQ, STEP, KIND, <columns>                            a node's output in Spark and as files
     unit         KIND?, WATERMARK?, <columns>, TIME, TOP, UNIT         a source's file: its rows are events in order
     source rows  ORDINAL, KIND, WATERMARK, <columns>, FILE, LINE, RAW, REASON      what Spark reads of a source
-    lines        TEXT, FILE, LINE, ORDINAL, PARSED                     what Spark reads of a text file
     events       INDEX, KIND, WATERMARK, TIME, <columns>; RANK         a source's events before they have numbers
     gathered     PORT, SEQ, STEP, KIND, key_name(0).., value_name(0, 0)..          the input of a keyed step
     bundled      ... , END_SEQ, END_STEP, PLACE                        the same in mini-batch
@@ -64,7 +63,6 @@ RAW: Final = "__raw"
 REASON: Final = "__reason"
 """Why a row was rejected; null in records."""
 TEXT: Final = "__text"
-PARSED: Final = "__parsed"
 
 EACH: Final = "__each"
 """The element of a projection's array that a record comes out for."""

@@ -7,7 +7,6 @@ Source: Spark UTF8String.toLong, SparkDateTimeUtils.stringToTimestamp and string
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -19,10 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.reading.values import Unfit, coerce
+from engine.reading.nested import nested_from
 from engine.schema import arrow_type
 
-_BLANKS: Final = "".join(map(chr, [*range(0x21), 0x7F]))
+# Around integers, truths, dates and times a DEL is a blank too; around other numbers what Java's trim takes is all.
+_TRIM: Final = "".join(map(chr, range(0x21)))
+_BLANKS: Final = _TRIM + "\x7f"
+_SPACE: Final = " \t\n\x0b\f\r"
 _BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _REAL: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?$"
 _SPECIAL: Final = {
@@ -30,10 +32,12 @@ _SPECIAL: Final = {
     **dict.fromkeys(("-inf", "-infinity"), float("-inf")),
     **dict.fromkeys(("nan", "+nan", "-nan"), float("nan")),
 }
-_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# Digits of any script, as Java's BigDecimal has them.
+_DECIMAL: Final = re.compile(r"[+-]?(?:\d+\.?(\d*)|\.(\d+))(?:[eE]([+-]?\d+))?")
+_SCALES: Final = range(-(1 << 31), 1 << 31)
 _TRUE: Final = ("t", "true", "y", "yes", "1")
 _FALSE: Final = ("f", "false", "n", "no", "0")
-_DATE: Final = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL)
+_DATE: Final = re.compile(r"\+?([0-9]{4,7})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL)
 _PLAIN_TIME: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z?$"
 _TIME: Final = re.compile(
     r"([0-9]{4})-([0-9]{1,2})(?:-([0-9]{1,2})"
@@ -41,7 +45,11 @@ _TIME: Final = re.compile(
     re.DOTALL,
 )
 _STARTS_WITH_YEAR: Final = re.compile(r"[0-9]{4}-")
-_OFFSET: Final = re.compile(r"(?:UTC|GMT|UT)?([+-])([0-9]{1,2})(?::?([0-9]{1,2}))?(?::?([0-9]{2}))?")
+_OFFSET: Final = re.compile(
+    r"(?:UTC|GMT|UT)?([+-])([0-9]{1,2}|[0-9]:[0-9]{2}|[0-9]{1,2}:[0-9]|[0-9]{2}(?::?[0-9]{2}){1,2}|[0-9]:[0-9]{2}:[0-9]{2})"
+)
+# Of the system's folder, but no zones to Java.
+_NO_REGIONS: Final = ("posix/", "right/", "localtime", "posixrules", "Factory", "ROC")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Java's ZoneId.SHORT_IDS.
 _SHORT: Final = {
@@ -63,8 +71,10 @@ def cast_texts(texts: pa.Array, type_: str) -> pa.Array:
     if type_ == "binary":
         return texts.cast(pa.binary())
     if type_.startswith(("array<", "map<")):
-        return _each(texts, type_, lambda text: coerce(json.loads(text), type_))
-    trimmed = pc.utf8_trim(texts, _BLANKS)
+        return _each(texts, type_, lambda text: nested_from(text, type_, _scalar))
+    if type_ in ("timestamp", "timestamp_ntz"):
+        return _times(pc.utf8_rtrim(pc.utf8_ltrim(texts, _SPACE), _BLANKS), type_)
+    trimmed = pc.utf8_trim(texts, _TRIM if type_.startswith(("float", "double", "decimal")) else _BLANKS)
     if type_ in _BITS:
         return _integers(trimmed, type_)
     match type_:
@@ -74,8 +84,6 @@ def cast_texts(texts: pa.Array, type_: str) -> pa.Array:
             return _booleans(trimmed)
         case "date":
             return _each(trimmed, type_, _date)
-        case "timestamp" | "timestamp_ntz":
-            return _times(trimmed, type_)
     precision, scale = (int(part) for part in type_[8:-1].split(","))
     return _each(trimmed, type_, lambda text: _decimal(text, precision, scale))
 
@@ -89,7 +97,7 @@ def _each(texts: pa.Array, type_: str, read: Callable[[str], Any]) -> pa.Array:
             assert text is not None
             try:
                 known[text] = read(text)
-            except (Unfit, ValueError, ArithmeticError):
+            except (ValueError, ArithmeticError):
                 known[text] = None
         return known[text]
 
@@ -149,7 +157,8 @@ def _booleans(texts: pa.Array) -> pa.Array:
 
 
 def _decimal(text: str, precision: int, scale: int) -> Decimal | None:
-    if not _DECIMAL.fullmatch(text):
+    match = _DECIMAL.fullmatch(text)
+    if match is None or len(match[1] or match[2] or "") - int(match[3] or 0) not in _SCALES:
         return None
     with localcontext() as context:
         context.prec = 200
@@ -178,6 +187,7 @@ def _times(texts: pa.Array, type_: str) -> pa.Array:
 def _time(text: str) -> int | None:
     """A timestamp's microseconds."""
     if not _STARTS_WITH_YEAR.match(text):
+        text = text.strip(_BLANKS)
         if not re.fullmatch(r"[+-]?[0-9]+", text):
             return None
         micros = int(text) * 1000
@@ -187,7 +197,7 @@ def _time(text: str) -> int | None:
         return None
     year, month, day, hour, minute, second = (int(match[at] or (1 if at < 4 else 0)) for at in range(1, 7))
     micro = int((match[7] or "")[:6].ljust(6, "0"))
-    zone = (match[8] or "").strip()
+    zone = (match[8] or "").strip(_TRIM)
     local = datetime(year, month, day, hour, minute, second, micro, tzinfo=UTC if not zone else _zone(zone))
     return (local.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)
 
@@ -195,14 +205,34 @@ def _time(text: str) -> int | None:
 def _zone(name: str) -> Any:
     """A time zone as Java knows it. Raises ValueError for one that there is not; zoneinfo keeps those that it read."""
     name = _SHORT.get(name, name)
-    if name == "Z":
+    if name in ("Z", "UT"):
         return UTC
     match = _OFFSET.fullmatch(name)
     if match is None:
-        return ZoneInfo(name)
-    parts = [int(part or 0) for part in match.groups()[1:]]
-    away = timedelta(hours=parts[0], minutes=parts[1], seconds=parts[2])
-    if parts[1] > 59 or parts[2] > 59 or away > timedelta(hours=18):
+        return _region(name)
+    digits = match[2]
+    parts = digits.split(":") if ":" in digits else [digits[at : at + 2] for at in range(0, len(digits), 2)]
+    hours, minutes, seconds = (int(part) for part in [*parts, "0", "0"][:3])
+    away = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    if minutes > 59 or seconds > 59 or away > timedelta(hours=18):
         message = f"no offset: {name}"
         raise ValueError(message)
     return timezone(-away if match[1] == "-" else away)
+
+
+def _region(name: str) -> ZoneInfo:
+    try:
+        if name.startswith(_NO_REGIONS):
+            raise KeyError(name)
+        return ZoneInfo(name)
+    except (KeyError, OSError) as error:
+        message = f"no time zone: {name}"
+        raise ValueError(message) from error
+
+
+def _scalar(text: str, type_: str) -> Any:
+    """A date or a timestamp within a list or a map."""
+    if type_ == "date":
+        return _date(text)
+    micros = _time(text)
+    return None if micros is None else _EPOCH.replace(tzinfo=None) + timedelta(microseconds=micros)

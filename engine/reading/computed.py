@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -99,7 +100,9 @@ def computation_of(
         if is_computed and times.null_count:
             is_record = pc.is_valid(records.column(KIND)) if KIND in records.schema.names else None
             is_timeless = pc.is_null(times) if is_record is None else pc.and_(pc.is_null(times), is_record)
-            lines = part.lines[is_timeless.to_numpy(zero_copy_only=False)].tolist()
+            before = part.lines_before()
+            places = np.flatnonzero(is_timeless.to_numpy(zero_copy_only=False)).tolist()
+            lines = [before + part.lines[at] for at in places]
             rows = part.records.filter(is_timeless).select(list(read.names)).to_pylist()
             reason = f"column {time.name!r}: the event time is null"
             rejected += [

@@ -9,41 +9,29 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
-from engine.changelog import RowKind
 from engine.errors import SourceError
-from engine.frames import FILE, KIND, LINE, ORDINAL, PARSED, TEXT, WATERMARK
-from engine.operator import Derived, SourceFrames
+from engine.operator import Derived
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.file_source import FileSource
 from engine.reading.flink_table import create_table
 from engine.reading.inference import infer_json
-from engine.reading.json_lines import ENDINGS, broken_line, read_objects, sampled
-from engine.reading.texts import misfit, rejection, written
-from engine.schema import Column, Schema, quote
+from engine.reading.json_sample import ENDINGS, sampled
+from engine.reading.json_scan import EnvelopeReader
+from engine.reading.nested import text_of
+from engine.reading.scan import Scan
+from engine.reading.text_files import parts_of
+from engine.reading.typed_rows import RowTypes
+from engine.schema import Column, Schema
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column as SparkColumn
-    from pyspark.sql import SparkSession
-
-_CHANGES: Final = "__changes"
-_REASON: Final = "__why"
-# So many records fit between the ordinals of two lines.
-_RECORD_BITS: Final = 20
 _SAID_CHARS: Final = 40
 
-
-@dataclass(frozen=True)
-class Opened:
-    """A line's envelope: its records as an array of (kind, row), and why it is rejected; null where it is not."""
-
-    changes: SparkColumn
-    reason: SparkColumn
+Change = tuple[int, dict[str, Any]]
+"""A kind, and the row of which it is; what its fields hold is JSON."""
 
 
 class EnvelopeFile(FileSource):
@@ -67,13 +55,10 @@ class EnvelopeFile(FileSource):
         """A column's type."""
         return infer_json(values)
 
+    @staticmethod
     @abstractmethod
-    def layout(self, row: str) -> str:
-        """The fields of an envelope, as DDL; row: a row as a type."""
-
-    @abstractmethod
-    def opened(self, envelope: SparkColumn, names: Sequence[str]) -> Opened:
-        """The records of an envelope. names: the columns of a row, all STRING."""
+    def changes_of(envelope: dict[str, Any]) -> Sequence[Change]:
+        """The records of an envelope. Raises NoChange."""
 
     @property
     def sampled(self) -> int:
@@ -96,36 +81,11 @@ class EnvelopeFile(FileSource):
         check_names(list(found), node, "types")
         return derive_source(self, node, tuple(found.values()), self.primary_key, changelog=True)
 
-    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
-        """The rows in the envelopes as typed records, and the lines that cannot be read."""
-        from pyspark.sql import functions as F
-
-        schema = self.derive(node, folder).schema
+    def scan(self, node: str, folder: Path) -> Scan:
+        """Byte ranges of the files, which workers read by themselves."""
         files = self.files(node, folder)
-        row = ", ".join(f"{quote(column.name)}: STRING" for column in schema)
-        lines = read_objects(spark, files, self.layout(f"STRUCT<{row}>")).where(F.trim(TEXT) != "null")
-        opened = self.opened(F.get(PARSED, F.lit(0)), schema.names)
-        typed = F.transform(opened.changes, lambda change: _typed(change, schema))
-        known = lines.select(
-            FILE, LINE, TEXT, ORDINAL, F.coalesce(broken_line(), opened.reason).alias(_REASON), typed.alias(_CHANGES)
-        )
-        misfits = F.filter(F.col(_CHANGES).getField("reason"), lambda reason: reason.isNotNull())
-        reason = F.coalesce(_REASON, F.get(misfits, F.lit(0)))
-        judged = known.withColumn(_REASON, reason)
-        # A rejected line has no change and is one row all the same; a line without a change is none.
-        no_change = F.array(F.lit(None).cast(known.schema[_CHANGES].dataType.elementType))  # type: ignore[attr-defined]
-        changes = F.when(F.col(_REASON).isNull(), F.col(_CHANGES)).otherwise(no_change)
-        taken = judged.select("*", F.posexplode(changes).alias("__at", "__change"))
-        change = F.col("__change")
-        return SourceFrames(
-            taken.select(
-                (F.shiftleft(ORDINAL, _RECORD_BITS) + F.col("__at")).alias(ORDINAL),
-                change.getField("kind").alias(KIND),
-                F.lit(None).cast("bigint").alias(WATERMARK),
-                *(change.getField("row").getField(column.name).alias(column.name) for column in schema),
-                *rejection(F.col(_REASON)),
-            )
-        )
+        reader = EnvelopeReader(RowTypes(self.derive(node, folder).schema.columns), self.changes_of)
+        return Scan(parts_of([(str(file.path), file.name) for file in files]), reader, has_kinds=True)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector with Flink's format for these envelopes."""
@@ -138,43 +98,10 @@ class EnvelopeFile(FileSource):
         return create_table(node, schema, self, options, self.primary_key)
 
 
-def _typed(change: SparkColumn, schema: Schema) -> SparkColumn:
-    """A record of typed values, with why it does not fit."""
-    from pyspark.sql import functions as F
-
-    row = change.getField("row")
-    fields = [written(row.getField(column.name), column.type) for column in schema]
-    return F.struct(
-        change.getField("kind").alias("kind"),
-        F.struct(*(field.value.alias(column.name) for column, field in zip(schema, fields, strict=True))).alias("row"),
-        F.coalesce(*(misfit(column, field) for column, field in zip(schema, fields, strict=True))).alias("reason"),
-    )
-
-
-def change(kind: RowKind, row: SparkColumn) -> SparkColumn:
-    """One record of a line."""
-    from pyspark.sql import functions as F
-
-    return F.struct(F.lit(int(kind)).cast("tinyint").alias("kind"), row.alias("row"))
-
-
-def row_before(after: SparkColumn, old: SparkColumn, names: Sequence[str]) -> SparkColumn:
-    """The row before, where `old`, a map, holds the changed fields only. A field that is there and null was null."""
-    from pyspark.sql import functions as F
-
-    return F.struct(
-        *(
-            F.when(F.map_contains_key(old, name), old.getItem(name)).otherwise(after.getField(name)).alias(name)
-            for name in names
-        )
-    )
-
-
-def unknown(field: str, said: SparkColumn, known: Sequence[str]) -> SparkColumn:
-    """Why an envelope is rejected whose kind of change is missing or unknown; null where it is one of these."""
-    from pyspark.sql import functions as F
-
+def unknown(field: str, said: Any, known: Sequence[str]) -> str:
+    """Why an envelope is rejected whose kind of change is missing or is none of these."""
     listed = f"{', '.join(known[:-1])} or {known[-1]}"
-    wrong = F.concat(F.lit(f'"{field}" is "'), F.substring(said, 1, _SAID_CHARS), F.lit(f'", not {listed}'))
-    missing = F.lit(f'the line has no "{field}" ({listed}); is it another format?')
-    return F.when(said.isNull(), missing).when(~said.isin(*known), wrong)
+    text = text_of(said)
+    if text is None:
+        return f'the line has no "{field}" ({listed}); is it another format?'
+    return f'"{field}" is "{text[:_SAID_CHARS]}", not {listed}'

@@ -20,7 +20,6 @@ from engine.reading import texts
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.files import InputFile, find_files, opened
 from engine.reading.flink_table import create_table, from_changelog
-from engine.reading.kinds import kind_of, unknown_kind
 from engine.schema import Column, Schema
 
 if TYPE_CHECKING:
@@ -127,8 +126,8 @@ class RowFile(FileSource):
         payload = [fields[name] for name in schema.names]
         if self.kind_column is None:
             return texts.frames(rows, schema, payload, broken)
-        kind = kind_of(fields[self.kind_column].text)
-        reason = F.coalesce(broken, unknown_kind(self.kind_column, kind))
+        kind = texts.kind_of(fields[self.kind_column].text)
+        reason = F.coalesce(broken, texts.without_kind(self.kind_column, kind))
         return texts.frames(rows, schema, payload, reason, kind.value)
 
     def table(self, node: str, schema: Schema, options: Mapping[str, str]) -> str:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from engine.changelog import DELETE, INSERT, SYMBOLS, UPDATE_AFTER, UPDATE_BEFORE
-from engine.reading.texts import Field
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    import pyarrow as pa
 
 WORDS: Final = {
     INSERT: ("+i", "i", "insert"),
@@ -19,29 +18,23 @@ WORDS: Final = {
     UPDATE_AFTER: ("+u", "u", "ua", "update", "update_after"),
     DELETE: ("-d", "d", "delete"),
 }
+_KINDS: Final = {word: kind for kind, words in WORDS.items() for word in words}
 _WORD_CHARS: Final = 40
+NO_KIND_ADVICE: Final = f"use {', '.join(SYMBOLS)}, or insert, update, delete"
 
 
-def kind_of(text: Column) -> Field:
-    """The kind that a text stands for, TINYINT; null where it stands for none."""
-    from pyspark.sql import functions as F
+def kinds_of(texts: pa.Array) -> pa.Array:
+    """The kinds that texts stand for; null where one stands for none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    word = F.lower(F.trim(text))
-    found = F.lit(None).cast("tinyint")
-    for kind, words in WORDS.items():
-        found = F.when(word.isin(*words), F.lit(kind).cast("tinyint")).otherwise(found)
-    return Field(text, found)
+    words = pc.utf8_lower(pc.utf8_trim(texts.cast(pa.string()), " "))
+    places = pc.index_in(words, pa.array(list(_KINDS)))
+    return pa.array(list(_KINDS.values()), pa.int8()).take(places)
 
 
-def unknown_kind(name: str, kind: Field) -> Column:
-    """Why a row without a kind is rejected; null where it has one. name: the column's."""
-    from pyspark.sql import functions as F
-
-    advice = f"use {', '.join(SYMBOLS)}, or insert, update, delete"
-    said = F.concat(
-        F.lit(f'column {name!r}: "'),
-        F.substring(kind.text, 1, _WORD_CHARS),
-        F.lit(f'" is no row kind; {advice}'),
-    )
-    missing = F.lit(f"column {name!r}: the row kind is missing; {advice}")
-    return F.when(kind.value.isNull(), F.when(kind.text.isNull(), missing).otherwise(said))
+def unknown_kind(name: str, text: str | None) -> str:
+    """Why a row is rejected that has no kind. name: the column's."""
+    if text is None:
+        return f"column {name!r}: the row kind is missing; {NO_KIND_ADVICE}"
+    return f'column {name!r}: "{text[:_WORD_CHARS]}" is no row kind; {NO_KIND_ADVICE}'

@@ -30,17 +30,22 @@ class Rejected(NamedTuple):
     reason: str
 
 
+def _none() -> int:
+    return 0
+
+
 class ReadPart(NamedTuple):
     """What was read of a part, in order of arrival.
 
-    records: KIND and WATERMARK where the scan says so, then the source's columns. lines: by record, where it stands;
-    file: in which file.
+    records: KIND and WATERMARK where the scan says so, then the source's columns. file: in which file they stand;
+    lines: by record, in which line of the part; lines_before: how many lines the file has before the part.
     """
 
     records: pa.RecordBatch
     file: str
-    lines: np.ndarray[tuple[int], np.dtype[np.int64]]
+    lines: Sequence[int]
     rejected: Sequence[Rejected] = ()
+    lines_before: Callable[[], int] = _none
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from engine.changelog import INSERT
 from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, TEXT, WATERMARK
 from engine.operator import SourceFrames
+from engine.reading.kinds import NO_KIND_ADVICE, WORDS
 from engine.reading.scan import RAW_CHARS
 from engine.reading.values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
 from engine.schema import Column as SchemaColumn
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _VALUE_CHARS: Final = 100
+_WORD_CHARS: Final = 40
 
 
 @dataclass(frozen=True)
@@ -103,3 +105,27 @@ def _sentence(column: SchemaColumn, field: Field, what: str) -> Column:
 
     cut = F.substring(field.text, 1, _VALUE_CHARS)
     return F.concat(F.lit(f'column {column.name!r}: "'), cut, F.lit(f'" {what}'))
+
+
+def kind_of(text: Column) -> Field:
+    """The kind that a text stands for, TINYINT; null where it stands for none."""
+    from pyspark.sql import functions as F
+
+    word = F.lower(F.trim(text))
+    found = F.lit(None).cast("tinyint")
+    for kind, words in WORDS.items():
+        found = F.when(word.isin(*words), F.lit(kind).cast("tinyint")).otherwise(found)
+    return Field(text, found)
+
+
+def without_kind(name: str, kind: Field) -> Column:
+    """Why a row without a kind is rejected; null where it has one. name: the column's."""
+    from pyspark.sql import functions as F
+
+    said = F.concat(
+        F.lit(f'column {name!r}: "'),
+        F.substring(kind.text, 1, _WORD_CHARS),
+        F.lit(f'" is no row kind; {NO_KIND_ADVICE}'),
+    )
+    missing = F.lit(f"column {name!r}: the row kind is missing; {NO_KIND_ADVICE}")
+    return F.when(kind.value.isNull(), F.when(kind.text.isNull(), missing).otherwise(said))

@@ -35,7 +35,7 @@ def coerce(value: Any, type_: str) -> Any:
         return None
     try:
         found = _coerce(value, type_)
-    except (ValueError, TypeError, ArithmeticError) as error:
+    except (ValueError, TypeError, ArithmeticError, AttributeError) as error:
         if isinstance(error, Unfit):
             raise
         raise Unfit(_sentence(type_)) from error
@@ -71,12 +71,13 @@ def _nested(value: Any, type_: str) -> Any:
     inner = type_.partition("<")[2][:-1]
     if type_.startswith("array<"):
         return [coerce(item, inner) for item in value]
-    key, item_type = _two(inner)
+    key, item_type = split_types(inner)
     pairs = value.items() if isinstance(value, dict) else value
     return [(coerce(name, key), coerce(item, item_type)) for name, item in pairs]
 
 
-def _two(inner: str) -> tuple[str, str]:
+def split_types(inner: str) -> tuple[str, str]:
+    """The types of a map's keys and values. Raises Unfit."""
     depth = 0
     for at, char in enumerate(inner):
         depth += (char in "<(") - (char in ">)")

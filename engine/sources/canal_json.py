@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
-from engine.changelog import RowKind
-from engine.reading.envelopes import EnvelopeFile, Opened, change, row_before, unknown
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.reading.envelopes import Change, EnvelopeFile, unknown
 from engine.reading.inference import infer_text
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column as SparkColumn
+from engine.reading.json_scan import NoChange
 
 _CHANGES: Final = ("INSERT", "UPDATE", "DELETE")
 _NO_CHANGE: Final = (
@@ -47,35 +45,32 @@ class CanalJson(EnvelopeFile):
         """The type of texts."""
         return infer_text(each if isinstance(each, str | None) else json.dumps(each) for each in values)
 
-    def layout(self, row: str) -> str:
-        """Rows, and for each what it was."""
-        return f"data: ARRAY<{row}>, old: ARRAY<MAP<STRING, STRING>>, type: STRING"
-
-    def opened(self, envelope: SparkColumn, names: Sequence[str]) -> Opened:
+    @staticmethod
+    def changes_of(envelope: dict[str, Any]) -> Sequence[Change]:
         """A record per row, or two for an update."""
-        from pyspark.sql import functions as F
+        data, old, type_ = envelope.get("data"), envelope.get("old"), envelope.get("type")
+        if type_ in _NO_CHANGE:
+            return ()
+        if type_ not in _CHANGES:
+            raise NoChange(unknown("type", type_, _CHANGES))
+        rows, old_rows = _rows(data), _rows(old)
+        if rows is None:
+            message = '"data" is no list of rows'
+            raise NoChange(message)
+        if type_ != "UPDATE":
+            return [(INSERT if type_ == "INSERT" else DELETE, row) for row in rows]
+        if old_rows is None or len(old_rows) != len(rows):
+            message = 'the update has no "old" for each row of "data"'
+            raise NoChange(message)
+        changes: list[Change] = []
+        for row, fields in zip(rows, old_rows, strict=True):
+            # A field that is there and null was null.
+            changes += [(UPDATE_BEFORE, {**row, **fields}), (UPDATE_AFTER, row)]
+        return changes
 
-        data, old, type_ = (envelope.getField(name) for name in ("data", "old", "type"))
 
-        def update(after: SparkColumn, at: SparkColumn) -> SparkColumn:
-            before = row_before(after, F.get(old, at), names)
-            return F.array(change(RowKind.UPDATE_BEFORE, before), change(RowKind.UPDATE_AFTER, after))
-
-        changes = (
-            F.when(type_ == "INSERT", F.transform(data, lambda row: change(RowKind.INSERT, row)))
-            .when(type_ == "UPDATE", F.flatten(F.transform(data, update)))
-            .when(type_ == "DELETE", F.transform(data, lambda row: change(RowKind.DELETE, row)))
-        )
-        lacks = old.isNull() | (F.size(old) != F.size(data)) | F.exists(old, lambda fields: fields.isNull())
-        reason = F.coalesce(
-            F.when(~F.coalesce(type_.isin(*_NO_CHANGE), F.lit(False)), unknown("type", type_, _CHANGES)),
-            F.when(
-                type_.isin(*_CHANGES) & (data.isNull() | F.exists(data, lambda row: row.isNull())),
-                F.lit('"data" is no list of rows'),
-            ),
-            F.when((type_ == "UPDATE") & lacks, F.lit('the update has no "old" for each row of "data"')),
-        )
-        return Opened(changes, reason)
+def _rows(value: Any) -> list[dict[str, Any]] | None:
+    return value if isinstance(value, list) and all(isinstance(row, dict) for row in value) else None
 
 
 SOURCE = CanalJson

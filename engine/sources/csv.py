@@ -19,10 +19,12 @@ from pydantic import Field
 from engine.errors import PipelineError
 from engine.operator import Derived
 from engine.reading.csv_sample import Dialect, sample_csv
-from engine.reading.csv_scan import CsvReader, parts_of
+from engine.reading.csv_scan import CsvReader
 from engine.reading.file_source import RowFile, one_character
 from engine.reading.files import InputFile
 from engine.reading.scan import Scan
+from engine.reading.text_files import parts_of
+from engine.reading.typed_rows import RowTypes
 from engine.schema import Column, Schema
 
 
@@ -63,8 +65,7 @@ class Csv(RowFile):
         columns = self._columns(node, files)
         timed = {column.name: column for column in self.derive(node, folder).schema}
         reader = CsvReader(
-            tuple(timed.get(column.name, column) for column in columns),
-            self.kind_column,
+            RowTypes(tuple(timed.get(column.name, column) for column in columns), self.kind_column),
             one_character(self.separator, node, "separator"),
             one_character(self.quote, node, "quote"),
             self.null_text,

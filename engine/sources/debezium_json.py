@@ -10,14 +10,12 @@ Source: Flink DebeziumJsonDeserializationSchema.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
-from engine.changelog import RowKind
-from engine.reading.envelopes import EnvelopeFile, Opened, change, unknown
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.reading.envelopes import Change, EnvelopeFile, unknown
+from engine.reading.json_scan import NoChange
 from engine.schema import Schema
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column as SparkColumn
 
 _ADVICE: Final = "in PostgreSQL set REPLICA IDENTITY FULL for the table, so that Debezium sees the old row"
 
@@ -37,32 +35,26 @@ class DebeziumJson(EnvelopeFile):
         body = payload if isinstance(payload, dict) else envelope
         return body.get("before"), body.get("after")
 
-    def layout(self, row: str) -> str:
-        """The change, plain or as the payload."""
-        return f"before: {row}, after: {row}, op: STRING, payload: STRUCT<before: {row}, after: {row}, op: STRING>"
-
-    def opened(self, envelope: SparkColumn, names: Sequence[str]) -> Opened:
+    @staticmethod
+    def changes_of(envelope: dict[str, Any]) -> Sequence[Change]:
         """One record, or two for an update."""
-        from pyspark.sql import functions as F
-
-        payload = envelope.getField("payload")
-        before, after, op = (
-            F.when(payload.isNotNull(), payload.getField(name)).otherwise(envelope.getField(name))
-            for name in ("before", "after", "op")
-        )
-        update = F.array(change(RowKind.UPDATE_BEFORE, before), change(RowKind.UPDATE_AFTER, after))
-        changes = (
-            F.when(op.isin("c", "r"), F.array(change(RowKind.INSERT, after)))
-            .when(op == "u", update)
-            .when(op == "d", F.array(change(RowKind.DELETE, before)))
-        )
-        reason = F.coalesce(
-            unknown("op", op, ("c", "r", "u", "d")),
-            F.when((op == "u") & before.isNull(), F.lit(f'the update has no "before"; {_ADVICE}')),
-            F.when((op == "d") & before.isNull(), F.lit(f'the delete has no "before"; {_ADVICE}')),
-            F.when((op != "d") & after.isNull(), F.lit('the line has no "after", the row as it is now')),
-        )
-        return Opened(changes, reason)
+        payload = envelope.get("payload")
+        body = payload if isinstance(payload, dict) else envelope
+        before, after, op = body.get("before"), body.get("after"), body.get("op")
+        if op not in ("c", "r", "u", "d"):
+            raise NoChange(unknown("op", op, ("c", "r", "u", "d")))
+        changes: list[Change] = []
+        if op in ("u", "d"):
+            if not isinstance(before, dict):
+                message = f'the {"update" if op == "u" else "delete"} has no "before"; {_ADVICE}'
+                raise NoChange(message)
+            changes.append((UPDATE_BEFORE if op == "u" else DELETE, before))
+        if op != "d":
+            if not isinstance(after, dict):
+                message = 'the line has no "after", the row as it is now'
+                raise NoChange(message)
+            changes.append((UPDATE_AFTER if op == "u" else INSERT, after))
+        return changes
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector; Flink has to be told of the wrapper, which is seen line by line here."""

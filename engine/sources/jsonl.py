@@ -11,22 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from engine.errors import SourceError
-from engine.frames import PARSED
-from engine.operator import Derived, SourceFrames
+from engine.operator import Derived
 from engine.reading.columns import check_names, declared_type
 from engine.reading.file_source import RowFile
 from engine.reading.inference import infer_json
-from engine.reading.json_lines import ENDINGS, broken_line, read_objects, sampled
-from engine.reading.texts import written
-from engine.schema import Column, Schema, quote
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from engine.reading.json_sample import ENDINGS, sampled
+from engine.reading.json_scan import JsonReader
+from engine.reading.scan import Scan
+from engine.reading.text_files import parts_of
+from engine.reading.typed_rows import RowTypes
+from engine.schema import Column, Schema
 
 
 class JsonLines(RowFile):
@@ -60,18 +59,14 @@ class JsonLines(RowFile):
         check_names(list(found), node, "types")
         return self.described(node, tuple(found.values()))
 
-    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
-        """The lines as typed records, and those that cannot be read."""
-        from pyspark.sql import functions as F
-
-        schema = self.derive(node, folder).schema
+    def scan(self, node: str, folder: Path) -> Scan:
+        """Byte ranges of the files, which workers read by themselves."""
         files = self.files(node, folder)
-        columns = [*schema, *([] if self.kind_column is None else [Column(self.kind_column, "string")])]
-        layout = ", ".join(f"{quote(column.name)}: STRING" for column in columns)
-        rows = read_objects(spark, files, layout)
-        first = F.get(PARSED, F.lit(0))
-        fields = {column.name: written(first.getField(column.name), column.type) for column in columns}
-        return self.typed(rows, schema, fields, broken_line())
+        schema = self.derive(node, folder).schema
+        kind = [] if self.kind_column is None else [Column(self.kind_column, "string")]
+        parts = parts_of([(str(file.path), file.name) for file in files])
+        reader = JsonReader(RowTypes((*schema, *kind), self.kind_column))
+        return Scan(parts, reader, has_kinds=self.kind_column is not None)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of several files."""

@@ -9,13 +9,11 @@ Source: Flink MaxwellJsonDeserializationSchema.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from engine.changelog import RowKind
-from engine.reading.envelopes import EnvelopeFile, Opened, change, row_before, unknown
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column as SparkColumn
+from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.reading.envelopes import Change, EnvelopeFile, unknown
+from engine.reading.json_scan import NoChange
 
 
 class MaxwellJson(EnvelopeFile):
@@ -31,28 +29,22 @@ class MaxwellJson(EnvelopeFile):
         """The row, and the fields that changed."""
         return envelope.get("data"), envelope.get("old")
 
-    def layout(self, row: str) -> str:
-        """The row, and what it was."""
-        return f"data: {row}, old: MAP<STRING, STRING>, type: STRING"
-
-    def opened(self, envelope: SparkColumn, names: Sequence[str]) -> Opened:
+    @staticmethod
+    def changes_of(envelope: dict[str, Any]) -> Sequence[Change]:
         """One record, or two for an update."""
-        from pyspark.sql import functions as F
-
-        data, old, type_ = (envelope.getField(name) for name in ("data", "old", "type"))
-        before = row_before(data, old, names)
-        update = F.array(change(RowKind.UPDATE_BEFORE, before), change(RowKind.UPDATE_AFTER, data))
-        changes = (
-            F.when(type_ == "insert", F.array(change(RowKind.INSERT, data)))
-            .when(type_ == "update", update)
-            .when(type_ == "delete", F.array(change(RowKind.DELETE, data)))
-        )
-        reason = F.coalesce(
-            unknown("type", type_, ("insert", "update", "delete")),
-            F.when(data.isNull(), F.lit('the line has no "data", the row')),
-            F.when((type_ == "update") & old.isNull(), F.lit('the update has no "old", the fields that changed')),
-        )
-        return Opened(changes, reason)
+        data, old, type_ = envelope.get("data"), envelope.get("old"), envelope.get("type")
+        if type_ not in ("insert", "update", "delete"):
+            raise NoChange(unknown("type", type_, ("insert", "update", "delete")))
+        if not isinstance(data, dict):
+            message = 'the line has no "data", the row'
+            raise NoChange(message)
+        if type_ != "update":
+            return [(INSERT if type_ == "insert" else DELETE, data)]
+        if not isinstance(old, dict):
+            message = 'the update has no "old", the fields that changed'
+            raise NoChange(message)
+        # A field that is there and null was null.
+        return [(UPDATE_BEFORE, {**data, **old}), (UPDATE_AFTER, data)]
 
 
 SOURCE = MaxwellJson

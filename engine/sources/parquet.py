@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
+from urllib.parse import unquote, urlsplit
 
 from engine.errors import PipelineError, SourceError
 from engine.frames import FILE, LINE, ORDINAL, TEXT
@@ -19,7 +20,6 @@ from engine.operator import Derived, SourceFrames
 from engine.reading.columns import check_names
 from engine.reading.file_source import RowFile
 from engine.reading.files import InputFile
-from engine.reading.lines import local_path
 from engine.reading.texts import Field, written
 from engine.schema import Column, Schema, is_numeric, quote
 
@@ -111,7 +111,7 @@ def _numbered(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
 
     scan = spark.read.option("mergeSchema", "false").parquet(*(file.spark_path for file in files))
     order = {str(file.path): at for at, file in enumerate(files)}
-    uris = {uri.replace("file:///", "file:/"): order[local_path(uri)] for uri in scan.inputFiles()}
+    uris = {uri.replace("file:///", "file:/"): order[_local_path(uri)] for uri in scan.inputFiles()}
     row = F.struct(*(F.col(quote(name)) for name in scan.columns))
     rows = scan.select(
         row.alias("__row"),
@@ -124,6 +124,11 @@ def _numbered(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
         f"__path STRING, {FILE} STRING, __base BIGINT",
     )
     return rows.join(F.broadcast(table), "__path").withColumn(ORDINAL, F.col("__base") + F.col(LINE))
+
+
+def _local_path(uri: str) -> str:
+    """The path in the file system behind a path as Spark's `_metadata` writes it."""
+    return unquote(urlsplit(uri).path)
 
 
 def _field(value: SparkColumn, natural: str, column: Column) -> Field:

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
@@ -97,7 +96,7 @@ class Rows(Source):
         columns = zip(*records, strict=True) if records else [()] * len(fields)
         arrays = [pa.array(values, type_) for values, (_, type_) in zip(columns, fields, strict=True)]
         batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
-        part = ReadPart(batch, node, np.array(lines, dtype=np.int64), rejected)
+        part = ReadPart(batch, node, lines, rejected)
         return Scan((part,), _itself, has_kinds=self.changelog, has_marks=has_marks)
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Rows:

@@ -1,0 +1,155 @@
+"""How workers read JSON Lines: byte ranges of files, in blocks of lines, straight into typed Arrow columns.
+
+An object is a row itself, or an envelope around the changes of several. What a value is worth in a column follows from
+its text: a number as it is written, `true` and `false`, an object or a list as JSON without blanks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from engine.frames import KIND
+from engine.reading.nested import DECODER, text_of
+from engine.reading.scan import ReadPart, Rejected
+from engine.reading.text_files import NOT_UTF8, Block, LineNumbers, TextPart, blocks_of
+from engine.reading.typed_rows import RowTypes, records_of
+
+_NO_OBJECT: Final = "the line is not a JSON object"
+_BROKEN: Final = "the line is broken JSON"
+_SEVERAL: Final = "the line has more than one JSON object"
+_SPACE: Final = " \t\r\n"
+# Faster, where nothing is nested: a number is a text like any other.
+_FLAT: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+
+Row = dict[str, Any]
+
+
+class Line(NamedTuple):
+    """A line with its object. number: of the line in its part; raw: its bytes."""
+
+    number: int
+    raw: bytes
+    object: Row
+
+
+class NoChange(ValueError):
+    """An envelope that is rejected: why."""
+
+
+@dataclass(frozen=True)
+class JsonReader:
+    """Reads a part of which each line is a row."""
+
+    rows: RowTypes
+
+    def __call__(self, part: TextPart) -> Iterator[ReadPart]:
+        """Its records and rejected lines."""
+        numbers = LineNumbers(part)
+        for block in blocks_of(part):
+            lines, rejected = objects_of(block, numbers)
+            objects = [line.object for line in lines]
+            columns, reasons = self.rows.judged([_texts(objects, column.name) for column in self.rows.columns])
+            rejected += [numbers.rejected(lines[at].number, lines[at].raw, why) for at, why in reasons.items()]
+            batch, places = records_of(self.rows.batch(columns), [line.number for line in lines], set(reasons))
+            yield ReadPart(batch, part.name, places, sorted(rejected), numbers.before)
+
+
+@dataclass(frozen=True)
+class EnvelopeReader:
+    """Reads a part of which each line is an envelope: its records in order, all of them or none.
+
+    changes_of: the (kind, row) in an envelope; it raises NoChange where the line is rejected.
+    """
+
+    rows: RowTypes
+    changes_of: Callable[[Row], Sequence[tuple[int, Row]]]
+
+    def __call__(self, part: TextPart) -> Iterator[ReadPart]:
+        """Its records and rejected lines."""
+        numbers = LineNumbers(part)
+        for block in blocks_of(part):
+            lines, rejected = objects_of(block, numbers, skip_null=True)
+            kinds: list[int] = []
+            rows: list[Row] = []
+            owners: list[int] = []
+            for at, line in enumerate(lines):
+                try:
+                    changes = self.changes_of(line.object)
+                except NoChange as error:
+                    rejected.append(numbers.rejected(line.number, line.raw, str(error)))
+                    continue
+                for kind, row in changes:
+                    kinds.append(kind)
+                    rows.append(row)
+                    owners.append(at)
+            columns, reasons = self.rows.judged([_texts(rows, column.name) for column in self.rows.columns])
+            # One record that does not fit takes the others of its line along; the first one gives the reason.
+            broken: dict[int, str] = {}
+            for place in sorted(reasons):
+                broken.setdefault(owners[place], reasons[place])
+            rejected += [numbers.rejected(lines[at].number, lines[at].raw, why) for at, why in broken.items()]
+            lost = {place for place, at in enumerate(owners) if at in broken} if broken else set()
+            batch = self.rows.batch({KIND: pa.array(kinds, pa.int8()), **columns})
+            batch, places = records_of(batch, [lines[at].number for at in owners], lost)
+            yield ReadPart(batch, part.name, places, sorted(rejected), numbers.before)
+
+
+def objects_of(block: Block, numbers: LineNumbers, *, skip_null: bool = False) -> tuple[list[Line], list[Rejected]]:
+    """The objects of a block, and the lines that have none; blank lines are skipped, and those of nothing but null."""
+    is_flat = b"[" not in block.text and block.text.count(b"{") <= block.size
+    scan = (_FLAT if is_flat else DECODER).raw_decode
+    found: list[Line] = []
+    rejected: list[Rejected] = []
+    for number, raw in enumerate(block.text.removesuffix(b"\n").split(b"\n"), block.first):
+        try:
+            text = raw.decode()
+            value, end = scan(text)
+            if type(value) is dict and (end == len(text) or not text[end:].strip(_SPACE)):
+                found.append(Line(number, raw, value))
+                continue
+        except (ValueError, RecursionError):
+            pass
+        try:
+            # Blanks before an object are rare, and so is whatever is wrong with a line.
+            text = raw.decode().strip(" ")
+            if not text or (skip_null and text == "null"):
+                continue
+            one = _object_in(text)
+        except UnicodeDecodeError:
+            one = NOT_UTF8
+        if isinstance(one, str):
+            rejected.append(numbers.rejected(number, raw, one))
+        else:
+            found.append(Line(number, raw, one))
+    return found, rejected
+
+
+def _object_in(text: str) -> Row | str:
+    """The object of a line, or why it has none."""
+    if not text.startswith("{"):
+        return _NO_OBJECT
+    try:
+        values = DECODER.decode(f"[{text}]")
+    except (ValueError, RecursionError):
+        return _BROKEN
+    if any(not isinstance(value, dict | None) for value in values):
+        return _BROKEN
+    return _SEVERAL if len(values) > 1 else values[0]
+
+
+def _texts(rows: Sequence[Row], name: str) -> pa.Array:
+    """A column of texts; null where a row lacks it."""
+    values = [row.get(name) for row in rows]
+    try:
+        return pa.array(values, pa.string())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError):
+        # Half of a surrogate pair is no character.
+        texts = (text_of(value) for value in values)
+        return pa.array(
+            [None if text is None else text.encode(errors="replace").decode() for text in texts], pa.string()
+        )

@@ -1,0 +1,99 @@
+"""Lists and maps that are written as JSON, in a column's type. The meaning is that of Spark's `from_json`.
+
+An item that does not fit makes the whole unfit. A number for a text is the text as it is written; an object or a list
+for a text is its JSON without blanks. JSON says what a value is: "1" is no number and 1.0 no integer.
+Source: Spark JacksonParser.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from json.encoder import encode_basestring
+from typing import Any, Final
+
+from engine.reading.values import Unfit, coerce, split_types
+
+_INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
+_WORDS: Final = {
+    "NaN": "nan", "Infinity": "inf", "+Infinity": "inf", "-Infinity": "-inf", "+INF": "inf", "-INF": "-inf",
+}  # fmt: skip
+
+
+class Number(str):
+    """A number as it is written."""
+
+    __slots__ = ()
+
+
+DECODER: Final = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number)
+"""Reads JSON with its numbers as they are written."""
+
+
+def text_of(value: Any) -> str | None:
+    """A JSON value as a text, as a column of texts holds it."""
+    if value is None or isinstance(value, str):
+        return value
+    return json_of(value)
+
+
+def json_of(value: Any) -> str:
+    """A JSON value as JSON, without blanks."""
+    if isinstance(value, Number):
+        return str(value)
+    match value:
+        case None:
+            return "null"
+        case True:
+            return "true"
+        case False:
+            return "false"
+        case dict():
+            return "{" + ",".join(f"{encode_basestring(key)}:{json_of(item)}" for key, item in value.items()) + "}"
+        case list():
+            return "[" + ",".join(map(json_of, value)) + "]"
+    return encode_basestring(value)
+
+
+def nested_from(text: str, type_: str, scalar: Callable[[str, str], Any]) -> Any:
+    """A list or a map as Arrow takes it. scalar: reads a text as a date or a timestamp. Raises ValueError."""
+    try:
+        value = DECODER.decode(text)
+    except RecursionError as error:
+        message = "is nested too deeply"
+        raise Unfit(message) from error
+    return _fitting(value, type_, scalar)
+
+
+def _fitting(value: Any, type_: str, scalar: Callable[[str, str], Any]) -> Any:
+    if value is None:
+        return None
+    inner = type_.partition("<")[2][:-1]
+    if type_.startswith("array<") and isinstance(value, list):
+        return [_fitting(item, inner, scalar) for item in value]
+    if type_.startswith("map<") and isinstance(value, dict):
+        key, item_type = split_types(inner)
+        return [(coerce(name, key), _fitting(item, item_type, scalar)) for name, item in value.items()]
+    is_number, is_text = isinstance(value, Number), isinstance(value, str) and not isinstance(value, Number)
+    if type_ == "string":
+        return text_of(value)
+    if type_ in _INTEGERS and is_number:
+        return coerce(str(value), type_)
+    if type_ in ("float", "double") and is_number:
+        return float(_WORDS.get(value, value))
+    if type_ in ("float", "double") and is_text and value in _WORDS:
+        return float(_WORDS[value])
+    if type_.startswith("decimal(") and (is_number or is_text) and value == value.strip():
+        return coerce(Decimal(value), type_)
+    if type_ == "boolean" and isinstance(value, bool):
+        return value
+    if type_ == "binary" and is_text:
+        return base64.b64decode(value, validate=True)
+    if type_ in ("date", "timestamp", "timestamp_ntz") and isinstance(value, str):
+        found = scalar(value, type_)
+        if found is not None:
+            return found
+    message = f"is no {type_}"
+    raise Unfit(message)

@@ -1,0 +1,132 @@
+"""How workers read text files: byte ranges that start and end with a line, in blocks of whole lines.
+
+A byte order mark is no text. A line ends with LF, CRLF or CR; in a block all end with LF. Lines are numbered from the
+start of a part: those before it are counted only where somebody has to be told the number.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple, cast
+
+from engine.reading.scan import RAW_CHARS, Rejected
+
+NOT_UTF8: Final = "the line is not UTF-8; save the file as UTF-8"
+_PART: Final = 16 << 20
+_BLOCK: Final = 4 << 20
+_MARK: Final = b"\xef\xbb\xbf"
+
+
+class TextPart(NamedTuple):
+    """A range of a file's bytes that starts and ends with a line; end None: to the end."""
+
+    path: str
+    name: str
+    start: int
+    end: int | None
+
+
+class Block(NamedTuple):
+    """Whole lines. first: the number of the first one in its part, from 1; size: how many they are."""
+
+    text: bytes
+    first: int
+    size: int
+
+
+def parts_of(files: Sequence[tuple[str, str]], *, whole: bool = False, size: int = _PART) -> tuple[TextPart, ...]:
+    """The parts of some (path, name), each cut at line ends. whole: a file is one part, as compressed ones are."""
+    parts = []
+    for path, name in files:
+        length = Path(path).stat().st_size
+        if whole or Path(path).suffix in (".gz", ".bz2") or length <= size:
+            parts.append(TextPart(path, name, 0, None))
+            continue
+        cuts = [0]
+        with Path(path).open("rb") as stream:
+            for at in range(size, length, size):
+                if at <= cuts[-1]:
+                    continue
+                stream.seek(at)
+                if not stream.readline().endswith(b"\n"):
+                    break
+                cuts.append(stream.tell())
+        ends = [*cuts[1:], length]
+        parts += [TextPart(path, name, low, high) for low, high in zip(cuts, ends, strict=True) if low < high]
+    return tuple(parts)
+
+
+def blocks_of(part: TextPart, quote: bytes = b"", size: int = _BLOCK) -> Iterator[Block]:
+    """The part in blocks of whole lines; with a quote, of lines that leave none open."""
+    line = 1
+    with _opened(part.path) as stream:
+        stream.seek(part.start)
+        left = None if part.end is None else part.end - part.start
+        for number, found in enumerate(_cut(stream, left, quote, size)):
+            text = found.removeprefix(_MARK) if number == 0 and part.start == 0 else found
+            if b"\r" in text:
+                text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            lines = text.count(b"\n") + (not text.endswith(b"\n"))
+            yield Block(text, line, lines)
+            line += lines
+
+
+def _opened(path: str) -> IO[bytes]:
+    """A file's bytes, decompressed."""
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
+    return cast(IO[bytes], openers.get(Path(path).suffix, open)(path, "rb"))
+
+
+def _cut(stream: IO[bytes], left: int | None, quote: bytes, size: int) -> Iterator[bytes]:
+    rest = b""
+    while left is None or left > 0:
+        read = stream.read(size if left is None else min(size, left))
+        if not read:
+            break
+        left = None if left is None else left - len(read)
+        block = rest + read
+        end = block.rfind(b"\n") + 1
+        while quote and end and block.count(quote, 0, end) % 2:
+            end = block.rfind(b"\n", 0, end - 1) + 1
+        rest = block[end:]
+        if end:
+            yield block[:end]
+    if rest:
+        yield rest
+
+
+class LineNumbers:
+    """The numbers in the file of a part's lines."""
+
+    def __init__(self, part: TextPart) -> None:
+        self._part = part
+        self._before: int | None = None
+
+    def before(self) -> int:
+        """The lines of the file before the part: counted when somebody asks."""
+        if self._before is None:
+            self._before = _count_lines(self._part)
+        return self._before
+
+    def rejected(self, line: int, raw: bytes, reason: str) -> Rejected:
+        """A line of the part that cannot be read."""
+        text = raw.decode("utf-8", errors="replace")[:RAW_CHARS]
+        return Rejected(self._part.name, self.before() + line, text, reason)
+
+
+def _count_lines(part: TextPart) -> int:
+    lines, left, ended = 0, part.start, False
+    if not left:
+        return 0
+    with _opened(part.path) as stream:
+        while left:
+            read = stream.read(min(_BLOCK, left))
+            left -= len(read)
+            lines += read.count(b"\n")
+            # A lone carriage return ends a line as well; half of a pair may stand in the next block.
+            lines += read.count(b"\r") - read.count(b"\r\n") - (ended and read.startswith(b"\n"))
+            ended = read.endswith(b"\r")
+    return lines

@@ -1,0 +1,105 @@
+"""Columns of texts as records: every value in its column's type, and why a row is none.
+
+The kind is judged first, then the columns in their order; the first reason counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.frames import KIND
+from engine.reading.casts import cast_texts
+from engine.reading.kinds import kinds_of, unknown_kind
+from engine.reading.scan import milliseconds
+from engine.reading.values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
+from engine.schema import Column, arrow_type
+
+_VALUE_CHARS: Final = 100
+
+
+@dataclass(frozen=True)
+class RowTypes:
+    """The columns of a row, with their types; kind_column: the one that is the row's kind."""
+
+    columns: tuple[Column, ...]
+    kind_column: str | None = None
+
+    @property
+    def payload(self) -> tuple[Column, ...]:
+        """The columns of a record."""
+        return tuple(column for column in self.columns if column.name != self.kind_column)
+
+    def batch(self, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+        """Records of these columns; KIND among them where records have one."""
+        fields = [pa.field(KIND, pa.int8())] if KIND in columns else []
+        fields += [pa.field(column.name, arrow_type(column.type)) for column in self.payload]
+        arrays = [columns[item.name].cast(item.type) for item in fields]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+    def judged(self, texts: Sequence[pa.Array]) -> tuple[dict[str, pa.Array], dict[int, str]]:
+        """The columns in their types, and by the place of a row why it is no record. texts: by column."""
+        reasons: dict[int, str] = {}
+        found: dict[str, pa.Array] = {}
+        for column, held in sorted(
+            zip(self.columns, texts, strict=True), key=lambda pair: pair[0].name != self.kind_column
+        ):
+            if column.name == self.kind_column:
+                found[KIND] = values = kinds_of(held)
+                for at in _places(pc.is_null(values)):
+                    reasons.setdefault(at, unknown_kind(column.name, held[at].as_py()))
+                continue
+            found[column.name] = values = cast_texts(held, column.type)
+            if all_fit(values, held, column):
+                continue
+            for at in _places(_misfits(values, held, column)):
+                reasons.setdefault(at, _misfit(column, held[at].as_py(), values[at].is_valid))
+        return found, reasons
+
+
+def all_fit(values: pa.Array, texts: pa.Array, column: Column) -> bool:
+    """Whether no row is rejected for a column."""
+    if values.null_count != texts.null_count:
+        return False
+    return column.time is None or not pc.any(_misfits(values, texts, column)).as_py()
+
+
+def records_of(batch: pa.RecordBatch, lines: Sequence[int], lost: set[int]) -> tuple[pa.RecordBatch, list[int]]:
+    """The rows that are records, and their lines. lost: the places of the others."""
+    if not lost:
+        return batch, list(lines)
+    is_record = [at not in lost for at in range(len(lines))]
+    return batch.filter(pa.array(is_record, pa.bool_())), list(compress(lines, is_record))
+
+
+def _misfits(values: pa.Array, texts: pa.Array, column: Column) -> pa.Array:
+    """Where a row is rejected for a column."""
+    unfit = pc.and_(pc.is_valid(texts), pc.is_null(values))
+    if column.time is None:
+        return unfit
+    try:
+        ms = milliseconds(values, column)
+    except pa.ArrowInvalid:
+        factor = 1000
+        scaled = [None if value is None else value * factor for value in values.to_pylist()]
+        ms = pa.array([None if at is None or abs(at) >= 1 << 63 else at for at in scaled], pa.int64())
+    inside = pc.and_(pc.greater_equal(ms, MIN_EVENT_TIME_MS), pc.less_equal(ms, MAX_EVENT_TIME_MS))
+    return pc.invert(pc.fill_null(inside, False))
+
+
+def _places(mask: pa.Array) -> list[int]:
+    found: list[int] = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
+    return found
+
+
+def _misfit(column: Column, text: str | None, fits: bool) -> str:
+    if text is None:
+        return f"column {column.name!r}: the event time is null"
+    what = OUT_OF_RANGE if fits else f"is not {with_article(column.type)}"
+    return f'column {column.name!r}: "{text[:_VALUE_CHARS]}" {what}'

@@ -1,0 +1,120 @@
+"""A block of CSV reads the same at once and line by line, and a file the same however it is cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from engine.reading import csv_scan
+from engine.reading.csv_scan import CsvReader, _Reading
+from engine.reading.scan import ReadPart
+from engine.reading.text_files import TextPart, blocks_of, parts_of
+from engine.reading.typed_rows import RowTypes
+from engine.schema import Column, TimeUnit
+
+TYPES: Final = (
+    "string", "bigint", "int", "tinyint", "double", "float", "boolean", "date", "timestamp", "timestamp_ntz",
+    "decimal(5,2)", "binary", "array<bigint>",
+)  # fmt: skip
+NICE: Final = {
+    "string": ("a", "b c", "é", "1"), "boolean": ("true", "FALSE", "t", "0"), "date": ("2024-05-01", "1969-12-31"),
+    "timestamp": ("2024-05-01 10:00:00", "2024-05-01T10:00:00.5Z", "1000"), "timestamp_ntz": ("2024-05-01 10:00:00",),
+    "double": ("1", "1.5", "-1e3"), "float": ("1", "0.1"), "decimal(5,2)": ("1", "-1.5", "999.994"),
+    "binary": ("ab",), "array<bigint>": ("[]", "[1]"),
+}  # fmt: skip
+ODD: Final = (
+    "", " ", "x", " 5", "5 ", "+5", "007", "-0", "1e400", "NaN", "inf", "nan", "128", "2147483648",
+    "9223372036854775808", "1_0", "0x1F", "tRuE", "2024-02-30", "2024-5-1", "24:00", "NULL", '""', '"a"', '"a,b"',
+    '"a""b"', '"', 'a"b', '"a"b', '"a" ', '"1"', "+I", "-d", "update", " insert ", "\t", "\x00", "a\\", "'", ",", ";",
+    "\r", "\u00a0", "1,2", '"\n"',
+)  # fmt: skip
+KINDS: Final = ("+I", "-U", "+U", "-D", "insert", "d")
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[CsvReader, bytes]:
+    """A reader, and a file that it may read; mostly nice."""
+    types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=4))
+    columns = [Column(f"c{at}", type_) for at, type_ in enumerate(types)]
+    if draw(st.booleans()):
+        unit = draw(st.sampled_from((TimeUnit.EPOCH_MS, TimeUnit.EPOCH_S)))
+        columns.insert(draw(st.integers(0, len(columns))), Column("ts", "bigint", time=unit))
+    has_kind = draw(st.booleans())
+    if has_kind:
+        columns.insert(draw(st.integers(0, len(columns))), Column("op", "string"))
+    separator, quote = draw(st.sampled_from((",", ",", ";", "\t", "|"))), draw(st.sampled_from(('"', '"', "'")))
+    odd = st.sampled_from([text.replace('"', quote).replace(",", separator) for text in ODD])
+    is_odd = draw(st.sampled_from((False, False, True)))
+    fields = []
+    for column in columns:
+        nice = KINDS if column.name == "op" else NICE.get(column.type, ("1", "-7", "0", ""))
+        texts = [*nice, *(f"{quote}{text}{quote}" for text in nice if column.type == "string")]
+        fields.append(st.sampled_from(texts) | odd if is_odd else st.sampled_from(texts))
+    lines = draw(st.lists(st.tuples(*fields).map(separator.join) | (odd if is_odd else st.nothing()), max_size=12))
+    end = draw(st.sampled_from(("\n", "\n", "\r\n", "\r")))
+    data = end.join(lines).encode() + (end.encode() if draw(st.booleans()) else b"")
+    if is_odd and draw(st.booleans()):
+        at = draw(st.integers(0, len(data)))
+        data = data[:at] + draw(st.sampled_from((b"\xff", b"\r", b"\n", b"\xc3", b'"'))) + data[at:]
+    null = draw(st.sampled_from(("", "NULL", "x")))
+    rows = RowTypes(tuple(columns), "op" if has_kind else None)
+    return CsvReader(rows, separator, quote, null, header=False, multi_line=False), data
+
+
+def shown(parts: list[ReadPart]) -> tuple[list[str], list[Any]]:
+    """Records with their lines, and what is rejected."""
+    records = []
+    for part in parts:
+        rows = zip(part.lines, batch_rows(part.records), strict=True)
+        records += [f"{part.lines_before() + line} {row}" for line, row in rows]
+    return records, sorted(row for part in parts for row in part.rejected)
+
+
+def batch_rows(batch: pa.RecordBatch) -> list[Any]:
+    """The rows; of times, which Python has only some of, the numbers."""
+    arrays = [array.cast(pa.int64()) if pa.types.is_timestamp(array.type) else array for array in batch.columns]
+    return list(zip(*(array.to_pylist() for array in arrays), strict=True))
+
+
+TINY: Final = CsvReader(RowTypes((Column("c", "bigint"),)), ",", '"', "", header=False, multi_line=False)
+
+
+@example((TINY, b"1\n\n2\n"))
+@example((TINY, b"\xef\xbb\xbf1\n"))
+@given(tables())
+def test_a_block_reads_the_same_at_once_and_line_by_line(made: tuple[CsvReader, bytes]) -> None:
+    reader, data = made
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "in.csv"
+        path.write_bytes(data)
+        part = TextPart(str(path), "in.csv", 0, None)
+        reading = _Reading(reader, part)
+        for block in blocks_of(part):
+            at_once = reading._at_once(block.text, block.size)
+            if at_once is None:
+                continue
+            one_by_one = reading._one_by_one(block.text, block.first)
+            lines = range(block.first, block.first + block.size)
+            assert shown([ReadPart(at_once, "in.csv", lines)]) == shown([one_by_one])
+            assert at_once.schema == one_by_one.records.schema
+
+
+@example((TINY, b"1\r\rx\r\n2\n\rx"), 1, 1)
+@given(tables(), st.integers(1, 60), st.integers(1, 60))
+def test_a_file_reads_the_same_however_it_is_cut(
+    made: tuple[CsvReader, bytes], part_size: int, block_size: int
+) -> None:
+    reader, data = made
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder) / "in.csv"
+        path.write_bytes(data)
+        whole = [found for part in parts_of([(str(path), "in.csv")]) for found in reader(part)]
+        patch.setattr(csv_scan, "blocks_of", lambda part, quote: blocks_of(part, quote, block_size))
+        cut = parts_of([(str(path), "in.csv")], size=part_size)
+        assert shown([found for part in cut for found in reader(part)]) == shown(whole)
