@@ -27,7 +27,6 @@ from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
 from engine.operator import OUT, Analyzer
 from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
-from engine.planner.explain import to_text
 from engine.recorder import Recorder
 from engine.running import Collected
 from engine.schema import Schema
@@ -44,12 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m engine", description="Changelog Studio without the app.")
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="run a pipeline and print a changelog")
-    running.add_argument("--epochs", type=_count, default=1, help="split the run into so many epochs")
+    running.add_argument("--epochs", type=_count, help="split the run into so many epochs; else by its size")
     running.add_argument("--edge", metavar="NODE", help="print this output (NODE or NODE.late) instead of the sink's")
     running.add_argument("--format", choices=["table", "jsonl"], default="table")
     running.add_argument("--check", action="store_true", help="compare the result with Spark's own batch answer")
     running.add_argument("--store", type=Path, metavar="FILE", help="also keep the run in this DuckDB file")
-    explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies and why")
+    explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies, kernels and why")
     writing = commands.add_parser("sql", help="print the pipeline as a script of Flink SQL")
     writing.add_argument("--program", action="store_true", help="print a PySpark program instead")
     for command in (running, explaining, writing):
@@ -71,8 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explain(given: argparse.Namespace) -> int:
+    from engine.explanation import to_text
+    from engine.runtime.explain import explanation
+
     job = _job(given)
-    sys.stdout.write(to_text(plan(job.pipeline, job.analyzer, job.folder)))
+    sys.stdout.write(to_text(explanation(plan(job.pipeline, job.analyzer, job.folder))))
     return 0
 
 

@@ -65,7 +65,8 @@ def make() -> bool:
 
 def _end_with_parent() -> None:
     """End at once when the pipe on standard input closes. The JVM's guard does the rest."""
-    while sys.stdin.buffer.read(1):
+    # Not through sys.stdin: the interpreter aborts where a thread holds the lock of that while it shuts down.
+    while os.read(0, 1):
         pass
     os._exit(1)
 

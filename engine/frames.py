@@ -1,17 +1,25 @@
 """The frames between the parts of the engine, and those that it hands to a recorder: names, Spark DDL, Arrow schemas.
 
-No other module spells these names.
+No other module spells these names. A column that never leaves its module is named there.
 
     changelog    SEQ, STEP, KIND, <columns>                            a node's output in Spark and as files
     unit         KIND?, WATERMARK?, <columns>, TIME, TOP, UNIT         a source's file: its rows are events in order
     source rows  ORDINAL, KIND, WATERMARK, <columns>, FILE, LINE, RAW, REASON      what Spark reads of a source
-    gathered     PORT, SEQ, STEP, KIND, __k0.., __v0_0..               the input of a keyed step
+    events       INDEX, KIND, WATERMARK, TIME, <columns>; RANK         a source's events before they have numbers
+    gathered     PORT, SEQ, STEP, KIND, key_name(0).., value_name(0, 0)..          the input of a keyed step
     bundled      ... , END_SEQ, END_STEP, PLACE                        the same in mini-batch
-    state        __k0.., STATE | the columns of a columnar kernel      what is kept of keys between epochs
+    state        key_name(0).., STATE | IS_EMPTY, the columns of a columnar kernel; EPOCH      what is kept of keys
+    chunk state  GROUP, the columns of a columnar kernel               the same inside a chunk
+    exploded     <columns>, EACH                                       what the values of a projection see
+    batch input  <columns>, SEQ, STEP, KIND?, START_MS?, END_MS?; SEQ, WATERMARK_MS      tables of the batch answer
+
+What goes to a recorder beside changelogs has columns of plain names: watermarks, late records, fired windows,
+rejected rows, key times.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from engine.schema import Schema, arrow_type
@@ -22,16 +30,25 @@ if TYPE_CHECKING:
 SEQ: Final = "__seq"
 STEP: Final = "__step"
 KIND: Final = "__kind"
+PLACED: Final = (SEQ, STEP)
 POSITION: Final = (SEQ, STEP, KIND)
-CHANGELOG_DDL: Final = f"{SEQ} bigint, {STEP} binary, {KIND} tinyint"
 
 PORT: Final = "__port"
 STATE: Final = "__state"
+EPOCH: Final = "__epoch"
+IS_EMPTY: Final = "__is_empty"
+"""Whether nothing is kept of a key any more."""
+GROUP: Final = "__group"
+"""A key's place in its chunk."""
 END_SEQ: Final = "__end_seq"
 END_STEP: Final = "__end_step"
 PLACE: Final = "__place"
 
 ORDINAL: Final = "__ordinal"
+INDEX: Final = "__index"
+"""An event's place among those of its source, from 0."""
+RANK: Final = "__rank"
+"""A row's place in an order: an event's among those of all sources, from 0; of a ranking from 1."""
 WATERMARK: Final = "__watermark"
 TIME: Final = "__time"
 """The event time of a source's record in ms."""
@@ -45,12 +62,63 @@ LINE: Final = "__line"
 RAW: Final = "__raw"
 REASON: Final = "__reason"
 """Why a row was rejected; null in records."""
+TEXT: Final = "__text"
+
+EACH: Final = "__each"
+"""The element of a projection's array that a record comes out for."""
+
+START_MS: Final = "__start_ms"
+END_MS: Final = "__end_ms"
+WATERMARK_MS: Final = "__watermark_ms"
+"""An operator's watermark before an event; null before the first."""
 
 REJECTED_COLUMNS: Final = (FILE, LINE, RAW, REASON)
-SOURCE_ROWS_DDL: Final = (
-    f"{ORDINAL} bigint, {KIND} tinyint, {WATERMARK} bigint, {{columns}}, "
-    f"{FILE} string, {LINE} bigint, {RAW} string, {REASON} string"
-)
+EVENTS: Final = (SEQ, TIME, WATERMARK)
+"""What is kept of the events of a source that were numbered one by one."""
+
+_TYPES: Final = {
+    SEQ: "bigint",
+    STEP: "binary",
+    KIND: "tinyint",
+    STATE: "binary",
+    IS_EMPTY: "boolean",
+    GROUP: "bigint",
+    ORDINAL: "bigint",
+    INDEX: "bigint",
+    RANK: "bigint",
+    WATERMARK: "bigint",
+    TIME: "bigint",
+    TOP: "bigint",
+    UNIT: "int",
+    FILE: "string",
+    LINE: "bigint",
+    RAW: "string",
+    REASON: "string",
+}
+
+_WATERMARKS: Final = {
+    "seq": "bigint",
+    "source": "string",
+    "event_time_ms": "bigint",
+    "watermark_ms": "bigint",
+    "is_end": "boolean",
+}
+_LATE: Final = {
+    "node": "string",
+    "port": "string",
+    "seq": "bigint",
+    "step": "binary",
+    "event_time_ms": "bigint",
+    "window_start_ms": "bigint",
+    "window_end_ms": "bigint",
+    "watermark_ms": "bigint",
+    "lateness_ms": "bigint",
+    "reason": "string",
+    "is_lost": "boolean",
+}
+_FIRES: Final = {"node": "string", "seq": "bigint", "window_start_ms": "bigint", "window_end_ms": "bigint"}
+_REJECTED: Final = {"node": "string", "file": "string", "line": "bigint", "raw": "string", "reason": "string"}
+_KEY_TIMES: Final = {"key": "string", "ns": "bigint", "records": "bigint"}
 
 
 def key_name(at: int) -> str:
@@ -63,36 +131,75 @@ def value_name(port: int, at: int) -> str:
     return f"__v{port}_{at}"
 
 
+def ddl(*names: str) -> str:
+    """Internal columns as Spark's DDL."""
+    return _ddl(_TYPES, names)
+
+
+def arrow_fields(*names: str) -> list[pa.Field]:
+    """Internal columns as fields of an Arrow schema."""
+    import pyarrow as pa
+
+    return [pa.field(name, arrow_type(_TYPES[name])) for name in names]
+
+
+def column_fields(schema: Schema) -> list[pa.Field]:
+    """A pipeline's columns as fields of an Arrow schema."""
+    import pyarrow as pa
+
+    return [pa.field(column.name, arrow_type(column.type)) for column in schema]
+
+
 def changelog_ddl(schema: Schema) -> str:
     """A changelog as Spark's DDL."""
-    return f"{CHANGELOG_DDL}, {schema.ddl()}" if schema.columns else CHANGELOG_DDL
+    return f"{ddl(*POSITION)}, {schema.ddl()}" if schema.columns else ddl(*POSITION)
 
 
 def changelog_schema(schema: Schema) -> pa.Schema:
     """A changelog as an Arrow schema."""
     import pyarrow as pa
 
-    position = [(SEQ, pa.int64()), (STEP, pa.binary()), (KIND, pa.int8())]
-    return pa.schema([*position, *((column.name, arrow_type(column.type)) for column in schema)])
+    return pa.schema([*arrow_fields(*POSITION), *column_fields(schema)])
+
+
+def source_rows_ddl(schema: Schema) -> str:
+    """What Spark reads of a source, records and rejected rows, as Spark's DDL."""
+    return f"{ddl(ORDINAL, KIND, WATERMARK)}, {schema.ddl()}, {ddl(*REJECTED_COLUMNS)}"
 
 
 def source_rows_schema(schema: Schema) -> pa.Schema:
     """What Spark reads of a source, records and rejected rows, as an Arrow schema."""
     import pyarrow as pa
 
-    head = [(ORDINAL, pa.int64()), (KIND, pa.int8()), (WATERMARK, pa.int64())]
-    place = [(FILE, pa.string()), (LINE, pa.int64()), (RAW, pa.string()), (REASON, pa.string())]
-    return pa.schema([*head, *((column.name, arrow_type(column.type)) for column in schema), *place])
+    return pa.schema(
+        [*arrow_fields(ORDINAL, KIND, WATERMARK), *column_fields(schema), *arrow_fields(*REJECTED_COLUMNS)]
+    )
+
+
+def unit_schema(schema: Schema, *, has_kinds: bool, has_marks: bool, is_timed: bool) -> pa.Schema:
+    """A source's file as an Arrow schema.
+
+    has_kinds: records have a kind of their own. has_marks: rows may be explicit watermarks, whose kind is null.
+    is_timed: records have an event time.
+    """
+    import pyarrow as pa
+
+    head = [*([KIND] if has_kinds or has_marks else []), *([WATERMARK] if has_marks else [])]
+    return pa.schema(
+        [*arrow_fields(*head), *column_fields(schema), *arrow_fields(*([TIME, TOP] if is_timed else []), UNIT)]
+    )
 
 
 def watermarks_schema() -> pa.Schema:
     """A source's events: event_time_ms is null for an end or an explicit watermark; watermark_ms is null before the
     source's first, and 9223372036854775807 after its end.
     """
-    import pyarrow as pa
+    return _arrow(_WATERMARKS)
 
-    times = [("event_time_ms", pa.int64()), ("watermark_ms", pa.int64())]
-    return pa.schema([("seq", pa.int64()), ("source", pa.string()), *times, ("is_end", pa.bool_())])
+
+def watermarks_ddl(*names: str) -> str:
+    """Columns of the same as Spark's DDL."""
+    return _ddl(_WATERMARKS, names)
 
 
 def late_schema() -> pa.Schema:
@@ -100,40 +207,34 @@ def late_schema() -> pa.Schema:
 
     The window's columns are null where there is no window; is_lost is false where another window took the record.
     """
-    import pyarrow as pa
+    return _arrow(_LATE)
 
-    times = ("event_time_ms", "window_start_ms", "window_end_ms", "watermark_ms", "lateness_ms")
-    return pa.schema(
-        [
-            ("node", pa.string()),
-            ("port", pa.string()),
-            ("seq", pa.int64()),
-            ("step", pa.binary()),
-            *((name, pa.int64()) for name in times),
-            ("reason", pa.string()),
-            ("is_lost", pa.bool_()),
-        ]
-    )
+
+def late_ddl(*names: str) -> str:
+    """Columns of the same as Spark's DDL."""
+    return _ddl(_LATE, names)
 
 
 def fires_schema() -> pa.Schema:
     """Windows that fired: seq is the event whose watermark fired them. A window may come several times."""
-    import pyarrow as pa
-
-    numbers = ("seq", "window_start_ms", "window_end_ms")
-    return pa.schema([("node", pa.string()), *((name, pa.int64()) for name in numbers)])
+    return _arrow(_FIRES)
 
 
 def rejected_schema() -> pa.Schema:
     """Rows that could not be read: the file and the line are those that a person looks for."""
-    import pyarrow as pa
-
-    texts = [("raw", pa.string()), ("reason", pa.string())]
-    return pa.schema([("node", pa.string()), ("file", pa.string()), ("line", pa.int64()), *texts])
+    return _arrow(_REJECTED)
 
 
 def key_times_schema() -> pa.Schema:
     """The keys that took an operator longest: the key's values as a JSON array."""
+    return _arrow(_KEY_TIMES)
+
+
+def _ddl(types: Mapping[str, str], names: Iterable[str]) -> str:
+    return ", ".join(f"{name} {types[name]}" for name in names)
+
+
+def _arrow(types: Mapping[str, str]) -> pa.Schema:
     import pyarrow as pa
 
-    return pa.schema([("key", pa.string()), ("ns", pa.int64()), ("records", pa.int64())])
+    return pa.schema([(name, arrow_type(type_)) for name, type_ in types.items()])

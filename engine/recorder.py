@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from engine.explanation import PlanExplanation
 from engine.schema import Schema
 
 
@@ -55,7 +56,7 @@ class RunPlan:
 
     pipeline_json: str
     edges: tuple[EdgeInfo, ...]
-    explanation: Mapping[str, object]
+    explanation: PlanExplanation
     epochs: int
 
 
@@ -63,10 +64,10 @@ class RunPlan:
 class EdgeFile:
     """A Parquet file of an edge's records.
 
-    first_seq None: `engine.frames.changelog_schema`, rows in any order. Else it is a source's: the row r, from 0,
-    is the record of event first_seq + r, its step is empty, its kind +I unless the file has KIND; only the rows of
-    the events low to high, both included, are meant. Files may have further columns that begin with `__`; a source's
-    have UNIT, which is the same number in all rows.
+    first_seq None: `engine.frames.changelog_schema`, rows in any order. Else it is a source's, `unit_schema`: the
+    row r, from 0, is the record of event first_seq + r, its step is empty, its kind +I unless the file has KIND;
+    only the rows of the events low to high, both included, are meant. Files may have further columns that begin with
+    `__`; a source's have UNIT, which is the same number in all rows.
     """
 
     path: str

@@ -114,7 +114,7 @@ class Finished:
 
 
 @contextmanager
-def finished(pipeline: Pipeline, spark: SparkSession, folder: Path, epochs: int = 1) -> Iterator[Finished]:
+def finished(pipeline: Pipeline, spark: SparkSession, folder: Path, epochs: int | None = None) -> Iterator[Finished]:
     """Run a pipeline to the end of its sources. folder: what paths are relative to. Raises StudioError."""
     planned = plan(pipeline, SparkAnalyzer(lambda: spark), folder)
     output = Collected()

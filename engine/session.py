@@ -38,11 +38,21 @@ _SETTINGS: Final = {
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
 }
-# Part of the name of the class archive: another collector, say, makes it another one. Not -XX:TieredStopAtLevel=1:
-# C1 alone makes a first run a third cheaper (10 for 16 CPU seconds), and large ones much dearer. 4 M events through a
-# shuffle, a sort, mapInArrow and Parquet took 24 and 26 CPU seconds for 17 to 21 with C2, once warm 21 and 24 for 11 to
-# 13; an aggregate in SQL 24 and 29 for 16 to 21.
-_FLAGS: Final = ("-XX:+UseG1GC", *QUIET)
+# Part of the name of the class archive: another collector, say, makes it another one.
+#
+# C2 begins ten times later than by default: a first run costs 12 to 14 CPU seconds for 16 (Java 25: 12 for 15), and
+# large runs lose nothing: 4 M events through a shuffle, a sort, mapInArrow and Parquet 16 to 17 CPU seconds for 17 to
+# 18, an aggregate of them in SQL 16 for 19 to 21 (two runs each, in turn). Not C1 alone (-XX:TieredStopAtLevel=1): 10
+# CPU seconds for a first run, but 24 to 26 for these events, once warm 21 to 24 for 11 to 13, and 24 to 29 for the
+# aggregate (three runs each, in turn).
+_FLAGS: Final = (
+    "-XX:+UseG1GC",
+    "-XX:Tier4InvocationThreshold=50000",
+    "-XX:Tier4MinInvocationThreshold=6000",
+    "-XX:Tier4CompileThreshold=150000",
+    "-XX:Tier4BackEdgeThreshold=400000",
+    *QUIET,
+)
 _started: dict[str, SparkSession] = {}
 _jvm: GuardedJvm | None = None
 
@@ -73,8 +83,7 @@ def give_up(spark: SparkSession) -> None:
     """
     with _LOCK:
         if _jvm is not None and any(session is spark for session in _started.values()):
-            # Its thread would print the end of the JVM as a traceback.
-            spark.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+            _expect_end()
             _jvm.kill()
             _forget()
 
@@ -99,6 +108,7 @@ def start(master: str, jvm_options: Sequence[str]) -> SparkSession:
 def close(timeout_s: float) -> bool:
     """Let the JVM of this process end in order, and wait for it. False where it failed, or did not end in time."""
     with _LOCK:
+        _expect_end()
         has_ended = _jvm is not None and _jvm.close(timeout_s)
         _forget()
         return has_ended
@@ -177,6 +187,14 @@ def _session(master: str, settings: Mapping[str, str], scratch: Path) -> SparkSe
     if _jvm is None and process is not None:
         _jvm = GuardedJvm(process, scratch)
     return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _expect_end() -> None:
+    """Keep PySpark's accumulator thread from printing the end of the JVM as a traceback."""
+    from pyspark import SparkContext
+
+    if (context := SparkContext._active_spark_context) is not None:
+        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
 
 
 def _forget() -> None:

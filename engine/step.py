@@ -14,7 +14,8 @@ from engine.mini_batch import Bundling
 class Projection:
     """What a native step does with one input: Spark SQL expressions, one per output column, and a condition.
 
-    each: a Spark SQL array; a record comes out once per element, in their order, which the values call `__each`.
+    each: a Spark SQL array; a record comes out once per element, in their order, which the values call
+    EACH (of `engine.frames`).
     """
 
     values: tuple[str, ...]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.changelog import RowKind
+from engine.frames import KIND, SEQ, STEP
 from storage.database import Database
 from storage.model import Edge, EdgeColumn
 from storage.runs import Runs
@@ -67,7 +68,7 @@ class Checks:
 def _records(edge: Edge) -> str:
     columns = "".join(f", {_value(column)} AS {identifier(column.name)}" for column in edge.columns)
     table = records_of(edge)
-    position = f"c.seq AS __seq, c.step AS __step, (CASE c.kind {_KIND} END)::TINYINT AS __kind"
+    position = f"c.seq AS {SEQ}, c.step AS {STEP}, (CASE c.kind {_KIND} END)::TINYINT AS {KIND}"
     return f"SELECT {position}{columns} FROM {table} c"
 
 

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from engine.changelog import RowKind
+from engine.explanation import PlanExplanation
 from storage.graph import inputs_of, parameters_of, sources_above
 
 Values = tuple[Any, ...]
@@ -70,7 +71,7 @@ class Run:
     pipeline_version: int | None
     engine: str
     document: str
-    explanation: Mapping[str, Any]
+    explanation: PlanExplanation
     started_at: datetime
     finished_at: datetime | None
     error: str
@@ -89,16 +90,13 @@ class Run:
 
     def holdbacks(self, node: str) -> Mapping[str, int]:
         """The sources above a node, each with the ms by which the node's inputs hold its watermark back."""
-        nodes = self.explanation.get("nodes")
-        planned = {
-            str(each.get("id")): each.get("sources") or {} for each in (nodes if isinstance(nodes, list) else ())
-        }
         # What the plan has at a node is how it holds back its own output: an interval join does so by itself.
         before = [output[0] for _, output in inputs_of(self.document).get(node, ())] or [node]
         found: dict[str, int] = {}
         for name in before:
-            for source, by_ms in planned.get(name, {}).items():
-                found[str(source)] = max(int(by_ms), found.get(str(source), 0))
+            planned = self.explanation.node(name)
+            for source, by_ms in planned.sources.items() if planned else ():
+                found[source] = max(by_ms, found.get(source, 0))
         return found or dict.fromkeys(sorted(sources_above(self.document, node)), 0)
 
     def parameters(self, node: str) -> Mapping[str, Any]:

@@ -5,7 +5,6 @@ Implements `engine.recorder.Recorder`. An edge is loaded as soon as its files ar
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -61,9 +60,8 @@ class Recording:
         if resumed and [_shape(edge) for edge in stored] != [_shape(edge) for edge in edges]:
             reason = "its plan differs from the one of the epochs that are already stored. Start a new run."
             raise EpochRefused(self.run_id, max(self._committed()) + 1, reason)
-        explanation = json.dumps(plan.explanation, default=str, ensure_ascii=False)
         with self._database.catalog_transaction() as cursor:
-            runs.start(cursor, self.run_id, plan.pipeline_json, explanation, plan.epochs)
+            runs.start(cursor, self.run_id, plan.pipeline_json, plan.explanation, plan.epochs)
             if not resumed:
                 cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(self._schema)} CASCADE")
                 for table in ("run_edges", "run_lifetimes"):
@@ -154,6 +152,9 @@ class Recording:
             "INSERT INTO run_epochs (run_id, epoch, last_seq) VALUES (?, ?, ?)",
             [self.run_id, output.epoch, output.last_seq],
         )
+        if output.is_last:
+            # Where nobody had asked for a number, the engine chose one when it knew the size of the input.
+            cursor.execute("UPDATE runs SET epochs = ? WHERE run_id = ?", [output.epoch + 1, self.run_id])
 
     def _append_late(self, cursor: Cursor, files: Sequence[str]) -> None:
         if not files:

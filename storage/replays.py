@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine.changelog import RowKind
+from engine.frames import KIND, SEQ, STEP
 from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
 from storage.database import Database
 from storage.filters import conditions
@@ -31,7 +32,7 @@ _KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in Ro
 
 @dataclass(frozen=True)
 class KeyRecords:
-    """Records of an edge in order of position, as Arrow: `__seq`, `__step`, `__kind` and the pipeline's columns.
+    """Records of an edge in order of position, as Arrow: SEQ, STEP, KIND and the pipeline's columns.
 
     is_cut: there are more; then `last_seq` is the event of the last one, whose records may be cut too.
     """
@@ -55,7 +56,7 @@ class Replays:
         # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
         found = self._database.arrow(f"{_select(edge)} WHERE {where} LIMIT {int(limit) + 1}", values)
         kept = found.slice(0, limit)
-        return KeyRecords(kept, len(found) > limit, int(kept["__seq"][-1].as_py()) if len(kept) else 0)
+        return KeyRecords(kept, len(found) > limit, int(kept[SEQ][-1].as_py()) if len(kept) else 0)
 
     def last_records(self, run_id: int, node: str, port: str, to_seq: int, limit: int) -> pa.Table:
         """The last records of an edge up to an event."""
@@ -142,5 +143,5 @@ class RunMarks:
 
 def _select(edge: Edge) -> str:
     names = "".join(f", c.{identifier(column.stored_as)} AS {identifier(column.name)}" for column in edge.columns)
-    position = f'c.seq AS "__seq", c.step AS "__step", (CASE c.kind {_KIND} END)::TINYINT AS "__kind"'
+    position = f"c.seq AS {SEQ}, c.step AS {STEP}, (CASE c.kind {_KIND} END)::TINYINT AS {KIND}"
     return f"SELECT {position}{names} FROM {records_of(edge)} c"

@@ -21,7 +21,6 @@ from storage.runs import Runs
 from storage.sql import identifier
 from storage.tables import EVENTS, FIRES, LATE, records_of
 
-_PLANNED: Final = ("mode", "strategy", "upsert_keys", "accumulate_mode", "table_type", "state")
 _MARKS: Final = """
 SELECT source, max(watermark_ms) FILTER (watermark_ms < {forever}), count(event_time_ms),
     count(*) FILTER (state = 'late') FROM {events} GROUP BY source
@@ -266,12 +265,17 @@ def _parameters(run: Run) -> dict[tuple[str, str], str]:
 
 
 def _decisions(run: Run) -> dict[tuple[str, str], str]:
-    nodes = run.explanation.get("nodes")
     return {
-        (str(node.get("id", "")), name): _text(node.get(name))
-        for node in (nodes if isinstance(nodes, list) else ())
-        for name in _PLANNED
-        if node.get(name) is not None
+        (node.id, name): _text(value)
+        for node in run.explanation.nodes
+        for name, value in (
+            ("mode", node.mode),
+            ("strategy", node.strategy),
+            ("upsert_keys", node.upsert_keys),
+            ("accumulate_mode", node.accumulate_mode),
+            ("table_type", node.table_type),
+            ("state", node.state),
+        )
     }
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from engine.changelog import RowKind
+from engine.explanation import PlanExplanation
 from storage.database import NOW, Cursor, Database, Row
 from storage.errors import RunIsRunning, UnknownEdge, UnknownRun
 from storage.graph import inputs_of
@@ -210,12 +211,12 @@ def note_edge(cursor: Cursor, place: int, edge: Edge) -> None:
     cursor.execute(f"INSERT INTO run_edges ({', '.join(named)}) SELECT {values}", named)
 
 
-def start(cursor: Cursor, run_id: int, document: str, explanation: str, epochs: int) -> None:
+def start(cursor: Cursor, run_id: int, document: str, explanation: PlanExplanation, epochs: int) -> None:
     """Note a run's plan; one that is taken up again is RUNNING again. Raises UnknownRun."""
     started = cursor.execute(
         "UPDATE runs SET status = ?, error = '', error_node = '', finished_at = NULL, document = ?, "
         "explanation = ?, epochs = ? WHERE run_id = ? RETURNING 1",
-        [RunStatus.RUNNING.value, document, explanation, epochs, run_id],
+        [RunStatus.RUNNING.value, document, explanation.to_json(), epochs, run_id],
     ).fetchone()
     if started is None:
         raise UnknownRun(run_id)
@@ -224,7 +225,7 @@ def start(cursor: Cursor, run_id: int, document: str, explanation: str, epochs: 
 def _run(row: Row) -> Run:
     values = list(row)
     values[2] = RunStatus(row[2])
-    values[7] = json.loads(row[7])
+    values[7] = PlanExplanation.from_json(row[7])
     return Run(*values)
 
 

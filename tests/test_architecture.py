@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from engine import frames
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("ui", "engine", "storage")
 MAX_LINES = 400
@@ -154,3 +156,17 @@ def test_nothing_names_a_place_on_somebodys_machine() -> None:
         for found in somebody.finditer(file.read_text(encoding="utf-8"))
     ]
     assert not places
+
+
+def test_an_internal_column_is_spelled_in_one_place() -> None:
+    names = [value for value in vars(frames).values() if isinstance(value, str) and re.fullmatch(r"__\w+[^_]", value)]
+    assert {"__seq", "__step", "__kind"} <= set(names)
+    spelled = re.compile(rf"(?<!\w)(?:{'|'.join(names)}|__k(?=[\d{{])\S*|__v(?=[\d{{])\S*)(?!\w)")
+    broken = [
+        f"{file.relative_to(ROOT)}:{at}: {found[0]}"
+        for file in python_files(*FOLDERS)
+        if file != ROOT / "engine" / "frames.py"
+        for at, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        for found in spelled.finditer(line)
+    ]
+    assert not broken

@@ -42,7 +42,7 @@ class Job:
 
     run_id: int
     pipeline: Pipeline
-    epochs: int
+    epochs: int | None
     master: str
     folder: Path
     work: Path
@@ -98,7 +98,7 @@ class RunManager:
         self,
         pipeline: Pipeline,
         *,
-        epochs: int = 1,
+        epochs: int | None = None,
         master: str | None = None,
         pipeline_id: int | None = None,
         pipeline_version: int | None = None,
@@ -111,7 +111,7 @@ class RunManager:
             pipeline_id=pipeline_id, pipeline_version=pipeline_version, engine=master,
         )  # fmt: skip
         work = self._store.path.parent / f"{self._store.path.stem}.work" / f"run_{run.run_id}"
-        progress = Progress(epochs=epochs, phase=WAITING)
+        progress = Progress(epochs=epochs or 1, phase=WAITING)
         progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in pipeline.nodes}
         job = Job(run.run_id, pipeline, epochs, master, folder or self._folder, work, progress)
         with self._lock:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.aggregate_functions import INTEGER_BITS, Function, decimal_scale
 from engine.batch.rows import TAKES
+from engine.frames import SEQ, STEP, key_name
 from engine.kernels.aggregation import Aggregate
 from engine.schema import Schema, quote
 
@@ -41,23 +42,23 @@ def grouped(
     from pyspark.sql import functions as f
 
     def per_group(frame: DataFrame, calls: Sequence[Aggregate], taken: bool) -> DataFrame:
-        keyed = frame.select("*", *(f.expr(key).alias(f"__k{at}") for at, key in enumerate(keys.values())))
+        keyed = frame.select("*", *(f.expr(key).alias(key_name(at)) for at, key in enumerate(keys.values())))
         results = [
             f.expr(_call(call, aggregates, given, output, taken=taken)).alias(call.output_name) for call in calls
         ]
-        return keyed.groupBy(*(f"__k{at}" for at in range(len(keys)))).agg(f.count("*").alias("__rows"), *results)
+        return keyed.groupBy(*(key_name(at) for at in range(len(keys)))).agg(f.count("*").alias("__rows"), *results)
 
     late_known = [call for call in aggregates if changes is not None and call.function in _BY_ARRIVAL]
     found = per_group(rows, [call for call in aggregates if call not in late_known], False).where("__rows > 0")
     if changes is not None and late_known:
         other = per_group(changes, late_known, True).drop("__rows")
         renamed = other.select(
-            *(f.col(f"__k{at}").alias(f"__o{at}") for at in range(len(keys))),
+            *(f.col(key_name(at)).alias(f"__o{at}") for at in range(len(keys))),
             *(f.col(quote(call.output_name)) for call in late_known),
         )
-        same = [f.col(f"__k{at}").eqNullSafe(f.col(f"__o{at}")) for at in range(len(keys))]
+        same = [f.col(key_name(at)).eqNullSafe(f.col(f"__o{at}")) for at in range(len(keys))]
         found = found.join(renamed, same or f.lit(True), "left")
-    named = [f.col(f"__k{at}").alias(name) for at, name in enumerate(keys)]
+    named = [f.col(key_name(at)).alias(name) for at, name in enumerate(keys)]
     return found.select(*named, *(f.col(quote(call.output_name)) for call in aggregates))
 
 
@@ -143,7 +144,7 @@ def _by_arrival(call: Aggregate, value: str, type_: str, over: str, *, taken: bo
     wanted = "true" if call.function is Function.ARRAY_AGG else f"({value}) IS NOT NULL"
     if call.filter is not None:
         wanted = f"({wanted}) AND ({call.filter})"
-    entry = f"named_struct('s', __seq, 'p', __step, 't', {TAKES if taken else 'false'}, 'v', {value})"
+    entry = f"named_struct('s', {SEQ}, 'p', {STEP}, 't', {TAKES if taken else 'false'}, 'v', {value})"
     entries = f"array_sort(collect_list(CASE WHEN {wanted} THEN {entry} END){over})"
     values = f"transform({entries}, x -> x.v)"
     if taken:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.batch.given import BatchInput
-from engine.batch.rows import POSITION, by_whole_row, comparable, table_of
+from engine.batch.rows import by_whole_row, comparable, table_of
 from engine.batch.windows import not_late
+from engine.frames import END_MS, KIND, PLACED, SEQ, START_MS, STEP, WATERMARK_MS, late_ddl
 from engine.operator import OUT, InputPlan, Operator, StepContext
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _SHOWN: Final = 100
-_LATE: Final = "node string, port string, seq bigint, step binary, window_start_ms bigint, window_end_ms bigint"
+_LATE: Final = late_ddl("node", "port", "seq", "step", "window_start_ms", "window_end_ms")
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class _Checking:
             for port, derived in node.second.items():
                 # What was too late goes on as it came.
                 late_rows = self._read((node.id, port), derived.schema)
-                self.changelogs[node.id, port], self.tables[node.id, port] = late_rows, late_rows.drop("__kind")
+                self.changelogs[node.id, port], self.tables[node.id, port] = late_rows, late_rows.drop(KIND)
             if not isinstance(node.operator, Operator):
                 continue
             told(node.id)
@@ -150,17 +151,15 @@ class _Checking:
         if late is None:
             return BatchInput(table, changelog, watermarks)
         mine = late.where((f.col("node") == node.id) & (f.col("port") == port)).selectExpr(
-            "seq AS __seq", "step AS __step", "window_start_ms AS __start_ms", "window_end_ms AS __end_ms"
+            f"seq AS {SEQ}", f"step AS {STEP}", f"window_start_ms AS {START_MS}", f"window_end_ms AS {END_MS}"
         )
         if isinstance(node.operator, Operator) and node.operator.judges_late:
             return BatchInput(table, changelog, watermarks, mine)
-        whole = mine.where("__end_ms IS NULL")
-        windowed = mine.where("__end_ms IS NOT NULL")
+        whole = mine.where(f"{END_MS} IS NULL")
+        windowed = mine.where(f"{END_MS} IS NOT NULL")
         in_time = not_late(changelog, whole)
         # A row is still there where only what took it back was late.
-        rows = (
-            not_late(table, whole) if given.mode.is_insert_only else by_whole_row(in_time, given.schema).drop("__kind")
-        )
+        rows = not_late(table, whole) if given.mode.is_insert_only else by_whole_row(in_time, given.schema).drop(KIND)
         return BatchInput(rows, in_time, watermarks, windowed)
 
     def _read(self, output: tuple[str, str], schema: Schema) -> DataFrame:
@@ -181,7 +180,7 @@ class _Checking:
             mark = f.max(f.when(f.col("source") == source, f.col("watermark_ms"))).over(before)
             each.append(f.when(mark == ended, ended).otherwise(f.coalesce(mark - by_ms, f.lit(MIN_WATERMARK))))
         least = each[0] if len(each) == 1 else f.least(*each)
-        return events.select(f.col("seq").alias("__seq"), least.alias("__watermark_ms"))
+        return events.select(f.col("seq").alias(SEQ), least.alias(WATERMARK_MS))
 
     def _late(self) -> DataFrame | None:
         folders = [str(folder) for folder in self.recorded.late]
@@ -272,11 +271,11 @@ def _positioned(batch: DataFrame, stream: DataFrame, schema: Schema) -> DataFram
         )
 
     left = numbered(batch, [f.lit(1)], "__b")
-    right = numbered(stream, [f.col(name) for name in POSITION], "__s").drop(*schema.names)
+    right = numbered(stream, [f.col(name) for name in PLACED], "__s").drop(*schema.names)
     on = [f.col(f"__b{at}").eqNullSafe(f.col(f"__s{at}")) for at in ("n", *range(len(same)))]
     found = left.join(right, on, "left")
     return found.select(
-        f.coalesce("__seq", f.lit((1 << 63) - 1)).alias("__seq"),
-        f.coalesce("__step", f.lit(b"")).alias("__step"),
+        f.coalesce(SEQ, f.lit((1 << 63) - 1)).alias(SEQ),
+        f.coalesce(STEP, f.lit(b"")).alias(STEP),
         *(f.col(quote(name)) for name in schema.names),
     )

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 class BatchInput:
     """An input of a batch step, without what came too late for the operator.
 
-    table: the rows that are there at the end, with `__seq` and `__step`, the position that put each there.
-    changelog: all records, with `__kind` as well. watermarks: the operator's watermark before each event, as
-    `__seq` and `__watermark_ms`. late: what a window has to leave out by itself, as `__seq`, `__step` and the
-    window `__start_ms`, `__end_ms` that it missed; None where nothing was late.
+    table: the rows that are there at the end, with SEQ and STEP, the position that put each there.
+    changelog: all records, with KIND as well. watermarks: the operator's watermark before each event, as
+    SEQ and WATERMARK_MS. late: what a window has to leave out by itself, as SEQ, STEP and the
+    window START_MS, END_MS that it missed; None where nothing was late.
     """
 
     table: DataFrame

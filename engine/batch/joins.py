@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from engine.batch.given import BatchInput
+from engine.frames import END_MS, PLACED, SEQ, START_MS, STEP, WATERMARK_MS
 from engine.joins import JoinKind, joined
 from engine.schema import Schema, quote
 from engine.timeline import MIN_WATERMARK
@@ -31,13 +32,13 @@ def paired(
 
     keys: of both sides, as SQL. times, within: the left event time less the right one lies between these, in ms,
     and the earlier row was still kept when the later one came: the watermark had not let it go.
-    windowed: both sides have `__start_ms` and `__end_ms`, and so has the result.
+    windowed: both sides have START_MS and END_MS, and so has the result.
     """
     from pyspark.sql import functions as f
 
     left, right = schemas
     names = [column.name for column in joined(left, right, JoinKind.INNER)]
-    bounds = ("__start_ms", "__end_ms") if windowed else ()
+    bounds = (START_MS, END_MS) if windowed else ()
     sides = []
     for side, given, schema, own in ((0, inputs[0], left, names), (1, inputs[1], right, names[len(left) :])):
         extra = [f"{key} AS __{side}k{at}" for at, key in enumerate(keys[side])]
@@ -47,7 +48,7 @@ def paired(
             wait_ms = (-within[0], within[1])[side]
             table = _kept_until(table, given.watermarks, times[side], keys[side], wait_ms)
             extra += [f"{name} AS __{side}{name[2:]}" for name in ("__t", "__w", "__until")]
-            extra.append(f"struct(__seq, __step) AS __{side}p")
+            extra.append(f"struct({SEQ}, {STEP}) AS __{side}p")
         columns = [f"{quote(column.name)} AS {quote(name)}" for column, name in zip(schema, own, strict=False)]
         sides.append(table.selectExpr(*columns, *extra))
     tests = [f"__0k{at} = __1k{at}" for at in range(len(keys[0]))]
@@ -74,10 +75,10 @@ def _kept_until(rows: DataFrame, watermarks: DataFrame, time_ms: str, keys: Sequ
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    timed = rows.join(watermarks, "__seq", "left").selectExpr(
-        "*", f"{time_ms} AS __t", f"coalesce(__watermark_ms, {MIN_WATERMARK + 1}) AS __w"
+    timed = rows.join(watermarks, SEQ, "left").selectExpr(
+        "*", f"{time_ms} AS __t", f"coalesce({WATERMARK_MS}, {MIN_WATERMARK + 1}) AS __w"
     )
-    before = Window.partitionBy(*map(f.expr, keys)).orderBy("__seq", "__step").rowsBetween(-_LOOKED_BACK, -1)
+    before = Window.partitionBy(*map(f.expr, keys)).orderBy(*PLACED).rowsBetween(-_LOOKED_BACK, -1)
     held = timed.withColumn("__held", f.collect_list("__t").over(before))
     first = f"get(filter(__held, x -> x + {wait_ms} >= __w), 0)"
     return held.selectExpr("*", f"greatest(__t, coalesce({first}, __t)) + {wait_ms} AS __until")

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.batch.given import BatchInput
-from engine.batch.rows import POSITION, PUTS, by_key
+from engine.batch.rows import PUTS, by_key
+from engine.changelog import UPDATE_BEFORE
+from engine.frames import KIND, PLACED, RANK
 from engine.schema import quote
 from engine.sort_keys import Nulls
 
@@ -32,20 +34,20 @@ class Ranked:
 
 
 def best(rows: DataFrame, wanted: Ranked) -> DataFrame:
-    """The rows whose rank is in the range, with it as `__rank`."""
+    """The rows whose rank is in the range, with it as RANK."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     partition = Window.partitionBy(*(f.col(quote(name)) for name in wanted.partition))
     order = [sorted_by(*item) for item in wanted.order]
     if wanted.function == "row_number":
-        order += [f.col(name) for name in POSITION]
-    ranked = rows.withColumn("__rank", f.expr(f"{wanted.function}()").over(partition.orderBy(*order)).cast("bigint"))
+        order += [f.col(name) for name in PLACED]
+    ranked = rows.withColumn(RANK, f.expr(f"{wanted.function}()").over(partition.orderBy(*order)).cast("bigint"))
     last: Column = f.lit(wanted.end)
     if isinstance(wanted.end, str):
-        ranked = ranked.withColumn("__last", f.first(quote(wanted.end)).over(partition.orderBy(*POSITION)))
+        ranked = ranked.withColumn("__last", f.first(quote(wanted.end)).over(partition.orderBy(*PLACED)))
         last = f.col("__last")
-    return ranked.where(f.col("__rank").between(f.lit(wanted.start), last))
+    return ranked.where(f.col(RANK).between(f.lit(wanted.start), last))
 
 
 def standing_since(given: BatchInput, row_key: Sequence[str], order: Sequence[Order]) -> DataFrame:
@@ -53,15 +55,13 @@ def standing_since(given: BatchInput, row_key: Sequence[str], order: Sequence[Or
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    own = Window.partitionBy(*(f.col(quote(name)) for name in row_key)).orderBy(*POSITION)
+    own = Window.partitionBy(*(f.col(quote(name)) for name in row_key)).orderBy(*PLACED)
     place = f.struct(f.expr(PUTS), *(f.col(quote(name)) for name, _, _ in order))
-    moved = f.when(~place.eqNullSafe(f.lag(place).over(own)), f.struct(*POSITION))
-    since = given.changelog.where("__kind <> 1").withColumn("__since", moved)
+    moved = f.when(~place.eqNullSafe(f.lag(place).over(own)), f.struct(*PLACED))
+    since = given.changelog.where(f"{KIND} <> {UPDATE_BEFORE}").withColumn("__since", moved)
     since = since.withColumn("__since", f.last("__since", ignorenulls=True).over(own))
     rows = by_key(since, row_key).where(PUTS)
-    return rows.withColumns({"__seq": f.col("__since.__seq"), "__step": f.col("__since.__step")}).drop(
-        "__kind", "__since"
-    )
+    return rows.withColumns({name: f.col("__since")[name] for name in PLACED}).drop(KIND, "__since")
 
 
 def sorted_by(column: str, descending: bool, nulls: Nulls) -> Column:

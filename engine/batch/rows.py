@@ -10,30 +10,30 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.frames import KIND, PLACED
 from engine.schema import Schema, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-PUTS = f"__kind IN ({INSERT}, {UPDATE_AFTER})"
-TAKES = f"__kind IN ({UPDATE_BEFORE}, {DELETE})"
-POSITION = ("__seq", "__step")
+PUTS = f"{KIND} IN ({INSERT}, {UPDATE_AFTER})"
+TAKES = f"{KIND} IN ({UPDATE_BEFORE}, {DELETE})"
 
 
 def table_of(changelog: DataFrame, schema: Schema, key: Sequence[str], *, insert_only: bool) -> DataFrame:
     """The table that a changelog comes to: its columns, and the position of the record that put each row there."""
     if insert_only:
-        return changelog.drop("__kind")
+        return changelog.drop(KIND)
     if key:
-        return by_key(changelog, key).where(PUTS).drop("__kind")
-    return by_whole_row(changelog, schema).drop("__kind")
+        return by_key(changelog, key).where(PUTS).drop(KIND)
+    return by_whole_row(changelog, schema).drop(KIND)
 
 
 def by_key(changelog: DataFrame, key: Sequence[str]) -> DataFrame:
     """The last record of each key, whatever its kind."""
     from pyspark.sql import functions as f
 
-    return first_of(changelog, [quote(name) for name in key], [f.desc(name) for name in POSITION])
+    return first_of(changelog, [quote(name) for name in key], [f.desc(name) for name in PLACED])
 
 
 def by_whole_row(changelog: DataFrame, schema: Schema, *others: str) -> DataFrame:
@@ -43,7 +43,7 @@ def by_whole_row(changelog: DataFrame, schema: Schema, *others: str) -> DataFram
 
     same = [*(f.expr(comparable(quote(column.name), column.type)) for column in schema), *map(f.col, others)]
     puts = f.expr(PUTS)
-    nth = f.row_number().over(Window.partitionBy(*same, puts).orderBy(*POSITION))
+    nth = f.row_number().over(Window.partitionBy(*same, puts).orderBy(*PLACED))
     taken = f.sum(f.when(puts, 0).otherwise(1)).over(Window.partitionBy(*(same or [f.lit(1)])))
     numbered = changelog.withColumn("__nth", nth).withColumn("__taken", taken)
     return numbered.where(f"{PUTS} AND __nth > __taken").drop("__nth", "__taken")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.batch.given import BatchInput
-from engine.batch.rows import POSITION, PUTS, first_of
+from engine.batch.rows import PUTS, first_of
+from engine.frames import PLACED, SEQ, STEP, WATERMARK_MS
 from engine.joins import JoinKind, joined
 from engine.schema import Schema, quote
 
@@ -30,35 +31,34 @@ def at_their_time(
 
     (left, right), (given, versions) = schemas, inputs
     names = [column.name for column in joined(left, right, JoinKind.INNER)]
-    rows = given.table.join(given.watermarks, "__seq", "left").selectExpr(
+    rows = given.table.join(given.watermarks, SEQ, "left").selectExpr(
         *map(quote, left.names),
         *(f"{key} AS __0k{at}" for at, key in enumerate(keys[0])),
         f"{times[0]} AS __0t",
-        "struct(__seq, __step) AS __0p",
-        "__watermark_ms AS __0w",
-        "__seq",
-        "__step",
+        f"struct({SEQ}, {STEP}) AS __0p",
+        f"{WATERMARK_MS} AS __0w",
+        *PLACED,
     )
     if given.late is not None:
-        late = given.late.select(*POSITION, f.lit(True).alias("__late")).distinct()
-        rows = rows.join(late, [*POSITION], "left")
+        late = given.late.select(*PLACED, f.lit(True).alias("__late")).distinct()
+        rows = rows.join(late, [*PLACED], "left")
     else:
         rows = rows.withColumn("__late", f.lit(None).cast("boolean"))
     renamed = [f"{quote(column.name)} AS {quote(name)}" for column, name in zip(right, names[len(left) :], strict=True)]
-    marked = versions.changelog.join(versions.watermarks, "__seq", "left").selectExpr(
+    marked = versions.changelog.join(versions.watermarks, SEQ, "left").selectExpr(
         *renamed,
         *(f"{key} AS __1k{at}" for at, key in enumerate(keys[1])),
         f"{times[1]} AS __1t",
-        "struct(__seq, __step) AS __1p",
-        "__watermark_ms",
+        f"struct({SEQ}, {STEP}) AS __1p",
+        WATERMARK_MS,
         f"{PUTS} AS __is_row",
     )
     same = [f.col(f"__0k{at}").eqNullSafe(f.col(f"__1k{at}")) for at in range(len(keys[0]))]
     known = "__1p < __0p AND __late IS NULL"
-    waited = "__1p > __0p AND (coalesce(__watermark_ms < __0t, true) OR __watermark_ms <=> __0w)"
+    waited = f"__1p > __0p AND (coalesce({WATERMARK_MS} < __0t, true) OR {WATERMARK_MS} <=> __0w)"
     in_time = f"__1t <= __0t AND (({known}) OR ({waited}))"
     found = rows.join(marked, [*same, f.expr(in_time)], "left")
-    last = first_of(found, ["__seq", "__step"], [f.desc_nulls_last("__1t"), f.desc_nulls_last("__1p")])
+    last = first_of(found, PLACED, [f.desc_nulls_last("__1t"), f.desc_nulls_last("__1p")])
     meets = f"coalesce(__is_row, false) AND coalesce({condition or 'true'}, false)"
     if kind is JoinKind.INNER:
         return last.where(meets)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from engine.frames import END_MS, PLACED, SEQ, START_MS, WATERMARK_MS
 from engine.windows import Windowing, WindowKind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-WINDOW = ("__start_ms", "__end_ms")
+WINDOW = (START_MS, END_MS)
 
 
 def in_windows(records: DataFrame, late: DataFrame | None, time_ms: str, windowing: Windowing) -> DataFrame:
-    """Each record once per window [__start_ms, __end_ms) that it came in time for; not for sessions."""
+    """Each record once per window [START_MS, END_MS) that it came in time for; not for sessions."""
     size, slide, offset = windowing.size_ms, windowing.slide_ms, windowing.offset_ms
     timed = records.selectExpr("*", f"{time_ms} AS __t")
     start = f"__t - pmod(__t - ({offset}), {size})"
@@ -22,42 +23,42 @@ def in_windows(records: DataFrame, late: DataFrame | None, time_ms: str, windowi
         case WindowKind.HOP:
             last = f"(__t - pmod(__t - ({offset}), {slide}))"
             starts = f"explode(sequence({last} - {size} + {slide}, {last}, CAST({slide} AS BIGINT)))"
-            bound = timed.selectExpr("*", f"{starts} AS __start_ms").selectExpr("*", f"__start_ms + {size} AS __end_ms")
+            bound = timed.selectExpr("*", f"{starts} AS {START_MS}").selectExpr("*", f"{START_MS} + {size} AS {END_MS}")
         case WindowKind.CUMULATE:
-            ends = f"__t - pmod(__t - __start_ms, {slide}) + {slide}, __start_ms + {size}, CAST({slide} AS BIGINT)"
-            whole = timed.selectExpr("*", f"{start} AS __start_ms")
-            bound = whole.selectExpr("*", f"explode(sequence({ends})) AS __end_ms")
+            ends = f"__t - pmod(__t - {START_MS}, {slide}) + {slide}, {START_MS} + {size}, CAST({slide} AS BIGINT)"
+            whole = timed.selectExpr("*", f"{start} AS {START_MS}")
+            bound = whole.selectExpr("*", f"explode(sequence({ends})) AS {END_MS}")
         case _:
-            bound = timed.selectExpr("*", f"{start} AS __start_ms").selectExpr("*", f"__start_ms + {size} AS __end_ms")
+            bound = timed.selectExpr("*", f"{start} AS {START_MS}").selectExpr("*", f"{START_MS} + {size} AS {END_MS}")
     return not_late(bound.drop("__t"), late, by_window=True)
 
 
 def in_their_windows(records: DataFrame, late: DataFrame | None, bounds_ms: tuple[str, ...]) -> DataFrame:
     """Each record that has a window with its bounds in ms, unless it came too late for it."""
     start, end = bounds_ms
-    bound = records.selectExpr("*", f"{start} AS __start_ms", f"{end} AS __end_ms")
-    return not_late(bound.where("__start_ms IS NOT NULL AND __end_ms IS NOT NULL"), late, by_window=True)
+    bound = records.selectExpr("*", f"{start} AS {START_MS}", f"{end} AS {END_MS}")
+    return not_late(bound.where(f"{START_MS} IS NOT NULL AND {END_MS} IS NOT NULL"), late, by_window=True)
 
 
 def not_late(records: DataFrame, late: DataFrame | None, *, by_window: bool = False) -> DataFrame:
     """The records without those of the late ledger; by_window: only from the windows that they missed."""
     if late is None:
         return records
-    places = ["__seq", "__step", *(WINDOW if by_window else ())]
+    places = [*PLACED, *(WINDOW if by_window else ())]
     return records.join(late.select(*places).distinct(), places, "left_anti")
 
 
 def bounds(*, with_time: bool) -> tuple[str, ...]:
     """A window's start, end and, where asked for, last millisecond, as timestamps."""
-    times = ("timestamp_millis(__start_ms)", "timestamp_millis(__end_ms)")
-    return (*times, "timestamp_millis(__end_ms - 1)") if with_time else times
+    times = (f"timestamp_millis({START_MS})", f"timestamp_millis({END_MS})")
+    return (*times, f"timestamp_millis({END_MS} - 1)") if with_time else times
 
 
 def in_sessions(
     records: DataFrame, late: DataFrame | None, watermarks: DataFrame, time_ms: str, windowing: Windowing,
     keys: Sequence[str], allowed_lateness_ms: int,
 ) -> DataFrame:  # fmt: skip
-    """Each record with the session [__start_ms, __end_ms) of its key that it came in time for. keys: as SQL.
+    """Each record with the session [START_MS, END_MS) of its key that it came in time for. keys: as SQL.
 
     A session ends where no record came for longer than the gap. One that has gone when a record comes begins anew,
     and a record that was taken back later had joined it all the same.
@@ -66,14 +67,14 @@ def in_sessions(
     from pyspark.sql import functions as f
 
     gap_ms = windowing.size_ms
-    timed = not_late(records, late).join(watermarks, "__seq", "left")
+    timed = not_late(records, late).join(watermarks, SEQ, "left")
     timed = timed.selectExpr("*", f"{time_ms} AS __t", *(f"{key} AS __s{at}" for at, key in enumerate(keys)))
     group = [f.col(f"__s{at}") for at in range(len(keys))]
-    in_time = Window.partitionBy(*group).orderBy("__t", "__seq", "__step")
+    in_time = Window.partitionBy(*group).orderBy("__t", *PLACED)
     before, after = f.lag("__t").over(in_time), f.lead("__t").over(in_time)
-    own = f.struct("__seq", "__step")
+    own = f.struct(*PLACED)
     is_first = f.lag(own).over(in_time) > own
-    gone = f.coalesce(f.col("__watermark_ms") >= before + gap_ms - 1 + allowed_lateness_ms, f.lit(False))
+    gone = f.coalesce(f.col(WATERMARK_MS) >= before + gap_ms - 1 + allowed_lateness_ms, f.lit(False))
     # Somebody between whom the record comes to stand had kept the session open.
     bridged = f.coalesce((f.lead(own).over(in_time) < own) & (after - before <= gap_ms), f.lit(False))
     joins = (f.col("__t") - before <= gap_ms) & (is_first | ~gone | bridged)
@@ -81,7 +82,7 @@ def in_sessions(
     numbered = timed.withColumn("__begins", begins).withColumn("__session", f.sum("__begins").over(in_time))
     session = Window.partitionBy(*group, f.col("__session"))
     return (
-        numbered.withColumn("__start_ms", f.min("__t").over(session))
-        .withColumn("__end_ms", f.max("__t").over(session) + gap_ms)
-        .drop("__t", "__begins", "__session", "__watermark_ms", *(f"__s{at}" for at in range(len(keys))))
+        numbered.withColumn(START_MS, f.min("__t").over(session))
+        .withColumn(END_MS, f.max("__t").over(session) + gap_ms)
+        .drop("__t", "__begins", "__session", WATERMARK_MS, *(f"__s{at}" for at in range(len(keys))))
     )

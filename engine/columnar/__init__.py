@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from engine.frames import GROUP, arrow_fields
 from engine.timeline import Timeline
 
 Longs = NDArray[np.int64]
@@ -53,7 +54,7 @@ class Records:
 class Chunk:
     """Some keys with their records and their state.
 
-    keys: the key's columns, an element per group. state: rows of the kernel's `state_schema` with `__group` in front,
+    keys: the key's columns, an element per group. state: rows of the kernel's `state_schema` with GROUP in front,
     by group; a group has any number of them. Groups may have records without state and state without records.
     goes_on: more records of the last group come in the next chunk of this epoch, so nothing of it may fire that
     they could still change: what waits for the watermark stays state.
@@ -115,7 +116,7 @@ class ColumnarKernel(Protocol):
 
     @property
     def state_schema(self) -> pa.Schema:
-        """What is kept of a key, `__group` not included. Names do not begin with two underscores."""
+        """What is kept of a key, GROUP not included. Names do not begin with two underscores."""
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Take a chunk's records and fire what its timeline (one epoch's) makes due."""
@@ -144,11 +145,11 @@ RECORD_BY_RECORD: Final = Columnar(None, "record by record: this rule has no col
 
 def no_state(schema: pa.Schema) -> pa.RecordBatch:
     """The state of a chunk of which nothing is known yet."""
-    fields = [pa.field("__group", pa.int64()), *schema]
+    fields = [*arrow_fields(GROUP), *schema]
     return pa.RecordBatch.from_arrays([pa.nulls(0, item.type) for item in fields], schema=pa.schema(fields))
 
 
 def state_batch(schema: pa.Schema, groups: Longs, columns: Sequence[pa.Array]) -> pa.RecordBatch:
     """State rows by group; groups must rise."""
-    fields = [pa.field("__group", pa.int64()), *schema]
+    fields = [*arrow_fields(GROUP), *schema]
     return pa.RecordBatch.from_arrays([pa.array(groups, pa.int64()), *columns], schema=pa.schema(fields))

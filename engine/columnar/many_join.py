@@ -19,6 +19,7 @@ from engine.columnar.binary_rows import hides_digits, sort_keys
 from engine.columnar.join_rows import NOBODY, Rows, accumulating, can_match, emitted, pair_kinds, side_fields, turned
 from engine.columnar.lives import Lives, identities, lives, lives_of_inserts
 from engine.columnar.runs import Flags, Runs
+from engine.frames import GROUP
 from engine.joins import JoinKind, JoinSide
 from engine.timeline import Timeline
 
@@ -74,7 +75,7 @@ class Meeting:
         kept = np.flatnonzero(chunk.state.column("port").to_numpy() == port)
         brought = np.flatnonzero((chunk.records.ports == port) & self._can_match[chunk.records.groups])
         numbers = np.concatenate((kept + size, brought))
-        groups = np.concatenate((chunk.state.column("__group").to_numpy()[kept], chunk.records.groups[brought]))
+        groups = np.concatenate((chunk.state.column(GROUP).to_numpy()[kept], chunk.records.groups[brought]))
         adds = np.concatenate((np.ones(len(kept), np.bool_), self.accumulates[brought]))
         found = self._lives(port, numbers, groups, adds)
         self.is_void[numbers[found.voids]] = True

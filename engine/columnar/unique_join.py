@@ -18,6 +18,7 @@ from engine.columnar import Advanced, Chunk, Layout, Longs, state_batch
 from engine.columnar.columns import flags
 from engine.columnar.join_rows import NOBODY, Rows, accumulating, can_match, emitted, pair_kinds, side_fields, turned
 from engine.columnar.runs import Flags, Runs, last_place, shifted
+from engine.frames import GROUP
 from engine.joins import PORTS, JoinKind
 from engine.timeline import Timeline
 
@@ -68,7 +69,7 @@ def _kept(chunk: Chunk, port: int) -> Longs:
     """By key, the number of a side's row in the state."""
     found = np.full(chunk.groups, NOBODY, dtype=np.int64)
     there = np.flatnonzero(flags(chunk.state.column(f"{PORTS[port]}_is_there")))
-    found[chunk.state.column("__group").to_numpy()[there]] = len(chunk.records) + there
+    found[chunk.state.column(GROUP).to_numpy()[there]] = len(chunk.records) + there
     return found
 
 

@@ -27,6 +27,7 @@ from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Flags, Runs
 from engine.columnar.window_cells import Cells, in_order
 from engine.columnar.window_parts import WindowParts
+from engine.frames import GROUP
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.windows import LATE
 from engine.timeline import MIN_WATERMARK, Timeline
@@ -99,7 +100,7 @@ class WindowColumns:
         """The cells of the state, and the positions of their origins, in order of position."""
         if self._kind in (WindowKind.HOP, WindowKind.CUMULATE) and state.num_rows > 1:
             # Two cells can begin one window: the earlier origin is the window's.
-            state = state.sort_by([("__group", "ascending"), ("origin_seq", "ascending"), ("origin_step", "ascending")])
+            state = state.sort_by([(GROUP, "ascending"), ("origin_seq", "ascending"), ("origin_step", "ascending")])
         group, *columns = state.columns
         bounds = [column.to_numpy() for column in columns[: len(self._bounds)]]
         seqs, steps, *parts = columns[len(self._bounds) :]

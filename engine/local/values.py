@@ -13,6 +13,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from engine.expressions import Expression
+from engine.frames import EACH
 from engine.schema import Column, Schema, quote
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 Spark = Callable[[], "SparkSession"]
 
-_EACH: Final = "__each"
 _AT: Final = "__at"
 _NUMBER: Final = "__number"
 
@@ -126,8 +126,8 @@ def _exploded(records: pa.Table, schema: Schema, lists: Sequence[Sequence[int]])
     places = [place for place, items in enumerate(lists) for _ in items]
     numbers = [number for items in lists for number in range(len(items))]
     elements = pa.array([item for items in lists for item in items], pa.int64())
-    wide = Schema((*schema, Column(_EACH, "bigint")))
-    return records.take(pa.array(places, pa.int64())).append_column(_EACH, elements), wide, numbers
+    wide = Schema((*schema, Column(EACH, "bigint")))
+    return records.take(pa.array(places, pa.int64())).append_column(EACH, elements), wide, numbers
 
 
 def _with_spark(
@@ -149,7 +149,7 @@ def _with_spark(
     if where is not None:
         frame = frame.where(f.expr(where))
     if each is not None:
-        frame = frame.select("*", f.posexplode(f.expr(each)).alias(_NUMBER, _EACH))
+        frame = frame.select("*", f.posexplode(f.expr(each)).alias(_NUMBER, EACH))
     else:
         frame = frame.withColumn(_NUMBER, f.lit(0))
     made = frame.select(_AT, _NUMBER, *(f.expr(each).alias(f"__x{at}") for at, each in enumerate(expressions)))

@@ -26,6 +26,7 @@ from engine.columnar.changelog_normalize import ChangelogNormalizeColumns
 from engine.columnar.columns import without_equality
 from engine.described import Description, Names, kept_row
 from engine.errors import ExpressionError
+from engine.frames import KIND
 from engine.kernel import Kernel, Key, Output, Row
 from engine.mini_batch import bundling
 from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
@@ -176,7 +177,7 @@ class ChangelogNormalize(Operator):
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """The last record of each key, where that is a row and wanted."""
         (given,) = inputs
-        rows = by_key(given.changelog.where(f"__kind <> {UPDATE_BEFORE}"), self.keys).where(PUTS)
+        rows = by_key(given.changelog.where(f"{KIND} <> {UPDATE_BEFORE}"), self.keys).where(PUTS)
         return rows if self.condition is None else rows.where(self.condition)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:

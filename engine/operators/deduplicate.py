@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self, assert_never
 from pydantic import Field, model_validator
 
 from engine.batch.given import BatchInput
-from engine.batch.rows import POSITION, PUTS, first_of
+from engine.batch.rows import PUTS, first_of
 from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.columnar import Columnar
 from engine.columnar.columns import without_equality
 from engine.columnar.deduplication import KeepFirstColumns, KeepLastColumns, RowTimeColumns
 from engine.columnar.first_row import RowTimeKeepFirstColumns
 from engine.errors import PipelineError
+from engine.frames import PLACED
 from engine.joins import free_name
 from engine.kernel import Kernel
 from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
@@ -213,7 +214,7 @@ class Deduplicate(RoutesLate):
         (given,) = inputs
         keys = [quote(name) for name in self.keys]
         last = self.keep is Keep.LAST
-        order = [f.desc(name) if last else f.asc(name) for name in POSITION]
+        order = [f.desc(name) if last else f.asc(name) for name in PLACED]
         if self.order is Order.EVENT_TIME:
             time = f.expr(_event_time(context.inputs[0].schema).milliseconds)
             return first_of(given.table, keys, [time.desc() if last else time.asc(), *order])

@@ -20,9 +20,9 @@ from pydantic import Field, model_validator
 
 from engine.batch.aggregates import over_frames
 from engine.batch.given import BatchInput
-from engine.batch.rows import POSITION
 from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import PipelineError, PlanRejected
+from engine.frames import PLACED
 from engine.joins import free_name
 from engine.kernel import Kernel
 from engine.kernels.accumulators import AggregateCall
@@ -158,7 +158,7 @@ class OverAggregate(RoutesLate):
         """OVER (PARTITION BY ... ORDER BY ...)."""
         (given,) = inputs
         (planned,) = context.inputs
-        order = ", ".join(POSITION)
+        order = ", ".join(PLACED)
         if self._by_time:
             assert planned.schema.event_time is not None
             time = planned.schema.event_time.milliseconds

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 from pydantic import Field
 
 from engine.batch.given import BatchInput
-from engine.batch.rows import POSITION, first_of
+from engine.batch.rows import first_of
 from engine.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.errors import PipelineError, PlanRejected
+from engine.frames import PLACED
 from engine.kernels.upsert_materialize import UpsertMaterializeKernel
 from engine.operator import (
     Analyzer,
@@ -160,7 +161,7 @@ class Sink(Operator):
         (given,) = inputs
         planned = context.inputs[0].derived
         if self.mode is SinkMode.UPSERT and _materializes(key := self._key(context.node, planned), planned):
-            return first_of(given.table, [quote(name) for name in sorted(key)], [f.desc(name) for name in POSITION])
+            return first_of(given.table, [quote(name) for name in sorted(key)], [f.desc(name) for name in PLACED])
         return given.table
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:

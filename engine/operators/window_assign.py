@@ -20,6 +20,7 @@ from engine.batch.given import BatchInput
 from engine.batch.rows import by_whole_row
 from engine.batch.windows import WINDOW, bounds, in_sessions, in_windows
 from engine.changelog import ChangelogMode, UpdateKind
+from engine.frames import EACH
 from engine.kernels.session_rows import SessionRowsKernel
 from engine.kernels.window_parameters import MadeWindows, bound_columns
 from engine.operator import NO_KEYS, Analyzer, Derived, InputPlan, Keys, Offer, StepContext, Strategy, forwarded
@@ -124,7 +125,7 @@ class WindowAssign(MadeWindows):
         return f"SELECT * FROM {self.table_function(table, schema, tuple(map(quote, self.partition_by)))}"
 
     def _bounds(self, time: Column) -> tuple[str, str, str | None]:
-        """A window's start and end in ms as Spark SQL, and the array over whose elements `__each` goes."""
+        """A window's start and end in ms as Spark SQL, and the array over whose elements EACH goes."""
         at, size, slide, offset = time.milliseconds, self.size_ms, self.windowing.slide_ms, self.offset_ms
         match self.kind:
             case WindowKind.TUMBLE:
@@ -132,11 +133,11 @@ class WindowAssign(MadeWindows):
                 return start, f"({start} + {size})", None
             case WindowKind.HOP:
                 last = f"({at} - pmod({at} - {offset}, {slide}))"
-                return "__each", f"(__each + {size})", f"sequence({last}, {last} - {self.size_ms} + {slide}, -{slide})"
+                return EACH, f"({EACH} + {size})", f"sequence({last}, {last} - {self.size_ms} + {slide}, -{slide})"
             case WindowKind.CUMULATE:
                 start = f"({at} - pmod({at} - {offset}, {size}))"
                 first = f"({at} - pmod({at} - {start}, {slide}) + {slide})"
-                return start, "__each", f"sequence({first}, {start} + {size}, {slide})"
+                return start, EACH, f"sequence({first}, {start} + {size}, {slide})"
             case WindowKind.SESSION:
                 message = "a session depends on other rows"
                 raise ValueError(message)

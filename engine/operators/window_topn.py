@@ -24,6 +24,7 @@ from engine.batch.windows import WINDOW, bounds, in_their_windows, in_windows
 from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.described import Description, Names, instant, state_table
 from engine.errors import PipelineError
+from engine.frames import RANK, SEQ
 from engine.kernel import Key, Output, Row
 from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
 from engine.kernels.window_rows import WindowRowsKernel
@@ -222,10 +223,10 @@ class WindowTopN(GivenWindows):
             times = dict(zip(made, map(f.expr, bounds(with_time=True)), strict=False))
         if self.later_first:
             # Of equal rows the later one stands first: time runs backwards.
-            rows = rows.withColumn("__seq", -f.col("__seq"))
+            rows = rows.withColumn(SEQ, -f.col(SEQ))
         order = [(item.column, item.descending, item.nulls) for item in self.order_by]
         found = best(rows, Ranked(partition, order, self.rank_start, self.rank_end))
-        ranks = {self.rank_column: f.col("__rank")} if self.with_rank else {}
+        ranks = {self.rank_column: f.col(RANK)} if self.with_rank else {}
         return found.withColumns({**times, **ranks})
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:

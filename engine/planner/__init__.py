@@ -3,8 +3,7 @@
 derive         from the sources down: what each node can produce
 normalise      between them: upsert sources whose readers need -U get a normaliser
 update_kinds   from the sinks up: what each consumer needs, and so where -U is produced
-plan           what was decided, as values
-explain        the same in words
+plan           what was decided, as values; `engine.explanation` has it in words
 """
 
 from __future__ import annotations

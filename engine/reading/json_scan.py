@@ -12,7 +12,6 @@ thousand lines of a thousand fields (227 MB) 4.8 and 9.7.
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from pyarrow import json as arrow_json
 from engine.frames import KIND
 from engine.reading.casts import cast_texts
 from engine.reading.kinds import kinds_of
-from engine.reading.nested import DECODER, text_of
+from engine.reading.nested import Number, decoder, parsed, text_of
 from engine.reading.scan import ReadPart, Rejected
 from engine.reading.text_files import NOT_UTF8, Block, LineNumbers, TextPart, blocks_of
 from engine.reading.typed_rows import RowTypes, all_fit, records_of
@@ -34,8 +33,6 @@ _NO_OBJECT: Final = "the line is not a JSON object"
 _BROKEN: Final = "the line is broken JSON"
 _SEVERAL: Final = "the line has more than one JSON object"
 _SPACE: Final = " \t\r\n"
-# Faster, where nothing is nested: a number is a text like any other.
-_FLAT: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 # What Arrow reads as the same where it reads it at all; it takes a text for no number, nor a number for a text.
 _DIRECT: Final = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean")
@@ -160,7 +157,8 @@ def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
 def objects_of(block: Block, numbers: LineNumbers, *, skip_null: bool = False) -> tuple[list[Line], list[Rejected]]:
     """The objects of a block, and the lines that have none; blank lines are skipped, and those of nothing but null."""
     is_flat = b"[" not in block.text and block.text.count(b"{") <= block.size
-    scan = (_FLAT if is_flat else DECODER).raw_decode
+    # Where nothing is nested, a number is a text like any other; that is faster.
+    scan = decoder(str if is_flat else Number).raw_decode
     found: list[Line] = []
     rejected: list[Rejected] = []
     for number, raw in enumerate(block.text.removesuffix(b"\n").split(b"\n"), block.first):
@@ -192,7 +190,7 @@ def _object_in(text: str) -> Row | str:
     if not text.startswith("{"):
         return _NO_OBJECT
     try:
-        values = DECODER.decode(f"[{text}]")
+        values = parsed(f"[{text}]")
     except (ValueError, RecursionError):
         return _BROKEN
     if any(not isinstance(value, dict | None) for value in values):

@@ -28,8 +28,14 @@ class Number(str):
     __slots__ = ()
 
 
-DECODER: Final = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number)
-"""Reads JSON with its numbers as they are written."""
+def parsed(text: str) -> Any:
+    """JSON with its numbers as they are written. Raises ValueError and RecursionError."""
+    return decoder(Number).decode(text)
+
+
+def decoder(number: type[str]) -> json.JSONDecoder:
+    """Reads JSON, its numbers as texts of this class. Made where it is used: workers could not be sent it."""
+    return json.JSONDecoder(parse_int=number, parse_float=number, parse_constant=number)
 
 
 def text_of(value: Any) -> str | None:
@@ -60,7 +66,7 @@ def json_of(value: Any) -> str:
 def nested_from(text: str, type_: str, scalar: Callable[[str, str], Any]) -> Any:
     """A list or a map as Arrow takes it. scalar: reads a text as a date or a timestamp. Raises ValueError."""
     try:
-        value = DECODER.decode(text)
+        value = parsed(text)
     except RecursionError as error:
         message = "is nested too deeply"
         raise Unfit(message) from error

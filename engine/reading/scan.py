@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, SOURCE_ROWS_DDL, source_rows_schema
+from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, source_rows_ddl, source_rows_schema
 from engine.schema import Column, Schema, TimeUnit, arrow_type
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def rows_of(scan: Scan, spark: SparkSession, schema: Schema) -> DataFrame:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                at = number << _PART_BITS
+                at = (number << _PART_BITS) + 1
                 for part in read(parts[number]):
                     size = part.records.num_rows
                     yield _records(part.records, np.arange(at, at + size), arrow)
@@ -81,7 +81,7 @@ def rows_of(scan: Scan, spark: SparkSession, schema: Schema) -> DataFrame:
                         yield _rejected(part.rejected, at, arrow)
 
     places = spark.range(0, len(parts), 1, max(1, len(parts)))
-    return places.mapInArrow(task, f"{SOURCE_ROWS_DDL.format(columns=schema.ddl())}")
+    return places.mapInArrow(task, source_rows_ddl(schema))
 
 
 def _records(batch: pa.RecordBatch, ordinals: Any, arrow: pa.Schema) -> pa.RecordBatch:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine.changelog import INSERT
-from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, WATERMARK
+from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, TEXT, WATERMARK
 from engine.operator import SourceFrames
 from engine.reading.kinds import NO_KIND_ADVICE, WORDS
 from engine.reading.scan import RAW_CHARS
@@ -22,7 +22,6 @@ from engine.schema import Schema, TimeUnit
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-TEXT: Final = "__text"
 _VALUE_CHARS: Final = 100
 _WORD_CHARS: Final = 40
 

@@ -64,8 +64,8 @@ class Replay:
     def feed(self, records: Mapping[int, pa.Table], key: Sequence[Any] | None, until: int, spark: Spark) -> None:
         """Hand in the next records, of events up to one; in mini-batch all at once, and then only go on.
 
-        key: as the records' expressions make it; None: all records are of one key. records: by input `__seq`,
-        `__step`, `__kind` and its columns, the key's among them. spark: asked only for what is more than columns.
+        key: as the records' expressions make it; None: all records are of one key. records: by input SEQ,
+        STEP, KIND and its columns, the key's among them. spark: asked only for what is more than columns.
         """
         self._forget_emitted()
         if self._node.is_bundled:

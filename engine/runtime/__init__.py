@@ -7,8 +7,10 @@ numbering    the numbers of the events
 clocks       the watermark of every source and operator, as shared arrays
 edges        a run's edges as Spark reads them
 views        which edges say what another one says
+explain      the plan explained, and what computes each node
 epoch        one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
-native       stateless steps in Spark SQL
+arrow_native stateless steps in Arrow, file by file
+native       stateless steps in Spark SQL, where an expression is Spark's alone
 keyed        stateful steps: one frame, sorted by key and position, through a kernel
 bundles      mini-batch: which bundle a record belongs to
 worker       the loop of plain kernels inside Spark's Python workers
@@ -33,10 +35,10 @@ from engine.changelog import APPEND
 from engine.errors import RunCancelled, RunFailed, StudioError
 from engine.operator import OUT, Source
 from engine.planner import Plan
-from engine.planner.explain import explanation
 from engine.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, NodeProgress, Progress, Recorder, RunPlan
 from engine.runtime.engine_adapter import cancellable
 from engine.runtime.epoch import EpochRunner, NodeOutput
+from engine.runtime.explain import explanation
 from engine.runtime.ingest import ingest
 from engine.runtime.views import views_of
 from engine.runtime.workspace import Workspace
@@ -52,7 +54,7 @@ def run(
     recorder: Recorder,
     folder: Path,
     work: Path,
-    epochs: int = 1,
+    epochs: int | None = None,
     partitions: int | None = None,
     progress: Progress | None = None,
     cancel: Event | None = None,
@@ -60,8 +62,8 @@ def run(
     """Run a plan to the end of its sources and hand every epoch to the recorder.
 
     folder: what relative file names are relative to. work: an empty folder for the run's files, which
-    Spark's workers see too; the caller removes it. partitions: of the keyed steps, by default one per core.
-    The output is the same for any number of epochs and partitions.
+    Spark's workers see too; the caller removes it. epochs: by default as many as the input is large. partitions:
+    of the keyed steps, by default one per core. The output is the same for any number of epochs and partitions.
     Raises SourceError, RunFailed (with the node), RunCancelled; the recorder has been told before.
     """
     progress = progress or Progress()
@@ -91,7 +93,7 @@ def _run(
     recorder: Recorder,
     folder: Path,
     work: Path,
-    epochs: int,
+    epochs: int | None,
     partitions: int | None,
     progress: Progress,
     cancel: Event,
@@ -101,7 +103,7 @@ def _run(
     # Workers need not find our code on their path: it travels with the functions.
     register_pickle_by_value(engine)  # type: ignore[no-untyped-call]
     views = views_of(plan)
-    recorder.begin(_describe(plan, epochs, views))
+    recorder.begin(_describe(plan, epochs or 1, views))
     progress.phase = "reading the sources"
     for node in plan.sources:
         progress.nodes[node.id].state = "running"

@@ -18,16 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.columnar import Advanced, Chunk, ColumnarKernel, Fired, Kinds, Lates, Layout, Longs, Records, no_state
-from engine.frames import KIND, PORT, SEQ, STEP
+from engine.frames import GROUP, IS_EMPTY, KIND, PORT, SEQ, STEP, arrow_fields
 from engine.runtime.clocks import Clock
 from engine.runtime.key_times import KEPT
-from engine.runtime.keyed import IS_EMPTY, STATE_BITS, STATE_PORT, Gathered
+from engine.runtime.keyed import STATE_BITS, STATE_PORT, Gathered
 from engine.runtime.node_files import NodeFiles, NodeWriter, plain
 from engine.runtime.reports import Batches, Report, task_name
 from engine.timeline import Timeline
 
 _CHUNK: Final = 196_608
-_GROUP: Final = "__group"
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,7 @@ class _Loop:
         self, state: pa.RecordBatch, keys: tuple[pa.Array, ...], had_state: Longs, touched: Longs, *, goes_on: bool
     ) -> None:
         """Carry the state of a key that goes on; of the others write what an epoch to come needs."""
-        groups = state.column(_GROUP).to_numpy()
+        groups = state.column(GROUP).to_numpy()
         if goes_on:
             self._carried, self._carried_had_state = state, had_state
             return
@@ -173,7 +172,7 @@ class _Loop:
         kept = state.filter(pa.array(np.isin(groups, changed)))
         empty = np.zeros(0, np.int64) if self._task.compact else np.setdiff1d(had_state, groups)
         columns = {name: kept.column(name) for name in kept.schema.names}
-        for places, is_empty in ((kept.column(_GROUP).to_numpy(), False), (empty, True)):
+        for places, is_empty in ((kept.column(GROUP).to_numpy(), False), (empty, True)):
             if not len(places):
                 continue
             size = len(places)
@@ -235,7 +234,7 @@ def _latest(
     is_newest = (epochs == newest[places]) & ~found.column(IS_EMPTY).to_numpy(zero_copy_only=False).astype(bool)
     chosen = found.filter(pa.array(is_newest))
     columns = [plain(chosen.column(field.name)).cast(field.type) for field in schema]
-    fields = [pa.field(_GROUP, pa.int64()), *schema]
+    fields = [*arrow_fields(GROUP), *schema]
     batch = pa.RecordBatch.from_arrays([pa.array(places[is_newest]), *columns], schema=pa.schema(fields))
     return batch, np.unique(places)
 

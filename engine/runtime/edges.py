@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from engine.changelog import APPEND, INSERT
-from engine.frames import KIND, SEQ, STEP, TOP, UNIT, changelog_ddl
+from engine.frames import KIND, PLACE, SEQ, STEP, TOP, UNIT, changelog_ddl, ddl, watermarks_ddl
 from engine.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView
 from engine.schema import Schema, quote
 
@@ -81,8 +81,8 @@ class EdgeRecords:
             step = f.concat(f.col(STEP), f.lit(self.suffix)) if self.suffix else f.col(STEP)
             return read.select(SEQ, step.alias(STEP), KIND, *columns)
         kind = f.col(KIND) if self.kind is None else f.lit(self.kind).cast("tinyint")
-        ddl = ", ".join([*([f"{KIND} tinyint"] if self.kind is None else []), held.ddl(), f"{UNIT} int"])
-        read = numbered(spark, spark.read.schema(ddl).parquet(*paths), self.files)
+        held_ddl = ", ".join([*([ddl(KIND)] if self.kind is None else []), held.ddl(), ddl(UNIT)])
+        read = numbered(spark, spark.read.schema(held_ddl).parquet(*paths), self.files)
         if self.is_cut:
             low, high = min(file.low for file in self.files), max(file.high for file in self.files)
             read = read.where(f.col(SEQ).between(low, high))
@@ -109,9 +109,9 @@ def numbered(spark: SparkSession, read: DataFrame, files: Sequence[EdgeFile]) ->
     if max(starts) < _LISTED:
         listed = ", ".join(f"{starts.get(at, 0)}L" for at in range(max(starts) + 1))
         return read.withColumn(SEQ, f.expr(f"element_at(array({listed}), {UNIT} + 1)") + place)
-    known = spark.createDataFrame(list(starts.items()), f"{UNIT} int, __start bigint")
-    joined = read.withColumn("__place", place).join(f.broadcast(known), UNIT)
-    return joined.withColumn(SEQ, f.col("__start") + f.col("__place"))
+    known = spark.createDataFrame(list(starts.items()), f"{ddl(UNIT)}, __start bigint")
+    joined = read.withColumn(PLACE, place).join(f.broadcast(known), UNIT)
+    return joined.withColumn(SEQ, f.col("__start") + f.col(PLACE))
 
 
 def together(spark: SparkSession, schema: Schema, epochs: Sequence[EdgeRecords]) -> DataFrame:
@@ -129,13 +129,13 @@ def watermark_marks(spark: SparkSession, clocks: Sequence[ClockFile], files: Seq
     """The watermark of each source after each of its events: seq, source, watermark_ms."""
     from pyspark.sql import functions as f
 
-    ddl = "seq bigint, source string, watermark_ms bigint"
-    whole = spark.read.schema(ddl).parquet(*files) if files else spark.createDataFrame([], ddl)
+    marks_ddl = watermarks_ddl("seq", "source", "watermark_ms")
+    whole = spark.read.schema(marks_ddl).parquet(*files) if files else spark.createDataFrame([], marks_ddl)
     for clock in clocks:
         seq = f.lit(clock.first_seq).cast("bigint") + f.col("_metadata.row_index")
         top = f.col(TOP) if clock.top_before_ms is None else f.greatest(f.col(TOP), f.lit(clock.top_before_ms))
         mark = f.lit(None) if clock.delay_ms is None else top - f.lit(clock.delay_ms)
-        read = spark.read.schema(f"{TOP} bigint").parquet(clock.path)
+        read = spark.read.schema(ddl(TOP)).parquet(clock.path)
         marks = read.select(seq.alias("seq"), f.lit(clock.source).alias("source"), mark.cast("bigint").alias("mark"))
         whole = whole.unionAll(marks.where(f.col("seq").between(clock.low, clock.high)))
     return whole

@@ -21,6 +21,7 @@ from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.position import ordinal
 from engine.recorder import EdgeFile, EdgeView
+from engine.runtime.arrow_native import branches_of, run_in_arrow
 from engine.runtime.bundles import Flushes, bundle
 from engine.runtime.chunks import ColumnarTask
 from engine.runtime.clocks import Clock
@@ -104,8 +105,18 @@ class EpochRunner:
         return records.where(f.col(KIND).isin(sorted(int(kind) for kind in node.mode)))
 
     def _run_native(self, node: NodePlan, step: Native, epoch: int) -> EdgeRecords:
+        inputs = [self._records[given.node, given.port] for given in node.inputs]
+        branches = branches_of(node, step, inputs, [self._kinds(given, node) for given in node.inputs])
+        if branches is not None:
+            return run_in_arrow(self.spark, self.workspace, node, branches, epoch)
         frames = [self._given(given) for given in node.inputs]
         return self._write(self._without_retractions(run_native(node, step, frames), node), node, OUT, epoch)
+
+    def _kinds(self, given: InputPlan, node: NodePlan) -> frozenset[int] | None:
+        """The kinds of an input's records that come through; None for all of them."""
+        whole = self.plan.node(given.node).mode if given.port == OUT else given.mode
+        kept = given.mode & node.mode if self._drops_retractions else given.mode
+        return None if kept >= whole else frozenset(int(kind) for kind in kept)
 
     def _write(self, frame: DataFrame, node: NodePlan, port: str, epoch: int) -> EdgeRecords:
         """Write a frame of records as an edge."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from engine.changelog import INSERT
 from engine.errors import SourceError
-from engine.frames import FILE, LINE, ORDINAL, RAW, REASON, TIME, rejected_schema, watermarks_schema
+from engine.frames import EVENTS, FILE, LINE, ORDINAL, RAW, REASON, TIME, ddl, rejected_schema, watermarks_schema
 from engine.operator import Source, SourceFrames
 from engine.planner import NodePlan, Plan
 from engine.reading.computed import computation_of, frames_of
@@ -40,6 +40,10 @@ from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+# So many events are one epoch: what it leaves between stages, and what the store sorts, fits a small machine.
+_EPOCH: Final = 4_000_000
 
 
 @dataclass
@@ -122,14 +126,15 @@ class _Arrived:
         return self.trail.events.get(epoch) if self.trail is not None else None
 
 
-def ingest(plan: Plan, spark: SparkSession, folder: Path, workspace: Workspace, epochs: int) -> Ingested:
-    """Read every source to its end and number the events.
+def ingest(plan: Plan, spark: SparkSession, folder: Path, workspace: Workspace, epochs: int | None) -> Ingested:
+    """Read every source to its end and number the events. epochs: None for as many as the input is large.
 
     Raises SourceError where a source cannot be read at all, PipelineError where the order makes no sense.
     """
     read = _read(plan, spark, folder, workspace)
     counts = {name: sum(unit.events for unit in units) for name, (_, units, _) in read.items()}
     marked = {name for name, (_, units, _) in read.items() if any(unit.records < unit.events for unit in units)}
+    epochs = epochs or -(-sum(counts.values()) // _EPOCH)
     arrived: dict[str, _Arrived] = {}
     if numbering.follow_each_other(plan) and not marked:
         offsets = numbering.offsets_of(counts)
@@ -208,7 +213,7 @@ def _followed(
     follower = clocks.Recorder(workspace, how, _last_events(numbers.last_seq, epochs))
     if arrived.written is not None:
         paths = arrived.written.events
-        events = spark.read.schema(numbering.EVENTS_DDL).parquet(*paths) if paths else None
+        events = spark.read.schema(ddl(*EVENTS)).parquet(*paths) if paths else None
         if events is None:
             return arrived, ()
         trail = clocks.trail_of_frame(events, follower)

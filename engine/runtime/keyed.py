@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from engine.columnar import Layout
-from engine.frames import KIND, PORT, SEQ, STATE, STEP, key_name, value_name
+from engine.frames import EPOCH, IS_EMPTY, KIND, PORT, SEQ, STATE, STEP, arrow_fields, key_name, value_name
 from engine.planner import NodePlan
 from engine.position import ordinal
 from engine.runtime.edges import EdgeRecords
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 STATE_PORT: Final = -1
-EPOCH: Final = "__epoch"
-IS_EMPTY: Final = "__is_empty"
 STATE_BITS: Final = 32
 """A state row's number is that of its epoch, above so many bits of its place in the file."""
 _BEFORE_ALL: Final = 1 << 20
@@ -123,9 +121,9 @@ def state_schema(whole: DataFrame, shape: Gathered, kept: pa.Schema | None) -> p
     types = {field.name: arrow_type(field.dataType.simpleString()) for field in whole.schema.fields}
     keys = [pa.field(name, types[name]) for name in shape.keys]
     if kept is None:
-        return pa.schema([*keys, pa.field(STATE, pa.binary())])
+        return pa.schema([*keys, *arrow_fields(STATE)])
     # Of a key that has become empty there is a row all the same, and nothing in it.
-    return pa.schema([*keys, pa.field(IS_EMPTY, pa.bool_()), *(pa.field(item.name, item.type) for item in kept)])
+    return pa.schema([*keys, *arrow_fields(IS_EMPTY), *(pa.field(item.name, item.type) for item in kept)])
 
 
 def with_states(

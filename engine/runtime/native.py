@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from engine.frames import KIND, SEQ, STEP
+from engine.frames import EACH, KIND, SEQ, STEP
 from engine.planner import NodePlan
 from engine.position import ordinal
 from engine.step import Native
@@ -33,7 +33,7 @@ def run_native(node: NodePlan, step: Native, inputs: Sequence[DataFrame]) -> Dat
             frame = frame.where(f.expr(projection.where))
         path = f.col(STEP)
         if projection.each is not None:
-            frame = frame.select("*", f.posexplode(f.expr(projection.each)).alias("__at", "__each"))
+            frame = frame.select("*", f.posexplode(f.expr(projection.each)).alias("__at", EACH))
             path = f.concat(path, *([] if len(inputs) == 1 else [f.lit(ordinal(port))]), f.expr(_ORDINAL))
         elif not step.forward:
             suffix = ordinal(0) if len(inputs) == 1 else ordinal(port) + ordinal(0)

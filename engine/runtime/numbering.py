@@ -16,7 +16,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.errors import PipelineError
-from engine.frames import KIND, SEQ, STEP, TIME, TOP, UNIT, WATERMARK, changelog_schema
+from engine.frames import (
+    EVENTS,
+    INDEX,
+    KIND,
+    RANK,
+    SEQ,
+    STEP,
+    TIME,
+    TOP,
+    UNIT,
+    WATERMARK,
+    arrow_fields,
+    changelog_schema,
+    ddl,
+)
 from engine.operator import Source
 from engine.pipeline import Arrival
 from engine.planner import NodePlan, Plan
@@ -30,10 +44,7 @@ from engine.schema import quote
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-INDEX: Final = "__index"
-"""An event's place among those of its source, from 0."""
-_RANK: Final = "__rank"
-"""An event's place among those of all sources, from 0."""
+_EVENTS: Final = pa.schema(arrow_fields(*EVENTS))
 
 
 @dataclass(frozen=True)
@@ -58,9 +69,9 @@ class Numbers:
         """The same of a column of ranks."""
         from pyspark.sql import functions as f
 
-        seq = f.col(_RANK) + f.lit(1)
+        seq = f.col(RANK) + f.lit(1)
         for last in () if self.together else self.last_ranks.values():
-            seq = seq + f.when(f.col(_RANK) > f.lit(last), 1).otherwise(0)
+            seq = seq + f.when(f.col(RANK) > f.lit(last), 1).otherwise(0)
         return seq
 
 
@@ -103,16 +114,16 @@ def indexed(spark: SparkSession, files: UnitFiles, units: Sequence[Unit]) -> Dat
     names = [name for name in files.arrow.names if name not in (TOP, UNIT)]
     held = ", ".join(
         [
-            *([f"{KIND} tinyint"] if KIND in names else []),
-            *([f"{WATERMARK} bigint"] if WATERMARK in names else []),
+            *([ddl(KIND)] if KIND in names else []),
+            *([ddl(WATERMARK)] if WATERMARK in names else []),
             files.schema.ddl(),
-            *([f"{TIME} bigint"] if TIME in names else []),
+            *([ddl(TIME)] if TIME in names else []),
         ]
     )
     if not units:
-        read = spark.createDataFrame([], f"{held}, {INDEX} bigint")
+        read = spark.createDataFrame([], f"{held}, {ddl(INDEX)}")
     else:
-        scanned = spark.read.schema(f"{held}, {UNIT} int").parquet(*(unit.path for unit in units))
+        scanned = spark.read.schema(f"{held}, {ddl(UNIT)}").parquet(*(unit.path for unit in units))
         read = numbered(spark, scanned, edge_files).withColumnRenamed(SEQ, INDEX)
     kind = f.col(KIND) if KIND in names else f.lit(0).cast("tinyint")
     no_number = f.lit(None).cast("bigint")
@@ -139,7 +150,7 @@ def ranked(
             offsets = offsets_of(counts)
             last = {name: offsets[name] + counts[name] - 1 if counts[name] else -1 for name in names}
             return [
-                frame.withColumn(_RANK, index + f.lit(offsets[name]))
+                frame.withColumn(RANK, index + f.lit(offsets[name]))
                 for name, frame in zip(names, frames, strict=True)
             ], last
         case "in_turn":
@@ -148,7 +159,7 @@ def ranked(
                 rank = f.lit(0).cast("bigint")
                 for other, name in enumerate(names):
                     rank = rank + f.least(f.lit(counts[name]).cast("bigint"), index + f.lit(int(other < at)))
-                found.append(frame.withColumn(_RANK, rank))
+                found.append(frame.withColumn(RANK, rank))
             last = {
                 name: sum(min(n, counts[name] - 1 + int(other < at)) for other, n in enumerate(counts.values()))
                 if counts[name]
@@ -178,9 +189,9 @@ def _by_column(plan: Plan, frames: Sequence[DataFrame], names: Sequence[str]) ->
     whole = parts[0]
     for part in parts[1:]:
         whole = whole.unionByName(part, allowMissingColumns=True)
-    merged = whole.orderBy("__arrival", "__source", INDEX).zipWithIndex(_RANK).localCheckpoint()
-    found = {row[0]: row[1] for row in merged.groupBy("__source").agg(f.max(_RANK)).collect()}
-    ranks = [merged.where(f.col("__source") == at).select(f"__row{at}.*", _RANK) for at in range(len(names))]
+    merged = whole.orderBy("__arrival", "__source", INDEX).zipWithIndex(RANK).localCheckpoint()
+    found = {row[0]: row[1] for row in merged.groupBy("__source").agg(f.max(RANK)).collect()}
+    ranks = [merged.where(f.col("__source") == at).select(f"__row{at}.*", RANK) for at in range(len(names))]
     return ranks, {name: found.get(at, -1) for at, name in enumerate(names)}
 
 
@@ -199,7 +210,7 @@ def _as_listed(
             )
             raise PipelineError(message, name, "arrival.order")
         last[name] = places[-1] if places else -1
-        known = spark.createDataFrame(list(enumerate(places)), f"{INDEX} bigint, {_RANK} bigint")
+        known = spark.createDataFrame(list(enumerate(places)), ddl(INDEX, RANK))
         found.append(frame.join(f.broadcast(known), INDEX))
     return found, last
 
@@ -253,7 +264,3 @@ def write_numbered(
         if "epoch" in report:
             records[report["epoch"]] = (*records.get(report["epoch"], ()), (report["path"], report["rows"]))
     return Written(records, tuple(report["events"] for report in reports if "events" in report))
-
-
-EVENTS_DDL: Final = f"{SEQ} bigint, {TIME} bigint, {WATERMARK} bigint"
-_EVENTS: Final = pa.schema([(SEQ, pa.int64()), (TIME, pa.int64()), (WATERMARK, pa.int64())])

@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from engine.columnar import Longs
-from engine.frames import KIND, TIME, TOP, UNIT, WATERMARK, rejected_schema
+from engine.frames import KIND, TIME, TOP, UNIT, rejected_schema, unit_schema
 from engine.runtime.clocks import NO_TIME, rises_of
 from engine.runtime.reports import Report
 from engine.runtime.workspace import PartFile, Workspace
-from engine.schema import Schema, arrow_type
+from engine.schema import Schema
 
 REJECTED: Final = "rejected"
 
@@ -60,11 +60,7 @@ class UnitFiles:
     @property
     def arrow(self) -> pa.Schema:
         """The columns of a unit's file."""
-        head = [(KIND, pa.int8())] if self.has_kinds or self.has_marks else []
-        marks = [(WATERMARK, pa.int64())] if self.has_marks else []
-        columns = [(column.name, arrow_type(column.type)) for column in self.schema]
-        times = [(TIME, pa.int64()), (TOP, pa.int64())] if self.is_timed else []
-        return pa.schema([*head, *marks, *columns, *times, (UNIT, pa.int32())])
+        return unit_schema(self.schema, has_kinds=self.has_kinds, has_marks=self.has_marks, is_timed=self.is_timed)
 
     def begin(self, number: int, name: str) -> UnitWriter:
         """Begin a unit. name: of its files."""

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
 from engine.errors import PipelineError, SourceError
-from engine.frames import FILE, LINE, ORDINAL
+from engine.frames import FILE, LINE, ORDINAL, TEXT
 from engine.operator import Derived, SourceFrames
 from engine.reading.columns import check_names
 from engine.reading.file_source import RowFile
 from engine.reading.files import InputFile
-from engine.reading.texts import TEXT, Field, written
+from engine.reading.texts import Field, written
 from engine.schema import Column, Schema, is_numeric, quote
 
 if TYPE_CHECKING:

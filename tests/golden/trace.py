@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.changelog import INSERT, UPDATE_AFTER
+from engine.explanation import PlanExplanation
 from engine.frames import POSITION
 from engine.local import LocalRun
 from engine.local.sources import read
@@ -143,7 +144,7 @@ def run_locally(pipeline: Pipeline, spark: Any, folder: Path) -> TraceRecorder:
             mode = str(node.mode) if port == OUT else "[I]"
             edges.append(EdgeInfo(node.id, port, node.operator.operator, node.role, derived.schema, mode))
             trace.records[_name(edges[-1])] = printed(run.records(node.id, port))
-    trace.plan = RunPlan(pipeline.to_json(), tuple(edges), {}, 1)
+    trace.plan = RunPlan(pipeline.to_json(), tuple(edges), PlanExplanation(), 1)
     marks = [(name, mark) for name, found in run.marks.items() for mark in found]
     trace.watermarks = [
         {"source": name, **mark._asdict()} for name, mark in sorted(marks, key=lambda each: each[1].seq)

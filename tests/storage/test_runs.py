@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.changelog import RowKind
+from engine.explanation import NodeExplanation, PlanExplanation
 from storage import Store
 from storage.errors import RunIsRunning, UnknownEdge, UnknownRun
 from storage.model import RunStatus
@@ -34,7 +35,7 @@ def test_a_run_knows_what_ran_and_how_it_ended(store: Store, tmp_path: Path) -> 
     run = store.runs.get(recorded(store, tmp_path, PLAN, HELLO_TWICE))
     assert run.status is RunStatus.FINISHED
     assert run.document == PLAN.pipeline_json
-    assert run.explanation == {"nodes": 2}
+    assert run.explanation == PLAN.explanation
     assert (run.records, run.late, run.rejected, run.epochs_done, run.last_seq) == (5, 1, 1, 1, 2)
     assert run.finished_at is not None
     assert run.started_at <= run.finished_at
@@ -95,8 +96,8 @@ def test_what_holds_a_watermark_back_is_above_a_node_not_the_node_itself(store: 
     planned = plan(WORDS, TOTALS, below, wires=[("words", "totals"), ("totals", "below")])
     # As the plan says it: of an output, which an interval join holds back by its interval.
     held = {"words": 0, "totals": 500, "below": 500}
-    nodes = [{"id": name, "sources": {"words": by_ms}} for name, by_ms in held.items()]
-    run = store.runs.get(recorded(store, tmp_path, replace(planned, explanation={"nodes": nodes}), HELLO_TWICE))
+    nodes = tuple(NodeExplanation(name, sources={"words": by_ms}) for name, by_ms in held.items())
+    run = store.runs.get(recorded(store, tmp_path, replace(planned, explanation=PlanExplanation(nodes)), HELLO_TWICE))
     assert (run.holdbacks("words"), run.holdbacks("totals"), run.holdbacks("below")) == (
         {"words": 0},
         {"words": 0},

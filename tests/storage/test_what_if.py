@@ -10,12 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engine.explanation import PlanExplanation
 from engine.recorder import RunPlan
 from storage import Store
 from storage.judging import Judged
 from tests.storage.written_runs import Epoch, columns, edge, recorded
 
 MAX = (1 << 63) - 1
+NO_PLAN = PlanExplanation()
 Arrivals = list[tuple[str, int]]
 KINDS: dict[str, dict[str, Any]] = {
     "tumble": {"kind": "tumble", "size_ms": 10},
@@ -74,7 +76,10 @@ def run_of(store: Store, folder: Path, arrivals: Arrivals, delay: int, lateness:
         for seq in late(arrivals, sources, delay, lateness, kind)
     ]
     return recorded(
-        store, folder, RunPlan(document, tuple(edges), {}, 1), Epoch(records=records, watermarks=marks, late=ledger)
+        store,
+        folder,
+        RunPlan(document, tuple(edges), NO_PLAN, 1),
+        Epoch(records=records, watermarks=marks, late=ledger),
     )
 
 
@@ -154,7 +159,7 @@ def test_what_no_delay_moves_is_not_asked_about(store: Store, tmp_path: Path) ->
     nodes = [{"id": "window", "operator": "window_aggregate", "parameters": {"kind": "tumble", "size_ms": 10}}]
     document = json.dumps({"nodes": nodes, "edges": [{"source": "a", "target": "window"}]})
     run = recorded(
-        store, tmp_path, RunPlan(document, (explicit, window), {}, 1), Epoch(watermarks=[(1, "a", 5, 5, False)])
+        store, tmp_path, RunPlan(document, (explicit, window), NO_PLAN, 1), Epoch(watermarks=[(1, "a", 5, 5, False)])
     )
     assert store.what_if.operators(run) == ()
 
@@ -231,7 +236,7 @@ def test_a_late_row_of_an_interval_join_is_not_lost_while_it_meets_one_that_is_k
     run = recorded(
         shared_store,
         tmp_path,
-        RunPlan(document, (*sides, target), {}, 1),
+        RunPlan(document, (*sides, target), NO_PLAN, 1),
         Epoch(records=records, watermarks=marks, late=ledger),
     )
     judged = asked(shared_store, run)
@@ -276,7 +281,7 @@ def test_an_over_aggregate_of_some_rows_loses_what_comes_after_its_key_has_gone_
     run = recorded(
         shared_store,
         tmp_path,
-        RunPlan(document, (source, target), {}, 1),
+        RunPlan(document, (source, target), NO_PLAN, 1),
         Epoch(
             records={"a": [(seq, b"", "+I", each) for seq, each in enumerate(arrivals, 1)]},
             watermarks=[(seq, "a", time, max(times[:seq]), False) for seq, time in enumerate(times, 1)],
@@ -300,7 +305,7 @@ def test_the_first_row_by_event_time_loses_what_is_older_than_the_watermark(stor
     run = recorded(
         store,
         tmp_path,
-        RunPlan(document, (source, target), {}, 1),
+        RunPlan(document, (source, target), NO_PLAN, 1),
         Epoch(
             records={"a": [(seq, b"", "+I", ("x", time)) for seq, time in enumerate(times, 1)]},
             watermarks=[(seq, "a", time, 50, False) for seq, time in enumerate(times, 1)],

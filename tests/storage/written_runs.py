@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from engine import frames
 from engine.changelog import RowKind
+from engine.explanation import NodeExplanation, PlanExplanation
 from engine.recorder import EdgeFile, EdgeInfo, EpochOutput, RunPlan
 from engine.schema import Column, Schema, TimeUnit, arrow_type
 from storage import Store
@@ -47,7 +48,8 @@ def edge(node: str, schema: Schema, mode: str = "[I]", key: Sequence[str] = (), 
 def plan(*edges: EdgeInfo, wires: Iterable[tuple[str, str]] = (), epochs: int = 1) -> RunPlan:
     """A plan over these edges; a wire joins two nodes."""
     document = {"edges": [{"source": source, "target": target} for source, target in wires]}
-    return RunPlan(json.dumps(document), edges, {"nodes": len(edges)}, epochs)
+    explained = PlanExplanation(tuple(NodeExplanation(edge.node) for edge in edges))
+    return RunPlan(json.dumps(document), edges, explained, epochs)
 
 
 @dataclass

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.examples import examples
+from engine.explanation import NodeExplanation, PlanExplanation
 from engine.position import timer
 from engine.recorder import EdgeInfo, RunPlan
 from engine.schema import Schema
@@ -41,10 +42,22 @@ def record(store: Store, folder: Path, name: str, text: str, edges: Sequence[Edg
     """Store a run of one epoch that ended well; its number."""
     run = store.runs.create(name, text, engine="local[2]")
     recorder = store.record(run.run_id)
-    recorder.begin(RunPlan(text, tuple(edges), {}, 1))
+    recorder.begin(RunPlan(text, tuple(edges), PlanExplanation(tuple(map(_explained, edges))), 1))
     recorder.commit(epoch.write(folder / f"run-{run.run_id}", edges))
     recorder.finish()
     return run.run_id
+
+
+def _explained(info: EdgeInfo) -> NodeExplanation:
+    """As much as the pages show of it."""
+    if info.role == "source":
+        return NodeExplanation(info.node, info.operator, role=info.role, mode=info.mode)
+    strategy, reason, state = "as it comes", "nobody asked for more", "a row per key"
+    kernel = "columnar: the rule of this test"
+    return NodeExplanation(
+        info.node, info.operator, role=info.role, mode=info.mode, strategy=strategy, reason=reason, state=state,
+        kernel=kernel,
+    )  # fmt: skip
 
 
 def word_count(store: Store, folder: Path) -> int:

@@ -74,6 +74,7 @@ def test_the_plan_of_the_selected_node_is_explained(open_draft: OpenDraft) -> No
     facts = " ".join(element.proto.body for element in app.get("html"))
     assert "needs -U" in facts
     assert "Replace, AccRetract" in facts
+    assert "columnar: COUNT" in facts
     assert not labelled(app.button, "Run").disabled
 
 

@@ -48,6 +48,16 @@ def test_the_last_record_of_the_event_is_traced_to_its_sources(seeded: dict[str,
     assert current_rows(app, "retraction-cascade")[0][0] == "out"
 
 
+def test_the_operators_of_a_cascade_say_how_they_work_and_what_computes_them(
+    seeded: dict[str, int], open_view: OpenView
+) -> None:
+    [how] = open_view("retractions", run=seeded["word_count"], event=3).expander
+    assert [text.value for text in how.markdown] == [
+        f"**{node}** · as it comes: nobody asked for more." for node in ("inner", "outer", "out")
+    ]
+    assert [text.value for text in how.caption] == ["Kernel: columnar: the rule of this test."] * 3
+
+
 def test_an_event_without_a_record_says_so(seeded: dict[str, int], open_view: OpenView) -> None:
     app = open_view("retractions", run=seeded["windows"], event=0)
     assert "nothing has happened" in app.caption[0].value

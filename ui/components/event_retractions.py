@@ -74,11 +74,13 @@ def event_retractions(run: Run, edge: Edge) -> None:
 
 def _strategies(run: Run, nodes: set[str]) -> None:
     """How the operators of this cascade work, as the planner decided it."""
-    planned = [node for node in run.explanation.get("nodes", ()) if node["id"] in nodes and node["role"] != "source"]
+    planned = [node for node in run.explanation.nodes if node.id in nodes and node.role != "source"]
     if planned:
         with st.expander("How these operators work, and why"):
             for node in planned:
-                st.markdown(f"**{node['id']}** · {node['strategy']}: {node['reason']}.")
+                st.markdown(f"**{node.id}** · {node.strategy}: {node.reason}.")
+                if node.kernel:
+                    st.caption(f"Kernel: {node.kernel}.")
 
 
 def _lineage(run: Run, record: Place) -> None:

@@ -1,4 +1,4 @@
-"""The plan explained: what the planner decided of a node, of all nodes, and the same in Flink SQL."""
+"""The plan explained: what the planner decided of a node and of all nodes, and what computes them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from html import escape
 import streamlit as st
 
 from engine.planner import Check, NodePlan, Plan
+from engine.runtime.explain import explanation
 from ui.components.schema_table import keys_in_words, schema_table
 from ui.theme import LINE, mode_badges, muted, role_dot
 
 
 def node_plan(found: Check, node_id: str) -> None:
-    """Why a node works as it does: mode, strategy, state, what it needs of its inputs."""
+    """Why a node works as it does: mode, strategy, state, kernel, what it needs of its inputs."""
     derived = found.derived.get(node_id)
     if derived is None:
         st.caption("What this node gives is known as soon as it and the nodes before it are right.")
@@ -23,11 +24,12 @@ def node_plan(found: Check, node_id: str) -> None:
         schema_table(derived)
         return
     plan = found.plan.node(node_id)
-    st.html(_facts(_words(plan)))
+    explained = explanation(found.plan).node(node_id)
+    st.html(_facts(_words(plan, explained.kernel if explained else "")))
     schema_table(derived)
 
 
-def _words(plan: NodePlan) -> Mapping[str, str]:
+def _words(plan: NodePlan, kernel: str) -> Mapping[str, str]:
     needs = "".join(
         f"<div>{escape(need.source)}: {'needs -U' if need.needs_retract else 'needs no -U'} "
         f"{muted(f'({need.reason})' if need.reason else '')}</div>"
@@ -38,6 +40,7 @@ def _words(plan: NodePlan) -> Mapping[str, str]:
         "Emits": mode_badges(plan.mode),
         "Strategy": f"<b>{escape(plan.strategy.name)}</b><br>{muted(plan.strategy.reason)}",
         "State": escape(state) if state != "none" else muted("none"),
+        **({"Kernel": muted(kernel)} if kernel else {}),
         "Table type": f"{plan.table_type}, {plan.accumulate_mode} {muted(_TYPES[plan.accumulate_mode])}",
         "Identified by": escape(keys_in_words(plan.derived)),
         **({"NeedRetract": needs} if needs else {}),
@@ -63,9 +66,11 @@ def whole_plan(plan: Plan) -> None:
         f'<th style="{cell};font-weight:500">{muted(name)}</th>'
         for name in ("Node", "Emits", "Strategy", "Keys", "State")
     )
+    kernels = {node.id: f"<br>{muted(node.kernel)}" for node in explanation(plan).nodes if node.kernel}
     rows = "".join(
         f'<tr><td style="{cell};white-space:nowrap">{role_dot(node.role)} {escape(node.id)}</td>'
-        f'<td style="{cell}">{mode_badges(node.mode)}</td><td style="{cell}">{escape(node.strategy.name)}</td>'
+        f'<td style="{cell}">{mode_badges(node.mode)}</td>'
+        f'<td style="{cell}">{escape(node.strategy.name)}{kernels.get(node.id, "")}</td>'
         f'<td style="{cell}">{escape(keys_in_words(node.derived))}</td>'
         f'<td style="{cell}">{muted(node.strategy.state)}</td></tr>'
         for node in plan.nodes

@@ -23,7 +23,7 @@ def _start(document: str, pipeline_id: int | None, version: int | None) -> None:
     master = str(st.session_state.get("run-engine") or "").strip()
     run_id = runs().start(
         Pipeline.from_json(document),
-        epochs=int(st.session_state.get("run-epochs") or 1),
+        epochs=int(st.session_state.get("run-epochs") or 0) or None,
         master=master or None,
         pipeline_id=pipeline_id,
         pipeline_version=version,
@@ -64,7 +64,7 @@ def options_form(document: str, pipeline_id: int | None, version: int | None, *,
         "The app keeps the first one until it is restarted.",
     )  # fmt: skip
     st.number_input(
-        "Epochs", 1, 1000, 1, key="run-epochs",
+        "Epochs", 1, 1000, None, key="run-epochs", placeholder="by the size of the input",
         help="The input is cut into so many parts, with the state carried over. The changelog is the same "
         "for any number; more epochs need less memory.",
     )  # fmt: skip

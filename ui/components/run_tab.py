@@ -64,6 +64,9 @@ def node_in_run(shown: Overlay, found: Check, node_id: str) -> None:
     operator_table((line,), key=f"canvas-node-{shown.run.run_id}-{node_id}")
     for sentence in _sentences(line, found, _edge(shown, node_id)):
         st.markdown(sentence)
+    planned = shown.run.explanation.node(node_id)
+    if planned is not None and planned.kernel:
+        st.caption(f"Kernel: {planned.kernel}")
     slowest = workspace.store().flows.slowest(shown.run.run_id, node_id, limit=_KEYS)
     if slowest:
         st.markdown("**Slowest keys**", help="A key's records are worked on one by one; this is how long that took.")

@@ -66,7 +66,6 @@ def time_canvas(
 
 def _nodes(run: Run, pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeRecord]]) -> dict[str, Shape]:
     """By node how it works, and whether the event touched it: it got or gave a record."""
-    planned = {each["id"]: each for each in run.explanation.get("nodes", ())}
     touched = {entry.edge.node for entries in carried.values() for entry in entries}
     touched |= {edge.target for edge in pipeline.edges if _source(edge.source, edge.source_port) in carried}
     facts: dict[str, Shape] = {}
@@ -75,11 +74,11 @@ def _nodes(run: Run, pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeR
         shape: Shape = {"hint": hint(node), "isLit": node.id in touched}
         if cls is not None:
             shape["outputs"] = list(cls.output_ports(node.parameters))
-        plan = planned.get(node.id)
+        plan = run.explanation.node(node.id)
         if plan is not None:
-            shape["mode"] = [SYMBOLS[kind] for kind in sorted(mode_of(plan["mode"]))]
-            if plan["role"] != "source":
-                shape |= {"strategy": plan["strategy"], "state": plan["state"]}
+            shape["mode"] = [SYMBOLS[kind] for kind in sorted(mode_of(plan.mode))]
+            if plan.role != "source":
+                shape |= {"strategy": plan.strategy, "state": plan.state}
         facts[node.id] = shape
     return facts
 

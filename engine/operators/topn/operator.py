@@ -18,6 +18,7 @@ from engine.batch.ranks import Ranked, best, standing_since
 from engine.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
 from engine.columnar.topn import columnar_topn
 from engine.errors import PipelineError
+from engine.frames import RANK
 from engine.operator import (
     NO_KEYS,
     Analyzer,
@@ -227,7 +228,7 @@ class TopN(Operator):
         rows = given.table if row_key is None else standing_since(given, row_key, order)
         end = self.rank_end if self.rank_end is not None else str(self.rank_end_column)
         found = best(rows, Ranked(self.partition_by, order, self.rank_start, end, self.ranking.value))
-        return found.withColumnRenamed("__rank", self.rank_column) if self.with_rank else found
+        return found.withColumnRenamed(RANK, self.rank_column) if self.with_rank else found
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows that it competes with: those of its partition."""

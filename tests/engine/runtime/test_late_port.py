@@ -10,8 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.errors import PipelineError, PlanRejected, StudioError
+from engine.explanation import to_text
 from engine.pipeline import Arrival
-from engine.planner.explain import to_text
+from engine.runtime.explain import explanation
 from tests.engine.planning import pipeline_of, plan_of, rows
 from tests.golden.trace import run_pipeline
 
@@ -97,7 +98,7 @@ def test_a_row_that_one_of_its_windows_takes_is_not_lost(spark: SparkSession, tm
 
 def test_the_plan_shows_the_second_output() -> None:
     planned = plan_of("t -> w -> out\nw.late -> late_out", t=source(), w=TUMBLE, out=SINK, late_out=SINK)
-    text = to_text(planned)
+    text = to_text(explanation(planned))
     assert "port late     [I], the records that were too late, as they came in" in text
     assert "from w.late   [I], which takes nothing back" in text
     assert planned.node("late_out").schema.event_time is None

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from engine.analyzer import SparkAnalyzer
 from engine.errors import StudioError
 from engine.examples import examples
+from engine.explanation import to_text
 from engine.pipeline import Pipeline
 from engine.planner import plan
-from engine.planner.explain import to_text
+from engine.runtime.explain import explanation
 from engine.script import program_of
 from tests.conformance.case import Case, cases_in
 from tests.differential.random_jobs import random_job
@@ -63,13 +64,13 @@ def test_any_pipeline_as_a_script_and_back_is_itself(seed: int, sink: str | None
         document["edges"].append({"source": last, "target": "the end"})
         pipeline = Pipeline.from_dict(document)
     try:
-        expected = to_text(plan(pipeline, SparkAnalyzer(lambda: spark), Path()))
+        expected = to_text(explanation(plan(pipeline, SparkAnalyzer(lambda: spark), Path())))
     except StudioError:
         return
     script = written(pipeline, spark)
     back = read(script.text, spark).pipeline
     assert content(back) == content(pipeline)
-    assert to_text(plan(back, SparkAnalyzer(lambda: spark), Path())) == expected
+    assert to_text(explanation(plan(back, SparkAnalyzer(lambda: spark), Path()))) == expected
 
 
 def _with_rows(pipeline: Pipeline, random: Random) -> Pipeline:

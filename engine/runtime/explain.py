@@ -1,0 +1,91 @@
+"""A plan as `engine.explanation` has it: what the planner decided, and what will compute each node."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.changelog import APPEND
+from engine.columnar import RECORD_BY_RECORD
+from engine.explanation import (
+    ColumnExplanation,
+    InputExplanation,
+    NodeExplanation,
+    PlanExplanation,
+    SecondOutputExplanation,
+)
+from engine.expressions.projections import arrow_projection
+from engine.operator import OUT, Operator
+from engine.planner import NodePlan, Plan
+from engine.recorder import EdgeView
+from engine.runtime.steps import step_of
+from engine.runtime.views import views_of
+from engine.step import Keyed, Native
+
+_BUNDLED: Final = "record by record: mini-batch folds each bundle first"
+
+
+def explanation(plan: Plan) -> PlanExplanation:
+    """The plan explained."""
+    views = views_of(plan)
+    return PlanExplanation(tuple(_node(plan, node, views.get((node.id, OUT))) for node in plan.nodes))
+
+
+def kernel_of(plan: Plan, node: NodePlan, view: EdgeView | None) -> str:
+    """What computes a node, and why, in words; "" for a source. view: where its output is another one's."""
+    if not isinstance(node.operator, Operator):
+        return ""
+    if view is not None:
+        return f"a view of {view.node if view.port == OUT else f'{view.node}.{view.port}'}"
+    step = step_of(plan, node)
+    return _keyed(step) if isinstance(step, Keyed) else _native(node, step)
+
+
+def _keyed(step: Keyed) -> str:
+    if step.bundling is None:
+        return step.columnar.why
+    is_said = step.columnar.make is None and step.columnar != RECORD_BY_RECORD
+    return step.columnar.why if is_said else _BUNDLED
+
+
+def _native(node: NodePlan, step: Native) -> str:
+    if any(projection.each is not None for projection in step.projections):
+        return "Spark SQL: it makes several records of one"
+    for given, projection in zip(node.inputs, step.projections, strict=True):
+        if arrow_projection(projection, given.schema, node.schema) is None:
+            return "Spark SQL: it has an expression that Arrow has not"
+    return "columnar: its expressions in Arrow, a record at a time"
+
+
+def _node(plan: Plan, node: NodePlan, view: EdgeView | None) -> NodeExplanation:
+    return NodeExplanation(
+        id=node.id,
+        operator=node.operator.operator,
+        title=node.operator.title,
+        role=node.role,
+        rank=node.rank,
+        schema=tuple(ColumnExplanation(column.name, column.type, column.time) for column in node.schema),
+        upsert_keys=tuple(sorted(tuple(sorted(key)) for key in node.derived.upsert_keys)),
+        mode=str(node.mode),
+        table_type=node.table_type,
+        accumulate_mode=node.accumulate_mode,
+        strategy=node.strategy.name,
+        reason=node.strategy.reason,
+        state=node.strategy.state,
+        kernel=kernel_of(plan, node, view),
+        sources=dict(node.derived.holdbacks),
+        second_outputs=tuple(
+            SecondOutputExplanation(port, str(APPEND), derived.schema.names) for port, derived in node.second.items()
+        ),
+        inputs=tuple(
+            InputExplanation(
+                node=need.source,
+                port=need.port,
+                mode=str(given.mode),
+                output=given.port,
+                needs_retract=need.needs_retract,
+                update_kind=need.update_kind,
+                reason=need.reason,
+            )
+            for need, given in zip(node.needs, node.inputs, strict=True)
+        ),
+    )
