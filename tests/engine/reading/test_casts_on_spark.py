@@ -78,8 +78,8 @@ def is_an_instant_in_a_list(text: str, type_: str, spark: Any, ours: Any) -> Any
 EXCEPTIONS: Final[tuple[Callable[[str, str, Any, Any], Any], ...]] = (
     is_beyond_the_years,
     is_of_an_old_region,
-    is_followed,
     has_single_quotes,
+    is_followed,
     is_a_number_as_written,
     has_a_key_twice,
     is_an_instant_in_a_list,
