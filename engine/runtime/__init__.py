@@ -63,7 +63,8 @@ def run(
 
     folder: what relative file names are relative to. work: an empty folder for the run's files, which
     Spark's workers see too; the caller removes it. epochs: by default as many as the input is large. partitions:
-    of the keyed steps, by default one per core. The output is the same for any number of epochs and partitions.
+    of the keyed steps, by default one per core, or one alone for a few records. The output is the same for any
+    number of epochs and partitions.
     Raises SourceError, RunFailed (with the node), RunCancelled; the recorder has been told before.
     """
     progress = progress or Progress()
@@ -111,8 +112,8 @@ def _run(
     ingested = ingest(plan, spark, folder, workspace, epochs)
     _check_cancelled(cancel)
     progress.epochs = ingested.epochs
-    partitions = partitions or int(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4)
-    runner = EpochRunner(plan, spark, ingested, views, workspace, partitions)
+    cores = int(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4)
+    runner = EpochRunner(plan, spark, ingested, views, workspace, partitions, cores)
     for epoch in range(ingested.epochs):
         progress.epoch = epoch
         outputs: dict[str, NodeOutput] = {}

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COMPACT_EVERY: Final = 8
+_FEW: Final = 10_000
 
 
 @dataclass
@@ -63,7 +64,8 @@ class EpochRunner:
     ingested: Ingested
     views: Mapping[tuple[str, str], EdgeView]
     workspace: Workspace
-    partitions: int
+    partitions: int | None
+    cores: int
     _states: dict[str, list[tuple[int, list[str]]]] = field(default_factory=dict)
     _records: dict[tuple[str, str], EdgeRecords] = field(default_factory=dict)
     _open_bundles: dict[str, str] = field(default_factory=dict)
@@ -159,7 +161,8 @@ class EpochRunner:
             None if is_last else state_schema(whole, shape, kept),
             self._drops_retractions,
         )
-        frame = in_order(with_states(self.spark, whole, shape, self._states.get(node.id, ())), shape, self.partitions)
+        given = with_states(self.spark, whole, shape, self._states.get(node.id, ()))
+        frame = in_order(given, shape, self._partitions(sum(records.rows for records in known)))
         task = (
             PlainTask(step.kernel, node.rank, shape, clock, files, compact, step.bundling is not None)
             if make is None
@@ -183,6 +186,10 @@ class EpochRunner:
         for port in node.second:
             output.second[port] = self._write(self._lost(node, port, inputs, late), node, port, epoch)
         return output
+
+    def _partitions(self, records: int) -> int:
+        """How many tasks share some records: a task costs as much as thousands of them."""
+        return self.partitions or (1 if records <= _FEW else self.cores)
 
     def _clock(self, holdbacks: Mapping[str, int], epoch: int, ends_only: frozenset[str] = frozenset()) -> Clock:
         low, high = self.ingested.bounds(epoch)
