@@ -6,6 +6,7 @@ read. Where the plain kernel fails since an average does not fit its type, this 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -60,7 +61,7 @@ def in_words(calls: Sequence[AggregateCall]) -> str:
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(ABC):
     """A column of the state, over the values of one argument that pass one filter."""
 
     argument: int | None
@@ -74,9 +75,9 @@ class Part:
         met = flags(columns[self.filter])
         return met if there is None else met & there
 
+    @abstractmethod
     def running(self, columns: Columns, signs: Longs | None, lives: Runs, row_of_life: Longs, known: Found) -> Found:
         """The column after each record. signs: -1 for retractions; None: all add. known: the state's column."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
