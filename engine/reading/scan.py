@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, source_rows_ddl, source_rows_schema
-from engine.schema import Column, Schema, TimeUnit, arrow_type
+from engine.schema import Column, Schema, TimeUnit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -113,9 +113,3 @@ def milliseconds(values: pa.Array, column: Column) -> pa.Array:
 
         return pc.multiply_checked(longs, 1000)
     return longs
-
-
-def empty_batch(columns: Sequence[Column]) -> pa.RecordBatch:
-    """No records."""
-    fields = [pa.field(column.name, arrow_type(column.type)) for column in columns]
-    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in fields], schema=pa.schema(fields))
