@@ -50,11 +50,10 @@ class ReadPart(NamedTuple):
 
 @dataclass(frozen=True)
 class Scan:
-    """How workers read a source. has_kinds, has_marks: whether records have KIND, and may be explicit watermarks."""
+    """How workers read a source. has_marks: whether records may be explicit watermarks."""
 
     parts: tuple[Any, ...]
     read: Callable[[Any], Iterator[ReadPart]]
-    has_kinds: bool = False
     has_marks: bool = False
 
 

@@ -73,7 +73,7 @@ class Csv(RowFile):
             self.multi_line,
         )
         parts = parts_of([(str(file.path), file.name) for file in files], whole=self.multi_line)
-        return Scan(parts, reader, has_kinds=self.kind_column is not None)
+        return Scan(parts, reader)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink neither skips a header nor keeps the order of several files."""

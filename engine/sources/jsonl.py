@@ -66,7 +66,7 @@ class JsonLines(RowFile):
         kind = [] if self.kind_column is None else [Column(self.kind_column, "string")]
         parts = parts_of([(str(file.path), file.name) for file in files])
         reader = JsonReader(RowTypes((*schema, *kind), self.kind_column))
-        return Scan(parts, reader, has_kinds=self.kind_column is not None)
+        return Scan(parts, reader)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of several files."""

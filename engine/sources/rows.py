@@ -97,7 +97,7 @@ class Rows(Source):
         arrays = [pa.array(values, type_) for values, (_, type_) in zip(columns, fields, strict=True)]
         batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
         part = ReadPart(batch, node, lines, rejected)
-        return Scan((part,), _itself, has_kinds=self.changelog, has_marks=has_marks)
+        return Scan((part,), _itself, has_marks=has_marks)
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Rows:
         """The first rows."""
