@@ -8,7 +8,7 @@ No other module spells these names. A column that never leaves its module is nam
     events       INDEX, KIND, WATERMARK, TIME, <columns>; RANK         a source's events before they have numbers
     gathered     PORT, SEQ, STEP, KIND, key_name(0).., value_name(0, 0)..          the input of a keyed step
     bundled      ... , END_SEQ, END_STEP, PLACE                        the same in mini-batch
-    state        key_name(0).., STATE | IS_EMPTY, the columns of a columnar kernel; EPOCH      what is kept of keys
+    state        HASH, DUE, IS_EMPTY, key_name(0).., STATE or the columns of a columnar kernel     what is kept of keys
     chunk state  GROUP, the columns of a columnar kernel               the same inside a chunk
     exploded     <columns>, EACH                                       what the values of a projection see
     batch input  <columns>, SEQ, STEP, KIND?, START_MS?, END_MS?; SEQ, WATERMARK_MS      tables of the batch answer
@@ -35,14 +35,19 @@ POSITION: Final = (SEQ, STEP, KIND)
 
 PORT: Final = "__port"
 STATE: Final = "__state"
-EPOCH: Final = "__epoch"
 IS_EMPTY: Final = "__is_empty"
 """Whether nothing is kept of a key any more."""
+HASH: Final = "__key_hash"
+"""A key's hash, its bits as a BIGINT."""
+DUE: Final = "__due"
+"""The watermark in ms that a state waits for."""
 GROUP: Final = "__group"
 """A key's place in its chunk."""
 END_SEQ: Final = "__end_seq"
 END_STEP: Final = "__end_step"
 PLACE: Final = "__place"
+ENDS: Final = (END_SEQ, END_STEP, PLACE)
+"""In mini-batch, the end of a record's bundle and the key's place in it."""
 
 ORDINAL: Final = "__ordinal"
 INDEX: Final = "__index"
@@ -80,8 +85,11 @@ _TYPES: Final = {
     SEQ: "bigint",
     STEP: "binary",
     KIND: "tinyint",
+    PORT: "tinyint",
     STATE: "binary",
     IS_EMPTY: "boolean",
+    HASH: "bigint",
+    DUE: "bigint",
     GROUP: "bigint",
     ORDINAL: "bigint",
     INDEX: "bigint",

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,9 @@ from engine.timeline import Timeline
 
 Longs = NDArray[np.int64]
 Kinds = NDArray[np.int8]
+
+NEVER: Final = (1 << 63) - 1
+"""A watermark that nothing waits for: a source's end fires what is due up to the last ms before."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,14 @@ class ColumnarKernel(Protocol):
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Take a chunk's records and fire what its timeline (one epoch's) makes due."""
+
+
+@runtime_checkable
+class TimedKernel(ColumnarKernel, Protocol):
+    """One that looks at watermarks: its keys may be wanted without records."""
+
+    def due_ms(self, state: pa.RecordBatch) -> Longs:
+        """Which watermark each row of a state waits for, in ms; NEVER where it waits for none."""
 
 
 @dataclass(frozen=True)

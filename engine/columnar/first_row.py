@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.changelog import INSERT
-from engine.columnar import Advanced, Chunk, Emitted, Kinds, Lates, Layout, Longs, Records, state_batch
+from engine.columnar import NEVER, Advanced, Chunk, Emitted, Kinds, Lates, Layout, Longs, Records, state_batch
 from engine.columnar.columns import Columns, flags, joined, longs, row_of_groups, taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Flags, Runs, last_place, running_most, shifted
@@ -29,6 +29,11 @@ class RowTimeKeepFirstColumns:
         rows = [(f"v{at}", type_) for at, type_ in enumerate(layout.values[0][:width])]
         origin = [("time_ms", pa.int64()), ("seq", pa.int64()), ("step", pa.binary())]
         self.state_schema = pa.schema([("done", pa.bool_()), *origin, *rows])
+
+    def due_ms(self, state: pa.RecordBatch) -> Longs:
+        """The candidate goes out when the watermark reaches it; who is done waits for nothing."""
+        times, _ = longs(state.column("time_ms"))
+        return np.where(flags(state.column("done")), NEVER, times)
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Find the earliest row of each key that is not done, and fire those that are due."""

@@ -78,6 +78,12 @@ class WindowColumns:
             ]
         )
 
+    def due_ms(self, state: pa.RecordBatch) -> Longs:
+        """A window fires with its last ms, the first of a cell's before the others."""
+        first_end = state.column("end_ms" if "end_ms" in self._bounds else "first_end_ms")
+        ends: Longs = first_end.to_numpy()
+        return ends - 1
+
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Put the records into their windows and fire those that the watermark reaches."""
         records = chunk.records

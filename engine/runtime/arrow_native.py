@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.expressions import Expression
 from engine.expressions.projections import ArrowProjection, arrow_projection
-from engine.frames import KIND, POSITION, SEQ, STEP, changelog_schema
+from engine.frames import KIND, POSITION, STEP, changelog_schema
 from engine.planner import NodePlan
 from engine.position import ordinal
 from engine.recorder import EdgeFile
-from engine.runtime.edges import EdgeRecords
-from engine.runtime.reports import Batches, Report, run_tasks, task_name
+from engine.runtime.edges import EdgeRecords, longer
+from engine.runtime.reports import Report, run_each, task_name
 from engine.runtime.workspace import PartFile, Workspace
 from engine.schema import Schema
 from engine.step import Native, Projection
@@ -44,14 +44,14 @@ class Branch:
 
     def batches(self, workspace: Workspace, file: EdgeFile) -> Iterator[pa.RecordBatch]:
         """The output records of a file of the input: position and values."""
-        for batch in read(workspace, self.records, file, self.columns):
+        for batch in self.records.batches(workspace, file, (*POSITION, *self.columns)):
             kept = batch
             if self.kinds is not None:
                 kept = kept.filter(pc.is_in(kept.column(KIND), pa.array(sorted(self.kinds), pa.int8())))
             made = self.project(kept, POSITION)
             if self.suffix and made.num_rows:
                 places = made.schema.names.index(STEP)
-                made = made.set_column(places, STEP, _longer(made.column(STEP), self.suffix))
+                made = made.set_column(places, STEP, longer(made.column(STEP), self.suffix))
             yield made
 
 
@@ -77,60 +77,24 @@ def run_in_arrow(
 ) -> EdgeRecords:
     """Run a native step over the files of its inputs."""
     work = [(branch, file) for branch in branches for file in branch.records.files]
-    if not work:
-        return EdgeRecords(node.schema, (), 0)
     arrow = changelog_schema(node.schema)
     folder = ("edges", node.id, "out", f"epoch={epoch}")
 
-    def task(batches: Batches) -> Iterator[Report]:
-        for batch in batches:
-            for place in batch.column(0).to_pylist():
-                branch, file = work[place]
-                part = PartFile(workspace.place(*folder, f"{place:06d}-{task_name()}.parquet"), arrow)
-                part.write_all(
-                    pa.RecordBatch.from_arrays(made.columns, schema=arrow) for made in branch.batches(workspace, file)
-                )
-                if part.close():
-                    yield {"path": part.path, "rows": part.rows}
+    def task(place: int) -> Iterator[Report]:
+        branch, file = work[place]
+        part = PartFile(workspace.place(*folder, f"{place:06d}-{task_name()}.parquet"), arrow)
+        part.write_all(
+            pa.RecordBatch.from_arrays(made.columns, schema=arrow) for made in branch.batches(workspace, file)
+        )
+        if part.close():
+            yield {"path": part.path, "rows": part.rows}
 
-    reports = run_tasks(spark.range(0, len(work), 1, len(work)), task)
+    reports = run_each(spark, [partial(task, place) for place in range(len(work))])
     files = tuple(EdgeFile(path) for path in sorted(report["path"] for report in reports))
     return EdgeRecords(node.schema, files, sum(report["rows"] for report in reports))
-
-
-def read(
-    workspace: Workspace, records: EdgeRecords, file: EdgeFile, columns: Sequence[str]
-) -> Iterator[pa.RecordBatch]:
-    """The records of a file of an edge: position and some of its columns, by the edge's own names."""
-    held = dict(zip(records.schema.names, records.stored or records.schema.names, strict=True))
-    stored = [held[name] for name in columns]
-    names = [*POSITION, *columns]
-    if file.first_seq is None:
-        for batch in workspace.read(file.path, [*POSITION, *dict.fromkeys(stored)]):
-            steps = _longer(batch.column(STEP), records.suffix) if records.suffix else batch.column(STEP)
-            position = [batch.column(SEQ), steps, batch.column(KIND)]
-            yield pa.RecordBatch.from_arrays([*position, *(batch.column(name) for name in stored)], names=names)
-        return
-    seq = file.first_seq
-    own_kind = [KIND] if records.kind is None else []
-    for batch in workspace.read(file.path, [*own_kind, *dict.fromkeys(stored)] or [records.schema.names[0]]):
-        size = batch.num_rows
-        seqs = np.arange(seq, seq + size)
-        seq += size
-        kinds = batch.column(KIND) if records.kind is None else pa.array(np.full(size, records.kind, np.int8))
-        steps = pa.array([records.step or b""], pa.binary()).take(pa.array(np.zeros(size, np.int64)))
-        arrays = [pa.array(seqs), steps, kinds, *(batch.column(name) for name in stored)]
-        whole = pa.RecordBatch.from_arrays(arrays, names=names)
-        low, high = max(file.low - int(seqs[0]), 0), min(file.high - int(seqs[0]) + 1, size)
-        if low < high:
-            yield whole.slice(low, high - low)
 
 
 def _mentioned(projection: Projection, schema: Schema) -> tuple[str, ...]:
     texts = [*projection.values, *([projection.where] if projection.where is not None else [])]
     found = frozenset[str]().union(*(Expression.parse(text).columns(schema) for text in texts))
     return tuple(name for name in schema.names if name in found)
-
-
-def _longer(steps: pa.Array, suffix: bytes) -> pa.Array:
-    return pc.binary_join_element_wise(steps, pa.scalar(suffix, pa.binary()), pa.scalar(b"", pa.binary()))

@@ -15,25 +15,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from engine.frames import END_SEQ, END_STEP, PLACE, SEQ, STEP
+from engine.frames import ENDS, SEQ, STEP
 from engine.kernels.binary_row import hash_of, row_encoder
 from engine.mini_batch import Bundling
 from engine.position import timer
 from engine.runtime.clocks import Clock
-from engine.runtime.node_files import plain
+from engine.runtime.keyed import plain
 from engine.timeline import MIN_WATERMARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
-ENDS: Final = (END_SEQ, END_STEP, PLACE)
 _FOLDS: Final = ("__fold_seq", "__fold_step", "__fold_place")
 # A Java HashMap has 16 buckets, and doubles them while they are more than three quarters full.
 _TWELVES: Final = "((__keys + 11) div 12)"
@@ -51,50 +48,34 @@ class Flushes:
         return np.unique(np.concatenate([clock.load().seqs for clock in self.inputs]))
 
 
-@dataclass(frozen=True)
-class Bundled:
-    """An epoch's records by what becomes of them: those of bundles that end, and those of bundles still open."""
-
-    closed: str
-    open: str
-    schema: StructType
-
-
 def bundle(
     spark: SparkSession,
     given: DataFrame,
-    carried: str | None,
+    carried: Sequence[str],
     bundling: Bundling,
     flushes: Flushes,
     *,
     rank: int,
-    folder: str,
     keys: Sequence[str],
-) -> Bundled:
-    """Find the bundle of every record and write the records to the folder.
+) -> DataFrame:
+    """The records with the end of their bundle, which is null while the bundle is open.
 
     keys: the key columns of the gathered input, in the order in which Flink has them. given: a step's
-    gathered input. carried: the open records of the epoch before.
+    gathered input. carried: the files of the open records of the epoch before.
     """
     from pyspark.sql import functions as f
 
     ends = f"{_FOLDS[0]} bigint, {_FOLDS[1]} binary, {_FOLDS[2]} int"
     whole = given.select("*", *(f.lit(None).cast(part.split()[1]).alias(part.split()[0]) for part in ends.split(", ")))
-    if carried is not None:
-        whole = whole.unionByName(spark.read.schema(whole.schema).parquet(carried))
+    if carried:
+        whole = whole.unionByName(spark.read.schema(whole.schema).parquet(*carried))
     if bundling.two_phases:
         folded = whole.where(f.col(_FOLDS[0]).isNotNull())
         unfolded = whole.where(f.col(_FOLDS[0]).isNull()).drop(*_FOLDS)
         first = _numbered(unfolded, bundling.size, flushes, _path(rank, 0), keys)
         whole = folded.unionByName(first.withColumnsRenamed(dict(zip(ENDS, _FOLDS, strict=True))))
-        ended = _in_folds(whole, bundling.size, flushes, _path(rank, 1), keys)
-    else:
-        ended = _numbered(whole, bundling.size, flushes, _path(rank, 0), keys)
-    ended.withColumn("__is_open", f.col(ENDS[0]).isNull()).write.partitionBy("__is_open").parquet(folder)
-    result = Bundled(f"{folder}/__is_open=false", f"{folder}/__is_open=true", ended.schema)
-    for part in (result.closed, result.open):
-        Path(part).mkdir(exist_ok=True)
-    return result
+        return _in_folds(whole, bundling.size, flushes, _path(rank, 1), keys)
+    return _numbered(whole, bundling.size, flushes, _path(rank, 0), keys)
 
 
 def _path(rank: int, phase: int) -> bytes:

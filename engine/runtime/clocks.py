@@ -90,6 +90,11 @@ def cut(line: Timeline, after_seq: int, last_seq: int) -> Timeline:
     return Timeline(start, line.seqs[first:last], line.marks[first:last])
 
 
+def due_until(line: Timeline) -> int | None:
+    """Up to which watermark what waits is due in these events; None where it does not move."""
+    return int(line.marks[-1]) if len(line.marks) else None
+
+
 def rises_of(times: Longs, above_ms: int) -> tuple[Longs, Longs]:
     """The places at which the running maximum of some times rises above all before, and those times."""
     tops = np.maximum.accumulate(np.concatenate(([np.int64(above_ms)], times)))

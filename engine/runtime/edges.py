@@ -1,14 +1,19 @@
-"""The edges of a run as Spark reads them: files of records, files of a source's events, and views of other edges."""
+"""The edges of a run as tasks and Spark read them: files of records, of a source's events, and views of other edges."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.changelog import APPEND, INSERT
 from engine.frames import KIND, PLACE, SEQ, STEP, TOP, UNIT, changelog_ddl, ddl, watermarks_ddl
 from engine.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView
+from engine.runtime.workspace import Workspace
 from engine.schema import Schema, quote
 
 if TYPE_CHECKING:
@@ -64,6 +69,38 @@ class EdgeRecords:
             step=None if self.step is None else self.step + view.suffix,
         )
 
+    def batches(self, workspace: Workspace, file: EdgeFile, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The records of one of the files: some of SEQ, STEP, KIND and the columns, in the order of the file."""
+        given = {SEQ: file.first_seq, STEP: self.step, KIND: self.kind}
+        known = {name for name, value in given.items() if value is not None}
+        held = dict(zip(self.schema.names, self.stored or self.schema.names, strict=True))
+        read = list(dict.fromkeys(held.get(name, name) for name in names if name not in known))
+        first = file.first_seq or 0
+        # Where nothing of a file is wanted, any column says how many rows it has.
+        for batch in workspace.read(file.path, read or [UNIT if file.first_seq is not None else SEQ]):
+            arrays = [
+                self._known(name, first, batch.num_rows) if name in known else batch.column(held.get(name, name))
+                for name in names
+            ]
+            if self.suffix and STEP in names and STEP not in known:
+                at = names.index(STEP)
+                arrays[at] = longer(arrays[at], self.suffix)
+            whole = pa.RecordBatch.from_arrays(arrays, names=list(names))
+            if file.first_seq is not None:
+                low, high = max(file.low - first, 0), min(file.high - first + 1, batch.num_rows)
+                whole = whole.slice(low, max(high - low, 0))
+                first += batch.num_rows
+            if whole.num_rows:
+                yield whole
+
+    def _known(self, name: str, first_seq: int, size: int) -> pa.Array:
+        """What is not in the file: the numbers of its events, or what is the same in all records."""
+        if name == SEQ:
+            return pa.array(np.arange(first_seq, first_seq + size))
+        if name == KIND:
+            return pa.array(np.full(size, self.kind, np.int8))
+        return repeated(self.step or b"", size)
+
     def frame(self, spark: SparkSession) -> DataFrame:
         """SEQ, STEP, KIND and the columns, in any order."""
         from pyspark.sql import functions as f
@@ -87,6 +124,17 @@ class EdgeRecords:
             low, high = min(file.low for file in self.files), max(file.high for file in self.files)
             read = read.where(f.col(SEQ).between(low, high))
         return read.select(SEQ, f.lit(self.step or b"").alias(STEP), kind.alias(KIND), *columns)
+
+
+def longer(steps: pa.Array, suffix: bytes) -> pa.Array:
+    """Paths, each with the same at its end."""
+    return pc.binary_join_element_wise(steps, pa.scalar(suffix, pa.binary()), pa.scalar(b"", pa.binary()))
+
+
+def repeated(step: bytes, size: int) -> pa.Array:
+    """The same path for all."""
+    offsets = np.arange(size + 1, dtype=np.int32) * len(step)
+    return pa.Array.from_buffers(pa.binary(), size, [None, pa.py_buffer(offsets), pa.py_buffer(step * size)])
 
 
 def records_of(info: EdgeInfo, files: tuple[EdgeFile, ...]) -> EdgeRecords:

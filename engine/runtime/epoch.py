@@ -1,20 +1,21 @@
 """One epoch: every node of the plan, each after its inputs, from this epoch's input and the state so far.
 
-    steps/<node>/epoch=<k>/{records,states,late,fires,key_times}/     a keyed node's
-    edges/<node>/<port>/epoch=<k>/                                    a native node's, or a second output's
-    bundles/<node>/epoch=<k>/                                         in mini-batch: bundles that end, and open ones
+    steps/<node>/epoch=<k>/{records,states,merged,late,fires,key_times}/    a keyed node's
+    inputs/<node>/epoch=<k>/{closed,open,buckets}/      its input, where Spark computed it, or of many buckets
+    edges/<node>/<port>/epoch=<k>/                      a native node's, or a second output's
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from engine.frames import KIND, POSITION, SEQ, STEP, changelog_schema, key_name
+from engine.frames import KIND, POSITION, SEQ, STATE, STEP, arrow_fields, changelog_schema, key_name
 from engine.operator import OUT, InputPlan, Operator
 from engine.options import RETRACTION, is_on
 from engine.planner import NodePlan, Plan
@@ -27,10 +28,11 @@ from engine.runtime.chunks import ColumnarTask
 from engine.runtime.clocks import Clock
 from engine.runtime.edges import EdgeRecords
 from engine.runtime.ingest import Ingested
-from engine.runtime.keyed import gather, hashed_order, in_order, layout_of, state_schema, with_states
+from engine.runtime.keyed import Piece, Shape, gather, gathered_frame, hashed_order, layout_of, spread, written
 from engine.runtime.native import run_native
-from engine.runtime.node_files import FIRES, KEY_TIMES, LATE, RECORDS, STATES, NodeFiles
-from engine.runtime.reports import Batches, Report, run_tasks, task_name
+from engine.runtime.node_files import FIRES, KEY_TIMES, LATE, MERGED, RECORDS, STATES, NodeFiles
+from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
+from engine.runtime.states import StateFile, StateStore
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.runtime.worker import PlainTask
 from engine.runtime.workspace import PartFile, Workspace
@@ -40,8 +42,9 @@ from engine.step import Keyed, Native
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-COMPACT_EVERY: Final = 8
 _FEW: Final = 10_000
+# So many records are a task's own: it sorts them in memory.
+_MANY: Final = 4_000_000
 
 
 @dataclass
@@ -66,9 +69,9 @@ class EpochRunner:
     workspace: Workspace
     partitions: int | None
     cores: int
-    _states: dict[str, list[tuple[int, list[str]]]] = field(default_factory=dict)
+    _states: dict[str, tuple[StateFile, ...]] = field(default_factory=dict)
     _records: dict[tuple[str, str], EdgeRecords] = field(default_factory=dict)
-    _open_bundles: dict[str, str] = field(default_factory=dict)
+    _open_bundles: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def run_node(self, node: NodePlan, epoch: int) -> NodeOutput:
         """Run one node in one epoch; its inputs have run."""
@@ -138,19 +141,23 @@ class EpochRunner:
 
     def _run_keyed(self, node: NodePlan, step: Keyed, epoch: int) -> NodeOutput:
         is_last = epoch == self.ingested.epochs - 1
-        compact = (epoch + 1) % COMPACT_EVERY == 0
-        inputs = [self._given(given) for given in node.inputs]
-        known = [self._records[given.node, given.port] for given in node.inputs]
-        whole, shape = gather(step, inputs, known, whole=step.bundling is not None)
+        inputs = [self._records[given.node, given.port] for given in node.inputs]
+        folder = ("inputs", node.id, f"epoch={epoch}")
+        passing = [self._passing(given) for given in node.inputs]
         if step.bundling is not None:
-            whole = self._bundles(node, step, whole, epoch)
+            shape, pieces = self._bundles(node, step, inputs, epoch, folder)
+        else:
+            shape, pieces = gather(self.spark, self.workspace, step, inputs, passing, folder)
+        buckets = self._buckets(inputs)
+        given = spread(self.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
         clock = None
         if step.uses_time:
             # Its own timers follow the watermark that reaches it; what it holds back is for those below.
             clock = self._clock(merge_holdbacks(tuple(given.derived for given in node.inputs)), epoch)
-        layout = layout_of(node, whole, shape)
+        layout = layout_of(node, shape)
         make = step.columnar.make if step.bundling is None else None
-        kept = None if make is None else make(layout).state_schema
+        kept = pa.schema(arrow_fields(STATE)) if make is None else make(layout).state_schema
+        states = StateStore(self.workspace, self._states.get(node.id, ()), shape.key_fields, kept)
         files = NodeFiles(
             self.workspace,
             node.id,
@@ -158,24 +165,20 @@ class EpochRunner:
             node.schema,
             node.operator.ports,
             frozenset(int(kind) for kind in node.mode),
-            None if is_last else state_schema(whole, shape, kept),
+            None if is_last else states.arrow,
             self._drops_retractions,
         )
-        given = with_states(self.spark, whole, shape, self._states.get(node.id, ()))
-        frame = in_order(given, shape, self._partitions(sum(records.rows for records in known)))
         task = (
-            PlainTask(step.kernel, node.rank, shape, clock, files, compact, step.bundling is not None)
+            PlainTask(step.kernel, node.rank, given, states, clock, files, step.bundling is not None)
             if make is None
-            else ColumnarTask(make, layout, shape, clock, files, compact)
+            else ColumnarTask(make, layout, given, states, clock, files)
         )
-        reports = run_tasks(frame, task)
+        reports = run_each(self.spark, [partial(task, bucket) for bucket in range(given.buckets)])
         written = {
             what: [report for report in reports if report["what"] == what]
-            for what in (RECORDS, STATES, LATE, FIRES, KEY_TIMES)
+            for what in (RECORDS, STATES, MERGED, LATE, FIRES, KEY_TIMES)
         }
-        if not is_last:
-            earlier = [] if compact else self._states.get(node.id, [])
-            self._states[node.id] = [*earlier, (epoch, [report["path"] for report in written[STATES]])]
+        self._states[node.id] = _states_after(states.files, epoch, written[STATES], written[MERGED], given.buckets)
         records = EdgeRecords(
             node.schema,
             tuple(EdgeFile(report["path"]) for report in written[RECORDS]),
@@ -184,55 +187,79 @@ class EpochRunner:
         late, fires, times = (tuple(Path(r["path"]) for r in written[what]) for what in (LATE, FIRES, KEY_TIMES))
         output = NodeOutput(records, late, fires, key_times=times)
         for port in node.second:
-            output.second[port] = self._write(self._lost(node, port, inputs, late), node, port, epoch)
+            output.second[port] = self._write(self._lost(node, port, late), node, port, epoch)
         return output
 
-    def _partitions(self, records: int) -> int:
-        """How many tasks share some records: a task costs as much as thousands of them."""
-        return self.partitions or (1 if records <= _FEW else self.cores)
+    def _buckets(self, inputs: Sequence[EdgeRecords]) -> int:
+        """How many tasks share some records: one costs as much as thousands of them, and holds its own in memory."""
+        rows = sum(records.rows for records in inputs)
+        return self.partitions or (1 if rows <= _FEW else max(self.cores, -(-rows // _MANY)))
 
     def _clock(self, holdbacks: Mapping[str, int], epoch: int, ends_only: frozenset[str] = frozenset()) -> Clock:
         low, high = self.ingested.bounds(epoch)
         return Clock(self.workspace, self.ingested.lines, holdbacks, low, high, ends_only)
 
-    def _bundles(self, node: NodePlan, step: Keyed, whole: DataFrame, epoch: int) -> DataFrame:
+    def _bundles(
+        self, node: NodePlan, step: Keyed, inputs: Sequence[EdgeRecords], epoch: int, folder: Sequence[str]
+    ) -> tuple[Shape, tuple[Piece, ...]]:
         """Of a step's input in mini-batch what is in bundles that end; the rest is kept for the next epoch."""
         assert step.bundling is not None
         ends_only = frozenset(self.ingested.lines) - sources_by_event_time(self.plan)
         bundled = bundle(
             self.spark,
-            whole,
-            self._open_bundles.get(node.id),
+            gathered_frame(self.spark, step, inputs, [self._passing(given) for given in node.inputs]),
+            self._open_bundles.get(node.id, ()),
             step.bundling,
             Flushes(tuple(self._clock(dict(given.derived.holdbacks), epoch, ends_only) for given in node.inputs)),
             rank=node.rank,
-            folder=self.workspace.place("bundles", node.id, f"epoch={epoch}"),
             keys=[key_name(at) for at in hashed_order(step, node.inputs[0].schema)],
         )
-        self._open_bundles[node.id] = bundled.open
-        return self.spark.read.schema(bundled.schema).parquet(bundled.closed)
+        shape, pieces, self._open_bundles[node.id] = written(self.workspace, bundled, step, folder)
+        return shape, pieces
 
-    def _lost(self, node: NodePlan, port: str, inputs: list[DataFrame], late: tuple[Path, ...]) -> DataFrame:
+    def _lost(self, node: NodePlan, port: str, late: tuple[Path, ...]) -> DataFrame:
         """The input records that the ledger says were lost, once each, as they came in."""
         from pyspark.sql import functions as f
 
         assert isinstance(node.operator, Operator)
         at = node.operator.input_of_port(port)
+        given = self._given(node.inputs[at])
         if not late:
-            return inputs[at].limit(0)
+            return given.limit(0)
         ledger = self.spark.read.parquet(*map(str, late)).where("is_lost")
         mine = ledger.where(f.col("port") == node.operator.ports[at])
         places = mine.select(f.col("seq").alias(SEQ), f.col("step").alias(STEP)).distinct()
-        found = inputs[at].join(f.broadcast(places), [SEQ, STEP], "left_semi")
-        columns = [f.col(quote(name)) for name in inputs[at].columns[len(POSITION) :]]
+        found = given.join(f.broadcast(places), [SEQ, STEP], "left_semi")
+        columns = [f.col(quote(name)) for name in given.columns[len(POSITION) :]]
         return found.select(SEQ, f.concat(STEP, f.lit(ordinal(0))).alias(STEP), KIND, *columns)
 
+    def _passing(self, given: InputPlan) -> frozenset[int] | None:
+        """The kinds of an input's records that a consumer gets, without -U where it wants none; None for all."""
+        if given.port != OUT or given.mode >= self.plan.node(given.node).mode:
+            return None
+        return frozenset(int(kind) for kind in given.mode)
+
     def _given(self, given: InputPlan) -> DataFrame:
-        """What a consumer gets of an input: without -U where it wants none."""
-        found = self._records[given.node, given.port].frame(self.spark)
-        if given.port != OUT:
-            return found
-        dropped = self.plan.node(given.node).mode - given.mode
-        return found.where(f"{KIND} NOT IN ({', '.join(map(str, map(int, dropped)))})") if dropped else found
+        """The records that a consumer gets of an input."""
+        from pyspark.sql import functions as f
+
+        found, kinds = self._records[given.node, given.port].frame(self.spark), self._passing(given)
+        return found if kinds is None else found.where(f.col(KIND).isin(sorted(kinds)))
 
 
+def _states_after(
+    before: Sequence[StateFile],
+    epoch: int,
+    written: Sequence[Report],
+    merged: Sequence[Report],
+    buckets: int,
+) -> tuple[StateFile, ...]:
+    """A step's states after an epoch: some became one, and what has changed is new."""
+    gone = {path for report in merged for path in report["merged"]}
+    found = [file for file in before if file.path not in gone]
+    found += [
+        StateFile(report["path"], report["epoch"], report["bucket"], buckets, report["level"])
+        for report in merged
+        if report["path"]
+    ]
+    return (*found, *(StateFile(report["path"], epoch, report["bucket"], buckets) for report in written))

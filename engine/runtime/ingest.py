@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +33,7 @@ from engine.runtime import clocks, numbering
 from engine.runtime.clocks import Followed, Rises, SourceLine, Trail
 from engine.runtime.edges import EdgeRecords, SourceFile
 from engine.runtime.numbering import Numbers
-from engine.runtime.reports import Batches, Report, run_tasks, task_name
+from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
 from engine.runtime.steps import watermark_steps_ms
 from engine.runtime.units import Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
 from engine.runtime.workspace import PartFile, Workspace
@@ -272,15 +273,7 @@ class _Scanned:
 
 def _read_by_workers(spark: SparkSession, scanned: Sequence[tuple[_Scanned, int]]) -> list[Report]:
     """One job for the parts of all scans. A part is a unit, and its number that of both."""
-    if not scanned:
-        return []
-
-    def task(batches: Batches) -> Iterator[Report]:
-        for batch in batches:
-            for place in batch.column(0).to_pylist():
-                yield from _read_part(*scanned[place])
-
-    return run_tasks(spark.range(0, len(scanned), 1, len(scanned)), task)
+    return run_each(spark, [partial(_read_part, *each) for each in scanned])
 
 
 def _read_part(source: _Scanned, number: int) -> Iterator[Report]:

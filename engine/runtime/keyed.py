@@ -1,4 +1,10 @@
-"""A keyed step on Spark: one frame of all inputs and states, sorted by key and position, through a kernel.
+"""What a keyed step is given: which files, what is made of their records, and by which key they are spread over tasks.
+
+    files of all inputs -> keys and values of their records -> those of one bucket -> `engine.runtime.bucket`
+
+Keys and values are computed in Arrow, in the tasks that need them; where one of them is an expression of Spark's alone,
+Spark writes the keys and values of all inputs first. Many buckets are files of their own, which a task each writes
+for all: otherwise each task would read the files of all inputs whole for the few of its own records.
 
 What is the same in all records (the path of a source's records, the kind of an insert-only input, the port of the only
 one) does not travel: the task knows it.
@@ -6,80 +12,305 @@ one) does not travel: the task knows it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.columnar import Layout
-from engine.frames import EPOCH, IS_EMPTY, KIND, PORT, SEQ, STATE, STEP, arrow_fields, key_name, value_name
+from engine.expressions import Expression
+from engine.frames import END_SEQ, ENDS, KIND, PORT, POSITION, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.planner import NodePlan
 from engine.position import ordinal
-from engine.runtime.edges import EdgeRecords
+from engine.recorder import EdgeFile
+from engine.runtime.edges import EdgeRecords, longer
+from engine.runtime.hashing import Hashes, bucket_of, hashes_of
+from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
+from engine.runtime.workspace import PartFile, Workspace
 from engine.schema import Schema, arrow_type, quote
 from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-STATE_PORT: Final = -1
-STATE_BITS: Final = 32
-"""A state row's number is that of its epoch, above so many bits of its place in the file."""
-_BEFORE_ALL: Final = 1 << 20
+    from engine.expressions.vectors import ArrowFunction
+
+# More buckets than these are spread once, and not read by each task.
+_READ_BY_EACH: Final = 4
 
 
 @dataclass(frozen=True)
-class Gathered:
-    """The shape of a step's input. keys: columns of the key. values: by port, columns of the values.
+class Shape:
+    """The columns of a step's input. keys: of the key. values: by port, of the values.
 
-    kind, step: of all records, where KIND or STEP is left out. has_ports: whether there is a PORT.
+    kind, step: of all records, where KIND or STEP is left out. rows: the columns, timestamps as BIGINT microseconds.
     """
 
     keys: tuple[str, ...]
     values: tuple[tuple[str, ...], ...]
-    has_ports: bool
+    rows: pa.Schema
     kind: int | None = None
     step: bytes | None = None
 
+    @property
+    def key_fields(self) -> tuple[pa.Field, ...]:
+        """The columns of the key."""
+        return tuple(self.rows.field(name) for name in self.keys)
+
+
+class Piece(Protocol):
+    """A part of a step's input."""
+
+    def batches(self, workspace: Workspace, shape: Shape) -> Iterator[pa.RecordBatch]:
+        """Its records as rows of the shape."""
+
+
+@dataclass(frozen=True)
+class EdgePiece:
+    """A file of an input's edge, and what is made of its records.
+
+    columns: of the edge, those that are read. kinds: that pass; None: all. made: by column of the shape. port: of
+    several.
+    """
+
+    records: EdgeRecords
+    file: EdgeFile
+    columns: tuple[str, ...]
+    kinds: frozenset[int] | None
+    where: ArrowFunction | None
+    made: Mapping[str, ArrowFunction]
+    port: int | None
+
+    def batches(self, workspace: Workspace, shape: Shape) -> Iterator[pa.RecordBatch]:
+        """Its records as rows of the shape."""
+        position = [name for name in (SEQ, STEP, KIND) if name in shape.rows.names]
+        if self.kinds is not None and KIND not in position:
+            position.append(KIND)
+        for batch in self.records.batches(workspace, self.file, [*position, *self.columns]):
+            kept = batch
+            if self.kinds is not None:
+                kept = kept.filter(pc.is_in(kept.column(KIND), pa.array(sorted(self.kinds), pa.int8())))
+            if self.where is not None:
+                kept = kept.filter(self.where(kept))
+            columns = {name: kept.column(name) for name in position}
+            if self.port is not None:
+                columns[PORT] = pa.array(np.full(kept.num_rows, self.port, np.int8))
+                columns[STEP] = longer(columns[STEP], ordinal(self.port))
+            columns |= {name: plain(function(kept)) for name, function in self.made.items()}
+            yield _rows(columns, kept.num_rows, shape.rows)
+
+
+@dataclass(frozen=True)
+class RowsPiece:
+    """A file of rows that has them as they are wanted."""
+
+    path: str
+
+    def batches(self, workspace: Workspace, shape: Shape) -> Iterator[pa.RecordBatch]:
+        """Its records as rows of the shape."""
+        for batch in workspace.read(self.path, shape.rows.names):
+            yield _rows(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows, shape.rows)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A step's input: pieces by bucket. is_spread: whether a bucket's pieces hold nothing but its records."""
+
+    workspace: Workspace
+    shape: Shape
+    pieces: tuple[tuple[Piece, ...], ...]
+    is_spread: bool
+
+    @property
+    def buckets(self) -> int:
+        """How many tasks there are."""
+        return len(self.pieces)
+
+    def read(self, bucket: int) -> tuple[pa.RecordBatch, Hashes | None]:
+        """The records of a bucket in any order, and the hashes of their keys where somebody has computed them."""
+        found: list[pa.RecordBatch] = []
+        hashes: list[Hashes] = []
+        for piece in self.pieces[bucket]:
+            for batch in piece.batches(self.workspace, self.shape):
+                rows = batch
+                if not self.is_spread and self.buckets > 1:
+                    of_rows = key_hashes(rows, self.shape.keys)
+                    mine = bucket_of(of_rows, self.buckets) == bucket
+                    rows = rows.filter(pa.array(mine))
+                    hashes.append(of_rows[mine])
+                found.append(rows)
+        if not found:
+            return _rows({}, 0, self.shape.rows), None
+        return pa.concat_batches(found), np.concatenate(hashes) if hashes else None
+
 
 def gather(
-    step: Keyed, inputs: Sequence[DataFrame], given: Sequence[EdgeRecords] = (), *, whole: bool = False
-) -> tuple[DataFrame, Gathered]:
-    """One frame of all inputs. given: what is known of them; whole: every column shall be there all the same."""
-    ports = len(inputs)
+    spark: SparkSession,
+    workspace: Workspace,
+    step: Keyed,
+    inputs: Sequence[EdgeRecords],
+    passing: Sequence[frozenset[int] | None],
+    folder: Sequence[str],
+) -> tuple[Shape, tuple[Piece, ...]]:
+    """The whole input of a step. passing: the kinds of each input that reach it; None for all."""
+    compiled = [_compiled(one, records.schema) for one, records in zip(step.inputs, inputs, strict=True)]
+    if any(functions is None for functions in compiled):
+        shape, pieces, _ = written(workspace, gathered_frame(spark, step, inputs, passing), step, folder)
+        return shape, pieces
+    has_ports = len(inputs) > 1
+    known = inputs[0] if not has_ports else EdgeRecords(inputs[0].schema, (), 0)
     keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
-    if ports > 1 or whole or not given:
-        counts = [len(one.values) for one in step.inputs]
-        values = tuple(tuple(value_name(port, at) for at in range(count)) for port, count in enumerate(counts))
-        frames = [_input(frame, port, step.inputs[port], ports) for port, frame in enumerate(inputs)]
-        found = frames[0]
-        for frame in frames[1:]:
-            found = found.unionByName(frame, allowMissingColumns=True)
-        return found, Gathered(keys, values, has_ports=True)
-    return _alone(step.inputs[0], inputs[0], given[0], keys)
+    fields = [*([PORT] if has_ports else []), SEQ]
+    fields += [*([STEP] if known.step is None else []), *([KIND] if known.kind is None else [])]
+    typed: dict[str, pa.DataType] = {}
+    values: list[tuple[str, ...]] = []
+    found: list[Piece] = []
+    for port, (one, records, functions) in enumerate(zip(step.inputs, inputs, compiled, strict=True)):
+        assert functions is not None
+        made = {name: functions[key] for name, key in zip(keys, one.keys, strict=True)}
+        # A key's part need not travel twice, but where the records of other inputs have it too.
+        places = {} if has_ports else {key: name for name, key in zip(keys, one.keys, strict=True)}
+        names = tuple(places.setdefault(value, value_name(port, at)) for at, value in enumerate(one.values))
+        values.append(names)
+        made |= {name: functions[value] for name, value in zip(names, one.values, strict=True)}
+        typed |= {name: _plain_type(arrow_type(function.type)) for name, function in made.items()}
+        where = None if one.where is None else functions[one.where]
+        texts = [*one.keys, *one.values, *([one.where] if one.where is not None else [])]
+        mentioned = frozenset[str]().union(*(Expression.parse(text).columns(records.schema) for text in texts))
+        columns = tuple(name for name in records.schema.names if name in mentioned)
+        found += [
+            EdgePiece(
+                replace(records, files=()), file, columns, passing[port], where, made, port if has_ports else None
+            )
+            for file in records.files
+        ]
+    rows = pa.schema([*arrow_fields(*fields), *(pa.field(name, type_) for name, type_ in typed.items())])
+    return Shape(keys, tuple(values), rows, known.kind, known.step), tuple(found)
 
 
-def _alone(
-    one: KeyedInput, frame: DataFrame, given: EdgeRecords, keys: tuple[str, ...]
-) -> tuple[DataFrame, Gathered]:
+def spread(
+    spark: SparkSession,
+    workspace: Workspace,
+    shape: Shape,
+    pieces: Sequence[Piece],
+    buckets: int,
+    folder: Sequence[str],
+) -> Gathered:
+    """The input by buckets of keys."""
+    if not shape.keys:
+        buckets = 1
+    if buckets <= _READ_BY_EACH:
+        return Gathered(workspace, shape, (tuple(pieces),) * buckets, is_spread=buckets == 1)
+
+    def task(piece: Piece) -> Iterator[Report]:
+        name = task_name()
+        files = [PartFile(workspace.place(*folder, f"{at}-{name}.parquet"), shape.rows) for at in range(buckets)]
+        for batch in piece.batches(workspace, shape):
+            places = bucket_of(key_hashes(batch, shape.keys), buckets)
+            for at in np.unique(places).tolist():
+                files[at].write(batch.filter(pa.array(places == at)))
+        for at, file in enumerate(files):
+            if file.close():
+                yield {"bucket": at, "path": file.path}
+
+    reports = run_each(spark, [partial(task, piece) for piece in pieces])
+    by_bucket: list[list[Piece]] = [[] for _ in range(buckets)]
+    for report in sorted(reports, key=lambda report: str(report["path"])):
+        by_bucket[report["bucket"]].append(RowsPiece(report["path"]))
+    return Gathered(workspace, shape, tuple(map(tuple, by_bucket)), is_spread=True)
+
+
+def gathered_frame(
+    spark: SparkSession, step: Keyed, inputs: Sequence[EdgeRecords], passing: Sequence[frozenset[int] | None]
+) -> DataFrame:
+    """The keys and values of all inputs, as Spark computes them."""
     from pyspark.sql import functions as f
 
-    places = {expression: name for expression, name in zip(one.keys, keys, strict=True)}
-    names = [places.setdefault(value, value_name(0, at)) for at, value in enumerate(one.values)]
-    if one.where is not None:
-        frame = frame.where(f.expr(one.where))
-    position = [SEQ, *([STEP] if given.step is None else []), *([KIND] if given.kind is None else [])]
-    # Two parts of a key may be one expression: each is a column of its own.
-    found = frame.select(
-        *position,
-        *(f.expr(key).alias(name) for key, name in zip(one.keys, keys, strict=True)),
-        *(f.expr(value).alias(name) for value, name in places.items() if name not in keys),
+    whole: DataFrame | None = None
+    for port, (records, kinds) in enumerate(zip(inputs, passing, strict=True)):
+        frame = records.frame(spark)
+        if kinds is not None:
+            frame = frame.where(f.col(KIND).isin(sorted(kinds)))
+        part = _gathered(frame, port, step.inputs[port], len(inputs))
+        whole = part if whole is None else whole.unionByName(part, allowMissingColumns=True)
+    assert whole is not None
+    return whole
+
+
+def written(
+    workspace: Workspace, frame: DataFrame, step: Keyed, folder: Sequence[str]
+) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
+    """A gathered frame as pieces; and in mini-batch the files of the records whose bundle is still open."""
+    arrow = pa.schema([(field.name, arrow_type(field.dataType.simpleString())) for field in frame.schema.fields])
+    bundled = step.bundling is not None
+
+    def task(batches: Batches) -> Iterator[Report]:
+        name = f"{task_name()}.parquet"
+        closed, still_open = (PartFile(workspace.place(*folder, what, name), arrow) for what in ("closed", "open"))
+        for batch in batches:
+            rows = pa.RecordBatch.from_arrays(batch.columns, schema=arrow)
+            if bundled:
+                is_open = rows.column(END_SEQ).is_null()
+                still_open.write(rows.filter(is_open))
+                rows = rows.filter(pc.invert(is_open))
+            closed.write(rows)
+        yield {
+            "closed": closed.path if closed.close() else None,
+            "open": still_open.path if still_open.close() else None,
+        }
+
+    reports = run_tasks(frame, task)
+    found = {what: sorted(report[what] for report in reports if report[what]) for what in ("closed", "open")}
+    keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
+    values = [tuple(value_name(port, at) for at in range(len(one.values))) for port, one in enumerate(step.inputs)]
+    names = [PORT, *POSITION, *keys, *(name for of_port in values for name in of_port), *(ENDS if bundled else ())]
+    rows = pa.schema([(name, _plain_type(arrow.field(name).type)) for name in names])
+    return Shape(keys, tuple(values), rows), tuple(map(RowsPiece, found["closed"])), tuple(found["open"])
+
+
+def hashed_order(step: Keyed, schema: Schema) -> list[int]:
+    """The places of a key's parts as Flink has them: plain columns in the order of the input."""
+    keys = step.inputs[0].keys
+    places = {quote(name): at for at, name in enumerate(schema.names)}
+    order = list(range(len(keys)))
+    return sorted(order, key=lambda at: places[keys[at]]) if all(key in places for key in keys) else order
+
+
+def layout_of(node: NodePlan, shape: Shape) -> Layout:
+    """The Arrow types that a columnar kernel meets."""
+    return Layout(
+        tuple(shape.rows.field(name).type for name in shape.keys),
+        tuple(tuple(shape.rows.field(name).type for name in names) for names in shape.values),
+        tuple(_plain_type(arrow_type(column.type)) for column in node.schema),
+        node.rank,
     )
-    return found, Gathered(keys, (tuple(names),), has_ports=False, kind=given.kind, step=given.step)
 
 
-def _input(frame: DataFrame, port: int, given: KeyedInput, ports: int) -> DataFrame:
+def key_hashes(rows: pa.RecordBatch, keys: Sequence[str]) -> Hashes:
+    """The hashes of the keys of some rows."""
+    return hashes_of([rows.column(name) for name in keys], rows.num_rows)
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """Timestamps as BIGINT microseconds: kernels calculate with integers and know no time zone."""
+    return column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+
+
+def _compiled(one: KeyedInput, schema: Schema) -> dict[str, ArrowFunction] | None:
+    found: dict[str, ArrowFunction] = {}
+    for text in (*one.keys, *one.values, *([one.where] if one.where is not None else [])):
+        function = Expression.parse(text).arrow(schema)
+        if function is None or function.type == "void":
+            return None
+        found[text] = function
+    return found if one.where is None or found[one.where].type == "boolean" else None
+
+
+def _gathered(frame: DataFrame, port: int, given: KeyedInput, ports: int) -> DataFrame:
     from pyspark.sql import functions as f
 
     if given.where is not None:
@@ -97,73 +328,11 @@ def _input(frame: DataFrame, port: int, given: KeyedInput, ports: int) -> DataFr
     )
 
 
-def hashed_order(step: Keyed, schema: Schema) -> list[int]:
-    """The places of a key's parts as Flink has them: plain columns in the order of the input."""
-    keys = step.inputs[0].keys
-    places = {quote(name): at for at, name in enumerate(schema.names)}
-    order = list(range(len(keys)))
-    return sorted(order, key=lambda at: places[keys[at]]) if all(key in places for key in keys) else order
+def _rows(columns: Mapping[str, pa.Array], size: int, schema: pa.Schema) -> pa.RecordBatch:
+    arrays = [columns[field.name] if field.name in columns else pa.nulls(size, field.type) for field in schema]
+    typed = [a if a.type == field.type else a.cast(field.type) for a, field in zip(arrays, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(typed, schema=schema)
 
 
-def layout_of(node: NodePlan, whole: DataFrame, shape: Gathered) -> Layout:
-    """The Arrow types that a columnar kernel meets."""
-    types = {field.name: _plain_type(field.dataType.simpleString()) for field in whole.schema.fields}
-    return Layout(
-        tuple(types[name] for name in shape.keys),
-        tuple(tuple(types[name] for name in names) for names in shape.values),
-        tuple(_plain_type(column.type) for column in node.schema),
-        node.rank,
-    )
-
-
-def state_schema(whole: DataFrame, shape: Gathered, kept: pa.Schema | None) -> pa.Schema:
-    """What is kept of keys in files: the key, then a blob, or the columns of a columnar kernel."""
-    types = {field.name: arrow_type(field.dataType.simpleString()) for field in whole.schema.fields}
-    keys = [pa.field(name, types[name]) for name in shape.keys]
-    if kept is None:
-        return pa.schema([*keys, *arrow_fields(STATE)])
-    # Of a key that has become empty there is a row all the same, and nothing in it.
-    return pa.schema([*keys, *arrow_fields(IS_EMPTY), *(pa.field(item.name, item.type) for item in kept)])
-
-
-def with_states(
-    spark: SparkSession, whole: DataFrame, shape: Gathered, states: Sequence[tuple[int, Sequence[str]]]
-) -> DataFrame:
-    """A step's input with what was kept of the keys, by epoch: before all events, the latest epoch last.
-
-    What is kept of one key is in one file, and stays in the order in which it was written there.
-    """
-    from pyspark.sql import functions as f
-
-    kept: DataFrame | None = None
-    for epoch, paths in states:
-        if paths:
-            place = f.col("_metadata.row_index")
-            number = f.lit((epoch - _BEFORE_ALL) << STATE_BITS).cast("bigint") + place
-            part = spark.read.parquet(*paths).withColumn(EPOCH, number)
-            kept = part if kept is None else kept.unionByName(part)
-    if kept is None:
-        return whole
-    position = {
-        PORT: f.lit(STATE_PORT).cast("tinyint"),
-        SEQ: f.col(EPOCH),
-        STEP: f.lit(b""),
-        KIND: f.lit(0).cast("tinyint"),
-    }
-    head = [column.alias(name) for name, column in position.items() if name in whole.columns or name == PORT]
-    rest = [f.col(quote(name)) for name in kept.columns if name != EPOCH]
-    given = whole if PORT in whole.columns else whole.withColumn(PORT, f.lit(0).cast("tinyint"))
-    return given.unionByName(kept.select(*head, *rest), allowMissingColumns=True)
-
-
-def in_order(whole: DataFrame, shape: Gathered, partitions: int) -> DataFrame:
-    """Partitioned by key, sorted by key and position."""
-    spread = whole.repartition(partitions, *shape.keys) if shape.keys else whole.repartition(1)
-    return spread.sortWithinPartitions(*shape.keys, SEQ, *([STEP] if STEP in whole.columns else []))
-
-
-def _plain_type(type_: str) -> pa.DataType:
-    found = arrow_type(type_)
-    return pa.int64() if pa.types.is_timestamp(found) else found
-
-
+def _plain_type(type_: pa.DataType) -> pa.DataType:
+    return pa.int64() if pa.types.is_timestamp(type_) else type_

@@ -9,17 +9,24 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar import Longs
+from engine.columnar import NEVER, Longs
 from engine.frames import changelog_schema, fires_schema, key_times_schema, late_schema
+from engine.runtime.hashing import hashes_of
 from engine.runtime.reports import Report
+from engine.runtime.states import StateStore
 from engine.runtime.workspace import PartFile, Workspace
 from engine.schema import Schema
 
 RECORDS: Final = "records"
 STATES: Final = "states"
+MERGED: Final = "merged"
 LATE: Final = "late"
 FIRES: Final = "fires"
 KEY_TIMES: Final = "key_times"
+
+_MAPPED: Final = (STATES, MERGED)
+# HASH, DUE and IS_EMPTY stand before a state's key.
+_HEAD: Final = 3
 
 
 @dataclass(frozen=True)
@@ -40,16 +47,19 @@ class NodeFiles:
     states: pa.Schema | None
     drops_retractions: bool = False
 
-    def begin(self, name: str) -> NodeWriter:
-        """Begin with the files of a task."""
-        return NodeWriter(self, name)
+    def begin(self, name: str, bucket: int) -> NodeWriter:
+        """Begin with the files of a task, which has the keys of one bucket."""
+        return NodeWriter(self, name, bucket)
 
 
 class NodeWriter:
     """Writes the files of one task."""
 
-    def __init__(self, files: NodeFiles, name: str) -> None:
+    def __init__(self, files: NodeFiles, name: str, bucket: int) -> None:
         self._files = files
+        self._name = name
+        self._bucket = bucket
+        self._merged: list[Report] = []
         self.records_schema = changelog_schema(files.schema)
         schemas = {
             RECORDS: self.records_schema,
@@ -58,10 +68,8 @@ class NodeWriter:
             KEY_TIMES: key_times_schema(),
             **({STATES: files.states} if files.states is not None else {}),
         }
-        folder = ("steps", files.node, f"epoch={files.epoch}")
         self._parts = {
-            what: PartFile(files.workspace.place(*folder, what, f"{name}.parquet"), schema)
-            for what, schema in schemas.items()
+            what: PartFile(self._place(what), schema, is_mapped=what in _MAPPED) for what, schema in schemas.items()
         }
         self._fired: set[tuple[int, int, int]] = set()
 
@@ -80,15 +88,55 @@ class NodeWriter:
             batch = batch.filter(pa.array(np.isin(kinds_now, list(self._files.allowed))))
         self._parts[RECORDS].write(batch)
 
-    def states(self, batch: pa.RecordBatch) -> None:
-        """Write what is kept of some keys."""
-        if STATES in self._parts:
-            self._parts[STATES].write(batch)
-
     @property
     def keeps_states(self) -> bool:
         """Whether there is a next epoch."""
         return STATES in self._parts
+
+    def states(
+        self, keys: Sequence[pa.Array], places: Longs, columns: Sequence[pa.Array], due_ms: Longs | None
+    ) -> None:
+        """Write what is kept of keys, any number of rows each. places: of each row's key. due_ms: what it waits for."""
+        due = np.full(len(places), NEVER) if due_ms is None else due_ms
+        self._states(keys, places, due, columns, is_empty=False)
+
+    def empty_states(self, keys: Sequence[pa.Array], places: Longs) -> None:
+        """Write that nothing is kept of keys any more."""
+        assert self._files.states is not None
+        held = len(self._files.states) - len(keys) - _HEAD
+        columns = [pa.nulls(len(places), field.type) for field in list(self._files.states)[-held:]] if held else []
+        self._states(keys, places, np.full(len(places), NEVER), columns, is_empty=True)
+
+    def _states(
+        self, keys: Sequence[pa.Array], places: Longs, due_ms: Longs, columns: Sequence[pa.Array], *, is_empty: bool
+    ) -> None:
+        schema, size = self._files.states, len(places)
+        if schema is None or not size:
+            return
+        own = [key.take(pa.array(places)) for key in keys]
+        hashes = hashes_of(own, size).view(np.int64)
+        head = [pa.array(hashes), pa.array(due_ms), pa.array(np.full(size, is_empty))]
+        assert len(head) == _HEAD
+        arrays = [typed(array, field.type) for array, field in zip([*head, *own, *columns], schema, strict=True)]
+        self._parts[STATES].write(pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+    def merge(self, states: StateStore, buckets: int) -> None:
+        """Make one file of many of the step's states, where there are so many."""
+        files = states.to_merge(self._bucket, buckets) if self.keeps_states else ()
+        if not files:
+            return
+        part = PartFile(self._place(MERGED), states.arrow, is_mapped=True)
+        part.write(states.merged(files))
+        self._merged.append(
+            {
+                "what": MERGED,
+                "path": part.path if part.close() else None,
+                "level": files[-1].level + 1,
+                "epoch": files[-1].epoch,
+                "bucket": self._bucket,
+                "merged": [file.path for file in files],
+            }
+        )
 
     def late(self, ports: Longs, columns: Sequence[pa.Array]) -> None:
         """Write late records. columns: those of `late_schema` from `seq` on. ports: the inputs of the records."""
@@ -118,7 +166,12 @@ class NodeWriter:
             self._parts[FIRES].write(pa.RecordBatch.from_arrays(arrays, schema=fires_schema()))
         for what, part in self._parts.items():
             if part.close():
-                yield {"what": what, "path": part.path, "rows": part.rows}
+                yield {"what": what, "path": part.path, "rows": part.rows, "bucket": self._bucket}
+        yield from self._merged
+
+    def _place(self, what: str) -> str:
+        files, ending = self._files, "arrow" if what in _MAPPED else "parquet"
+        return files.workspace.place("steps", files.node, f"epoch={files.epoch}", what, f"{self._name}.{ending}")
 
 
 def typed(values: Any, type_: pa.DataType) -> pa.Array:
@@ -128,8 +181,3 @@ def typed(values: Any, type_: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(type_):
         return pa.array(values, pa.int64()).cast(type_)
     return pa.array(values, type_)
-
-
-def plain(column: pa.Array) -> pa.Array:
-    """Timestamps as BIGINT microseconds: kernels calculate with integers and know no time zone."""
-    return column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 DDL: Final = "report string"
 _SCHEMA: Final = pa.schema([("report", pa.string())])
@@ -26,6 +26,19 @@ def run_tasks(frame: DataFrame, task: Callable[[Batches], Iterator[Report]]) -> 
         yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], schema=_SCHEMA)
 
     return [json.loads(row[0]) for row in frame.mapInArrow(reporting, DDL).collect()]
+
+
+def run_each(spark: SparkSession, works: Sequence[Callable[[], Iterator[Report]]]) -> list[Report]:
+    """Run each of these in a task of its own. What they read and write are files: Spark hands them out, no more."""
+    if not works:
+        return []
+
+    def task(batches: Batches) -> Iterator[Report]:
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                yield from works[place]()
+
+    return run_tasks(spark.range(0, len(works), 1, len(works)), task)
 
 
 def task_name() -> str:

@@ -1,8 +1,7 @@
-"""What runs inside Spark's Python workers for a keyed step: the loop over the keys of one sorted partition.
+"""What runs inside Spark's Python workers for a keyed step: the loop over the keys of one bucket.
 
-Rows come as Arrow batches sorted by key and position, a key's saved states first. Nothing here imports Spark; the whole
-of `engine` travels to the workers by value. Here is the loop of plain kernels; `engine.runtime.chunks` has that of
-columnar ones.
+Nothing here imports Spark; the whole of `engine` travels to the workers by value. Here is the loop of plain kernels;
+`engine.runtime.chunks` has that of columnar ones.
 """
 
 from __future__ import annotations
@@ -10,120 +9,114 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from engine.frames import END_SEQ, END_STEP, KIND, PLACE, PORT, SEQ, STATE, STEP
+from engine.columnar import NEVER
+from engine.frames import ENDS, KIND, PORT, SEQ, STEP
 from engine.kernel import End, Kernel, Key, KeyLoop, Late, Output, Saved
-from engine.runtime.clocks import Clock
+from engine.runtime.bucket import load
+from engine.runtime.clocks import Clock, due_until
 from engine.runtime.key_times import KeyTimes
-from engine.runtime.keyed import STATE_PORT, Gathered
-from engine.runtime.node_files import NodeFiles, NodeWriter, plain, typed
-from engine.runtime.reports import Batches, Report, task_name
+from engine.runtime.keyed import Gathered
+from engine.runtime.node_files import NodeFiles, NodeWriter, typed
+from engine.runtime.reports import Report, task_name
+from engine.runtime.states import StateStore
 from engine.timeline import MIN_WATERMARK, Timeline
 
 _FLUSH: Final = 65_536
+_SLICE: Final = 65_536
 
 
 @dataclass(frozen=True)
 class PlainTask:
-    """Runs a plain kernel over a partition.
-
-    compact: write the states of all keys, not only of those that changed. bundled: whether records come with the end
-    of their bundle.
-    """
+    """Runs a plain kernel over a bucket of its input. bundled: whether records come with the end of their bundle."""
 
     kernel: Callable[[], Kernel]
     rank: int
-    shape: Gathered
+    given: Gathered
+    states: StateStore
     clock: Clock | None
     files: NodeFiles
-    compact: bool = False
     bundled: bool = False
 
-    def __call__(self, batches: Batches) -> Iterator[Report]:
+    def __call__(self, bucket: int) -> Iterator[Report]:
         timeline = self.clock.load() if self.clock is not None else Timeline.of([])
-        out = Output(timeline, self.rank, ports=len(self.shape.values))
+        out = Output(timeline, self.rank, ports=len(self.given.shape.values))
         loop = KeyLoop(self.kernel(), out)
-        files = self.files.begin(task_name())
+        files = self.files.begin(task_name(), bucket)
         writer = _Writer(self, out, files)
-        many_ports = len(self.shape.values) > 1
-        key: Key | None = None
+        times = KeyTimes()
         saved: Saved | None = None
-        begun = had_state = False
-        times, first, seen = KeyTimes(), 0, 0
-        record, rows, bundled = loop.record, out.rows, self.bundled
-        for batch in batches:
-            entries = self._rows(batch, timeline)
+        had_state = False
+        records = 0
+        for part in load(self.given, bucket, self.states, due_until(timeline)).slices(_SLICE):
+            kept = dict(zip(*(column.to_pylist() for column in part.state.columns), strict=True))
+            known = frozenset(part.had_state.tolist())
+            entries = iter(self._rows(part.rows, timeline))
+            counts = np.bincount(part.groups, minlength=part.size).tolist()
+            keys = list(zip(*(key.to_pylist() for key in part.keys), strict=True)) or [()] * part.size
             times.start()
-            for at, (next_key, seq, step, port, kind, row, blob, watermark_ms) in enumerate(entries, seen):
-                if next_key != key:
-                    if key is not None:
-                        writer.close_key(loop, key, saved, begun=begun, had_state=had_state)
-                        times.close(key, at - first)
-                        if writer.is_full:
-                            times.stop()
-                            writer.flush()
-                            times.start()
-                    key, saved, begun, had_state, first = next_key, None, False, False, at
-                if port == STATE_PORT:
-                    saved, had_state = _unpack(blob), True
-                    first += 1
+            for place, (key, count) in enumerate(zip(keys, counts, strict=True)):
+                if not part.is_rest:
+                    saved, had_state, records = _unpack(kept.get(place)), place in known, 0
+                    loop.key(key, saved)
+                self._feed(islice(entries, count), loop, writer, times)
+                records += count
+                if part.goes_on:
                     continue
-                if not begun:
-                    loop.key(next_key, saved)
-                    begun = True
-                step = step[:-1] if many_ports else step
-                if bundled:
-                    loop.record_of_bundle(seq, step, port, kind, row, blob)
-                else:
-                    record(seq, step, port, kind, row, watermark_ms)
-                if len(rows) >= _FLUSH:
+                writer.close_key(loop, key, saved, is_touched=records > 0, had_state=had_state)
+                times.close(key, records)
+                if writer.is_full:
                     times.stop()
                     writer.flush()
                     times.start()
             times.stop()
-            seen += batch.num_rows
-        if key is not None:
-            times.start()
-            writer.close_key(loop, key, saved, begun=begun, had_state=had_state)
-            times.close(key, seen - first)
         writer.flush(all_of_it=True)
         files.key_times(times.slowest)
+        files.merge(self.states, self.given.buckets)
         yield from files.close()
 
-    def _rows(self, batch: pa.RecordBatch, timeline: Timeline) -> Iterable[tuple[Any, ...]]:
-        """A batch as tuples: key, seq, step, port, kind, row, state or end of the bundle, watermark."""
-        size = batch.num_rows
-        if not size:
-            return ()
-        shape = self.shape
+    def _feed(self, entries: Iterable[tuple[Any, ...]], loop: KeyLoop, writer: _Writer, times: KeyTimes) -> None:
+        """Hand in the records of a key."""
+        record, rows, bundled = loop.record, loop.out.rows, self.bundled
+        many_ports = len(self.given.shape.values) > 1
+        for seq, step, port, kind, row, end, watermark_ms in entries:
+            path = step[:-1] if many_ports else step
+            if bundled:
+                loop.record_of_bundle(seq, path, port, kind, row, end)
+            else:
+                record(seq, path, port, kind, row, watermark_ms)
+            if len(rows) >= _FLUSH:
+                times.stop()
+                writer.flush()
+                times.start()
+
+    def _rows(self, rows: pa.RecordBatch, timeline: Timeline) -> Iterable[tuple[Any, ...]]:
+        """Records as tuples: seq, step, port, kind, row, end of the bundle, watermark."""
+        size, shape = rows.num_rows, self.given.shape
         lists: dict[str, list[Any]] = {}
 
         def column(name: str) -> list[Any]:
             if name not in lists:
-                lists[name] = plain(batch.column(name)).to_pylist()
+                lists[name] = rows.column(name).to_pylist()
             return lists[name]
 
-        keys = list(zip(*map(column, shape.keys), strict=True)) or [()] * size
-        seqs = batch.column(SEQ).to_numpy(zero_copy_only=False)
+        seqs = rows.column(SEQ).to_numpy()
         watermarks = timeline.before(seqs).tolist() if self.clock is not None else repeat(MIN_WATERMARK, size)
         by_port = [list(zip(*map(column, names), strict=True)) or [()] * size for names in shape.values]
-        ports: Any = column(PORT) if PORT in batch.schema.names else repeat(0, size)
+        ports: Any = column(PORT) if PORT in rows.schema.names else repeat(0, size)
         if len(by_port) == 1:
-            rows: Sequence[Any] = by_port[0]
+            values: Sequence[Any] = by_port[0]
         else:
-            rows = [by_port[port][at] if port >= 0 else () for at, port in enumerate(ports)]
-        blobs: Any = column(STATE) if STATE in batch.schema.names else repeat(None, size)
-        if self.bundled:
-            ends = map(End, *(column(name) for name in (END_SEQ, END_STEP, PLACE)))
-            blobs = [end if blob is None else blob for blob, end in zip(blobs, ends, strict=True)]
+            values = [by_port[port][at] for at, port in enumerate(ports)]
+        ends: Any = map(End, *map(column, ENDS)) if self.bundled else repeat(None, size)
         steps: Any = column(STEP) if shape.step is None else repeat(shape.step, size)
         kinds: Any = column(KIND) if shape.kind is None else repeat(shape.kind, size)
-        return zip(keys, seqs.tolist(), steps, ports, kinds, rows, blobs, watermarks, strict=True)
+        return zip(seqs.tolist(), steps, ports, kinds, values, ends, watermarks, strict=True)
 
 
 class _Writer:
@@ -133,31 +126,27 @@ class _Writer:
         self._task = task
         self._out = out
         self._files = files
-        self._states: list[tuple[tuple[Any, ...], bytes]] = []
+        self._states: list[tuple[Key, Saved]] = []
+        self._empty: list[Key] = []
 
     @property
     def is_full(self) -> bool:
         """True where a batch is worth writing."""
-        return len(self._states) >= _FLUSH or len(self._out.lates) >= _FLUSH
+        return max(len(self._states), len(self._empty), len(self._out.lates)) >= _FLUSH
 
-    def close_key(
-        self, loop: KeyLoop, key: tuple[Any, ...], saved: Saved | None, *, begun: bool, had_state: bool
-    ) -> None:
+    def close_key(self, loop: KeyLoop, key: Key, saved: Saved | None, *, is_touched: bool, had_state: bool) -> None:
         """Fire the key's timers that are due, and keep its state for the next epoch where that has changed.
 
         A key that has become empty is kept as empty once, to overrule its older states.
         """
-        if not begun:
-            loop.key(key, saved)
         left = loop.end()
         if not self._files.keeps_states:
             return
-        untouched = not begun and saved is not None and left is not None and left.timers == saved.timers
-        if self._task.compact:
-            if left is not None:
-                self._states.append((key, _pack(left)))
-        elif not untouched and (left is not None or had_state):
-            self._states.append((key, _pack(left)))
+        if left is None:
+            if had_state:
+                self._empty.append(key)
+        elif is_touched or saved is None or left.timers != saved.timers:
+            self._states.append((key, left))
 
     def flush(self, *, all_of_it: bool = False) -> None:
         """Write what is worth writing now."""
@@ -178,16 +167,19 @@ class _Writer:
             self._files.fired(iter(out.fired))
             out.fired.clear()
         if self._states and (all_of_it or len(self._states) >= _FLUSH):
-            self._files.states(self._kept())
+            keys, kept = zip(*self._states, strict=True)
+            due = np.array([_waits_for(saved) for saved in kept], np.int64)
+            blobs = pa.array([_pack(saved) for saved in kept], pa.binary())
+            self._files.states(self._keys(keys), np.arange(len(kept)), [blobs], due)
             self._states.clear()
+        if self._empty and (all_of_it or len(self._empty) >= _FLUSH):
+            self._files.empty_states(self._keys(self._empty), np.arange(len(self._empty)))
+            self._empty.clear()
 
-    def _kept(self) -> pa.RecordBatch:
-        schema = self._task.files.states
-        assert schema is not None
-        keys, blobs = zip(*self._states, strict=True)
-        parts = list(zip(*keys, strict=True)) if schema.names[1:] else []
-        arrays = [typed(values, field.type) for values, field in zip([*parts, blobs], schema, strict=True)]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    def _keys(self, keys: Sequence[Key]) -> list[pa.Array]:
+        fields = self._task.states.keys
+        columns = zip(*keys, strict=True) if fields else []
+        return [typed(values, field.type) for values, field in zip(columns, fields, strict=True)]
 
 
 _LATE_TYPES: Final = (pa.int64(), pa.binary(), *[pa.int64()] * 5, pa.string(), pa.bool_())
@@ -208,11 +200,14 @@ def _late(item: Late) -> tuple[Any, ...]:
     )
 
 
-def _pack(saved: Saved | None) -> bytes:
+def _waits_for(saved: Saved) -> int:
+    return min((min(time_ms, NEVER - 1) for time_ms, *_ in saved.timers), default=NEVER)
+
+
+def _pack(saved: Saved) -> bytes:
     """A key's state as bytes. Plain values only: workers cannot import the classes of `engine`."""
-    return pickle.dumps(None if saved is None else (saved.state, saved.timers), protocol=5)
+    return pickle.dumps((saved.state, saved.timers), protocol=5)
 
 
-def _unpack(blob: bytes) -> Saved | None:
-    kept = pickle.loads(blob)
-    return None if kept is None else Saved(*kept)
+def _unpack(blob: bytes | None) -> Saved | None:
+    return None if blob is None else Saved(*pickle.loads(blob))

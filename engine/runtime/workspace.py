@@ -55,19 +55,28 @@ class Workspace:
         with pq.ParquetFile(path) as file:
             yield from file.iter_batches(batch_size=_ROW_GROUP, columns=list(columns))
 
+    def mapped(self, path: str) -> Sequence[pa.RecordBatch]:
+        """The batches of a part file that is mapped into memory: of these what nobody looks at is not read."""
+        with pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
+            return [reader.get_batch(at) for at in range(reader.num_record_batches)]
+
     def remove(self) -> None:
         """Remove all of it."""
         shutil.rmtree(self.root, ignore_errors=True)
 
 
 class PartFile:
-    """A Parquet file that a task writes, batch by batch. It is made with its first rows; without any there is none."""
+    """A file that a task writes, batch by batch. It is made with its first rows; without any there is none.
 
-    def __init__(self, path: str, schema: pa.Schema) -> None:
+    is_mapped: not Parquet, but what `Workspace.mapped` reads: as large as it is in memory, and nothing to be decoded.
+    """
+
+    def __init__(self, path: str, schema: pa.Schema, *, is_mapped: bool = False) -> None:
         self.path = path
         self.rows = 0
         self._schema = schema
-        self._file: pq.ParquetWriter | None = None
+        self._is_mapped = is_mapped
+        self._file: pq.ParquetWriter | pa.ipc.RecordBatchFileWriter | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_rows = 0
 
@@ -96,8 +105,14 @@ class PartFile:
 
     def _flush(self) -> None:
         if self._file is None:
-            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
-            repeated = [name for name in _REPEATED if name in self._schema.names]
-            self._file = pq.ParquetWriter(self.path, self._schema, use_dictionary=repeated, compression="lz4")
-        self._file.write_table(pa.Table.from_batches(self._waiting, self._schema), row_group_size=_ROW_GROUP)
+            self._file = self._opened()
+        table = pa.Table.from_batches(self._waiting, self._schema)
+        self._file.write_table(table.combine_chunks() if self._is_mapped else table, _ROW_GROUP)
         self._waiting, self._waiting_rows = [], 0
+
+    def _opened(self) -> pq.ParquetWriter | pa.ipc.RecordBatchFileWriter:
+        Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+        if self._is_mapped:
+            return pa.ipc.new_file(self.path, self._schema)
+        repeated = [name for name in _REPEATED if name in self._schema.names]
+        return pq.ParquetWriter(self.path, self._schema, use_dictionary=repeated, compression="lz4")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.parquet as pq
+import pyarrow as pa
 import pytest
 
 from engine.analyzer import SparkAnalyzer
 from engine.described import Description
 from engine.errors import NotReplayable
 from engine.examples import examples
-from engine.frames import STATE
+from engine.frames import IS_EMPTY, STATE
 from engine.kernel import Emitted, Key, Saved
 from engine.operator import Operator
 from engine.pipeline import Pipeline
@@ -24,6 +25,7 @@ from engine.planner import Plan, plan
 from engine.registry import operators
 from engine.replay import KeyedNode, Replay, keyed_node, keyed_nodes
 from engine.runtime import run
+from engine.runtime.workspace import Workspace
 from storage import Store
 from storage.model import Filter
 from tests.conformance.case import Case
@@ -100,12 +102,13 @@ class Ran:
     def kept(self, node: str) -> dict[Key, Any] | None:
         """What the run itself kept of every key after its first epoch; None where that are a columnar kernel's rows."""
         found: dict[Key, Any] = {}
-        for file in self.work.glob(f"**/{node}/epoch=0/states/*.parquet"):
-            for row in pq.read_table(file, partitioning=None).to_pylist():
+        for file in self.work.glob(f"**/{node}/epoch=0/states/*.arrow"):
+            for row in pa.Table.from_batches(Workspace(str(self.work)).mapped(str(file))).to_pylist():
                 if STATE not in row:
                     return None
-                key = tuple(micros(row[name]) for name in row if name.startswith("__k") and name != "__kind")
-                found[key] = pickle.loads(row[STATE])
+                key = tuple(row[name] for name in row if re.fullmatch(r"__k\d+", name))
+                if not row[IS_EMPTY]:
+                    found[key] = pickle.loads(row[STATE])
         return found
 
     @property

@@ -1,0 +1,119 @@
+"""A bucket, held to a plain sort of tuples: keys together, positions in order, state in front, slices of whole keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.columnar import NEVER
+from engine.frames import KIND, SEQ, STEP, arrow_fields, key_name, value_name
+from engine.runtime.bucket import Slice, load
+from engine.runtime.keyed import Gathered, Shape
+from engine.runtime.node_files import NodeFiles
+from engine.runtime.states import StateFile, StateStore
+from engine.runtime.workspace import Workspace
+from engine.schema import Schema
+
+SHAPE = Shape(
+    (key_name(0), key_name(1)),
+    ((value_name(0, 0),),),
+    pa.schema(
+        [
+            *arrow_fields(SEQ, STEP, KIND),
+            pa.field(key_name(0), pa.int64()),
+            pa.field(key_name(1), pa.string()),
+            pa.field(value_name(0, 0), pa.int64()),
+        ]
+    ),
+)
+KERNEL = pa.schema([("value", pa.int64())])
+KEY = st.tuples(st.one_of(st.none(), st.integers(0, 3)), st.sampled_from(["", "x", "yy"]))
+POSITION = st.tuples(st.integers(1, 30), st.binary(max_size=3))
+RECORDS = st.dictionaries(POSITION, KEY, max_size=30)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A piece of a step's input."""
+
+    rows: pa.RecordBatch
+
+    def batches(self, workspace: Workspace, shape: Shape) -> Iterator[pa.RecordBatch]:
+        yield self.rows.slice(0, 3)
+        yield self.rows.slice(3)
+
+
+def rows_of(records: list[tuple[Any, Any]]) -> pa.RecordBatch:
+    columns = [
+        [position[0] for position, _ in records],
+        [position[1] for position, _ in records],
+        [0] * len(records),
+        [key[0] for _, key in records],
+        [key[1] for _, key in records],
+        list(range(len(records))),
+    ]
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, SHAPE.rows, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SHAPE.rows)
+
+
+def states_of(folder: str, kept: dict[Any, int]) -> StateStore:
+    """States of an epoch before: so many rows per key."""
+    workspace = Workspace(folder)
+    store = StateStore(workspace, (), SHAPE.key_fields, KERNEL)
+    writer = NodeFiles(workspace, "n", 0, Schema(()), ("in",), frozenset(), store.arrow).begin("0", 0)
+    keys = [pa.array([key[at] for key in kept], field.type) for at, field in enumerate(SHAPE.key_fields)]
+    counts = np.array(list(kept.values()), np.int64)
+    places = np.repeat(np.arange(len(counts)), counts)
+    writer.states(keys, places, [pa.array(places * 0)], np.full(len(places), NEVER))
+    writer.empty_states(keys, np.flatnonzero(counts == 0))
+    files = tuple(StateFile(report["path"], 0, 0, 1) for report in writer.close())
+    return StateStore(workspace, files, SHAPE.key_fields, KERNEL)
+
+
+def keys_of(part: Slice) -> list[Any]:
+    return list(zip(*(key.to_pylist() for key in part.keys), strict=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(RECORDS, st.dictionaries(KEY, st.integers(0, 5), max_size=6), st.integers(1, 9), st.randoms(), st.integers(1, 3))
+def test_a_bucket_is_its_records_by_key_and_position(
+    records: dict[Any, Any], kept: dict[Any, int], size: int, random: Any, buckets: int
+) -> None:
+    shuffled = list(records.items())
+    random.shuffle(shuffled)
+    found: dict[Any, list[Any]] = {}
+    with TemporaryDirectory() as folder:
+        states = states_of(folder, kept)
+        gathered = Gathered(Workspace(folder), SHAPE, ((Given(rows_of(shuffled)),),) * buckets, is_spread=buckets == 1)
+        for bucket in range(buckets):
+            previous: Slice | None = None
+            for part in load(gathered, bucket, states, None).slices(size):
+                keys = keys_of(part)
+                assert part.rows.num_rows <= size
+                assert not part.is_rest or (previous is not None and previous.goes_on and keys_of(previous) == keys)
+                assert part.goes_on is False or part.size == 1
+                rows = zip(*(part.rows.column(name).to_pylist() for name in SHAPE.rows.names), strict=True)
+                for group, row in zip(part.groups.tolist(), rows, strict=True):
+                    seq, step, _, *key, place = row
+                    assert tuple(key) == keys[group] == shuffled[place][1]
+                    found.setdefault(keys[group], []).append((seq, step))
+                if not part.is_rest:
+                    of_keys = {at: kept[key] for at, key in enumerate(keys) if key in kept}
+                    groups = part.state.column(0).to_pylist()
+                    assert set(part.had_state.tolist()) == set(of_keys)
+                    assert groups == sorted(groups)
+                    assert {at: groups.count(at) for at in of_keys} == of_keys
+                else:
+                    assert not part.state.num_rows
+                previous = part
+    expected: dict[Any, list[Any]] = {}
+    for position, key in sorted(records.items(), key=lambda item: item[0]):
+        expected.setdefault(key, []).append(position)
+    assert {key: positions for key, positions in found.items() if positions} == expected
