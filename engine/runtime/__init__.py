@@ -36,6 +36,7 @@ from engine.errors import RunCancelled, RunFailed, StudioError
 from engine.operator import OUT, Source
 from engine.planner import Plan
 from engine.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, NodeProgress, Progress, Recorder, RunPlan
+from engine.runtime.edge_files import whose
 from engine.runtime.engine_adapter import cancellable
 from engine.runtime.epoch import EpochRunner, NodeOutput
 from engine.runtime.explain import explanation
@@ -81,7 +82,7 @@ def run(
         recorder.fail(str(error), error.node, cancelled=isinstance(error, RunCancelled))
         raise
     except Exception as error:
-        failed = RunCancelled() if cancel.is_set() else RunFailed(failure_sentence(error), _running(progress))
+        failed = RunCancelled() if cancel.is_set() else _failed(error, progress)
         progress.phase = "failed"
         _mark(progress, failed)
         recorder.fail(str(failed), failed.node, cancelled=cancel.is_set())
@@ -191,13 +192,26 @@ def _mark(progress: Progress, error: StudioError) -> None:
     for node in progress.nodes.values():
         if node.node == error.node or (not error.node and node.state == "running"):
             node.state, node.error = "failed", error.sentence
+        elif node.state == "running":
+            node.state = "waiting"
+
+
+def _failed(error: Exception, progress: Progress) -> RunFailed:
+    """A foreign error as one of the node that was at work, or of one that was computed with it."""
+    raised = _raised(error)
+    node = whose(raised)[0] if raised else ""
+    return RunFailed(failure_sentence(error), node or _running(progress))
 
 
 def failure_sentence(error: Exception) -> str:
     """A foreign error in one sentence: what a kernel raised, or what Spark says."""
     from engine.analyzer import sentence_of
 
-    raised = re.findall(r"^[A-Za-z_][\w.]*: .+$", str(error), re.MULTILINE)
-    if "Traceback" in str(error) and raised:
-        return f"it failed while running: {raised[-1].partition(': ')[2]}"
-    return f"it failed while running: {sentence_of(error)[:500]}"
+    raised = _raised(error)
+    return f"it failed while running: {whose(raised)[1] if raised else sentence_of(error)[:500]}"
+
+
+def _raised(error: Exception) -> str | None:
+    """What a worker raised, as `Type: message`."""
+    found = re.findall(r"^[A-Za-z_][\w.]*: .+$", str(error), re.MULTILINE)
+    return str(found[-1]) if "Traceback" in str(error) and found else None

@@ -114,10 +114,10 @@ def load(given: Gathered, bucket: int, states: StateStore, until_ms: int | None)
     """Read a bucket and sort it. until_ms: what waits for a watermark up to here is due; None: nothing waits."""
     records, hashes = given.read(bucket)
     keys = [records.column(name) for name in given.shape.keys]
-    if states.files and hashes is None:
-        hashes = key_hashes(records, given.shape.keys)
-    wanted = np.zeros(0, np.uint64) if hashes is None else np.unique(hashes)
-    kept = states.read(bucket, given.buckets, wanted, until_ms)
+    kept = states.nothing
+    if states.files:
+        wanted = np.sort(key_hashes(records, given.shape.keys) if hashes is None else hashes)
+        kept = states.read(bucket, given.buckets, wanted, until_ms)
     before = len(kept.is_empty)
     in_order = _by_position(records)
     if before:

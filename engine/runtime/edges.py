@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -73,25 +73,33 @@ class EdgeRecords:
         """The records of one of the files: some of SEQ, STEP, KIND and the columns, in the order of the file."""
         given = {SEQ: file.first_seq, STEP: self.step, KIND: self.kind}
         known = {name for name, value in given.items() if value is not None}
-        held = dict(zip(self.schema.names, self.stored or self.schema.names, strict=True))
+        held = self._held
         read = list(dict.fromkeys(held.get(name, name) for name in names if name not in known))
         first = file.first_seq or 0
         # Where nothing of a file is wanted, any column says how many rows it has.
         for batch in workspace.read(file.path, read or [UNIT if file.first_seq is not None else SEQ]):
-            arrays = [
-                self._known(name, first, batch.num_rows) if name in known else batch.column(held.get(name, name))
-                for name in names
-            ]
-            if self.suffix and STEP in names and STEP not in known:
-                at = names.index(STEP)
-                arrays[at] = longer(arrays[at], self.suffix)
-            whole = pa.RecordBatch.from_arrays(arrays, names=list(names))
+            size = batch.num_rows
+            whole = self.seen(batch, names, {name: self._known(name, first, size) for name in known})
             if file.first_seq is not None:
-                low, high = max(file.low - first, 0), min(file.high - first + 1, batch.num_rows)
+                low, high = max(file.low - first, 0), min(file.high - first + 1, size)
                 whole = whole.slice(low, max(high - low, 0))
-                first += batch.num_rows
+                first += size
             if whole.num_rows:
                 yield whole
+
+    def seen(self, batch: pa.RecordBatch, names: Sequence[str], known: Mapping[str, pa.Array]) -> pa.RecordBatch:
+        """The records of a batch as this edge has them. known: what is not in the batch."""
+        held = self._held
+        arrays = [known[name] if name in known else batch.column(held.get(name, name)) for name in names]
+        if self.suffix and STEP in names and STEP not in known:
+            at = names.index(STEP)
+            arrays[at] = longer(arrays[at], self.suffix)
+        return pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+    @property
+    def _held(self) -> Mapping[str, str]:
+        """What the columns are called in the files."""
+        return dict(zip(self.schema.names, self.stored or self.schema.names, strict=True))
 
     def _known(self, name: str, first_seq: int, size: int) -> pa.Array:
         """What is not in the file: the numbers of its events, or what is the same in all records."""

@@ -1,41 +1,42 @@
 """One epoch: every node of the plan, each after its inputs, from this epoch's input and the state so far.
 
-    steps/<node>/epoch=<k>/{records,states,merged,late,fires,key_times}/    a keyed node's
-    inputs/<node>/epoch=<k>/{closed,open,buckets}/      its input, where Spark computed it, or of many buckets
-    edges/<node>/<port>/epoch=<k>/                      a native node's, or a second output's
+edges/<node>/<port>/epoch=<k>/                                  a node's records
+steps/<node>/epoch=<k>/{states,merged,late,fires,key_times}/    what else a keyed node writes
+inputs/<node>/epoch=<k>/{closed,open,buckets}/      its input, where Spark computed it, or of many buckets
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from engine.frames import KIND, POSITION, SEQ, STATE, STEP, arrow_fields, changelog_schema, key_name
+from engine.frames import KIND, POSITION, SEQ, STATE, STEP, arrow_fields, key_name
 from engine.operator import OUT, InputPlan, Operator
 from engine.options import RETRACTION, is_on
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.position import ordinal
 from engine.recorder import EdgeFile, EdgeView
-from engine.runtime.arrow_native import branches_of, run_in_arrow
+from engine.runtime.arrow_native import Branch, branches_of
 from engine.runtime.bundles import Flushes, bundle
 from engine.runtime.chunks import ColumnarTask
 from engine.runtime.clocks import Clock
+from engine.runtime.edge_files import EdgeFiles, Follower
 from engine.runtime.edges import EdgeRecords
 from engine.runtime.ingest import Ingested
 from engine.runtime.keyed import Piece, Shape, gather, gathered_frame, hashed_order, layout_of, spread, written
 from engine.runtime.native import run_native
-from engine.runtime.node_files import FIRES, KEY_TIMES, LATE, MERGED, RECORDS, STATES, NodeFiles
+from engine.runtime.node_files import FIRES, KEY_TIMES, LATE, MERGED, STATES, NodeFiles
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
 from engine.runtime.states import StateFile, StateStore
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.runtime.worker import PlainTask
-from engine.runtime.workspace import PartFile, Workspace
+from engine.runtime.workspace import Workspace
 from engine.schema import quote
 from engine.step import Keyed, Native
 
@@ -71,11 +72,13 @@ class EpochRunner:
     cores: int
     _states: dict[str, tuple[StateFile, ...]] = field(default_factory=dict)
     _records: dict[tuple[str, str], EdgeRecords] = field(default_factory=dict)
+    _followed: dict[str, EdgeRecords] = field(default_factory=dict)
     _open_bundles: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def run_node(self, node: NodePlan, epoch: int) -> NodeOutput:
         """Run one node in one epoch; its inputs have run."""
-        output = self._run(node, epoch)
+        followed = self._followed.pop(node.id, None)
+        output = self._run(node, epoch) if followed is None else NodeOutput(followed)
         self._records[node.id, OUT] = output.records
         self._records |= {(node.id, port): records for port, records in output.second.items()}
         return output
@@ -113,9 +116,26 @@ class EpochRunner:
         inputs = [self._records[given.node, given.port] for given in node.inputs]
         branches = branches_of(node, step, inputs, [self._kinds(given, node) for given in node.inputs])
         if branches is not None:
-            return run_in_arrow(self.spark, self.workspace, node, branches, epoch)
+            return self._run_branches(node, branches, epoch)
         frames = [self._given(given) for given in node.inputs]
         return self._write(self._without_retractions(run_native(node, step, frames), node), node, OUT, epoch)
+
+    def _run_branches(self, node: NodePlan, branches: Sequence[Branch], epoch: int) -> EdgeRecords:
+        """Run a native step over the files of its inputs, a task each."""
+        files = self._edge_files(node, OUT, epoch)
+
+        def task(branch: Branch, file: EdgeFile, place: int) -> Iterator[Report]:
+            writer = files.begin(f"{place:06d}-{task_name()}")
+            writer.write_all(branch.batches(files.workspace, file))
+            yield from writer.close()
+
+        work = [
+            (replace(branch, records=replace(branch.records, files=())), file)
+            for branch in branches
+            for file in branch.records.files
+        ]
+        reports = run_each(self.spark, [partial(task, *each, place) for place, each in enumerate(work)])
+        return self._written(files, reports)
 
     def _kinds(self, given: InputPlan, node: NodePlan) -> frozenset[int] | None:
         """The kinds of an input's records that come through; None for all of them."""
@@ -125,19 +145,48 @@ class EpochRunner:
 
     def _write(self, frame: DataFrame, node: NodePlan, port: str, epoch: int) -> EdgeRecords:
         """Write a frame of records as an edge."""
-        schema = node.schema if port == OUT else node.second[port].schema
-        arrow, workspace = changelog_schema(schema), self.workspace
-        folder = ("edges", node.id, port, f"epoch={epoch}")
+        files = self._edge_files(node, port, epoch)
 
         def task(batches: Batches) -> Iterator[Report]:
-            part = PartFile(workspace.place(*folder, f"{task_name()}.parquet"), arrow)
-            part.write_all(pa.RecordBatch.from_arrays(batch.columns, schema=arrow) for batch in batches)
-            if part.close():
-                yield {"path": part.path, "rows": part.rows}
+            writer = files.begin(task_name())
+            writer.write_all(batches)
+            yield from writer.close()
 
-        reports = run_tasks(frame, task)
-        files = tuple(EdgeFile(report["path"]) for report in reports)
-        return EdgeRecords(schema, files, sum(report["rows"] for report in reports))
+        return self._written(files, run_tasks(frame, task))
+
+    def _edge_files(self, node: NodePlan, port: str, epoch: int) -> EdgeFiles:
+        folder = ("edges", node.id, port, f"epoch={epoch}")
+        if port != OUT:
+            return EdgeFiles(self.workspace, node.id, folder, node.second[port].schema)
+        return EdgeFiles(self.workspace, node.id, folder, node.schema, tuple(self._followers(node, epoch)))
+
+    def _followers(self, node: NodePlan, epoch: int) -> Iterator[Follower]:
+        """The native steps that have no input but this node's output, or a view of it."""
+        own = EdgeRecords(node.schema, (), 0)
+        for other in self.plan.nodes:
+            if len(other.inputs) != 1 or (other.id, OUT) in self.views:
+                continue
+            (given,) = other.inputs
+            view = self.views.get((given.node, given.port))
+            if (given.node, given.port) == (node.id, OUT):
+                records = own
+            elif view is not None and (view.node, view.port) == (node.id, OUT):
+                records = own.seen_as(view, given.schema)
+            else:
+                continue
+            step = step_of(self.plan, other)
+            branches = None
+            if isinstance(step, Native):
+                branches = branches_of(other, step, [records], [self._kinds(given, other)])
+            if branches is not None:
+                yield Follower(branches[0], self._edge_files(other, OUT, epoch))
+
+    def _written(self, files: EdgeFiles, reports: Sequence[Report]) -> EdgeRecords:
+        """What was written of an edge. What follows from it is noted until its own turn comes."""
+        written = dict(files.written(reports))
+        own = written.pop(files.node)
+        self._followed |= written
+        return own
 
     def _run_keyed(self, node: NodePlan, step: Keyed, epoch: int) -> NodeOutput:
         is_last = epoch == self.ingested.epochs - 1
@@ -159,10 +208,8 @@ class EpochRunner:
         kept = pa.schema(arrow_fields(STATE)) if make is None else make(layout).state_schema
         states = StateStore(self.workspace, self._states.get(node.id, ()), shape.key_fields, kept)
         files = NodeFiles(
-            self.workspace,
-            node.id,
+            self._edge_files(node, OUT, epoch),
             epoch,
-            node.schema,
             node.operator.ports,
             frozenset(int(kind) for kind in node.mode),
             None if is_last else states.arrow,
@@ -176,14 +223,10 @@ class EpochRunner:
         reports = run_each(self.spark, [partial(task, bucket) for bucket in range(given.buckets)])
         written = {
             what: [report for report in reports if report["what"] == what]
-            for what in (RECORDS, STATES, MERGED, LATE, FIRES, KEY_TIMES)
+            for what in (STATES, MERGED, LATE, FIRES, KEY_TIMES)
         }
         self._states[node.id] = _states_after(states.files, epoch, written[STATES], written[MERGED], given.buckets)
-        records = EdgeRecords(
-            node.schema,
-            tuple(EdgeFile(report["path"]) for report in written[RECORDS]),
-            sum(report["rows"] for report in written[RECORDS]),
-        )
+        records = self._written(files.edge, reports)
         late, fires, times = (tuple(Path(r["path"]) for r in written[what]) for what in (LATE, FIRES, KEY_TIMES))
         output = NodeOutput(records, late, fires, key_times=times)
         for port in node.second:

@@ -10,14 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from engine.columnar import NEVER, Longs
-from engine.frames import changelog_schema, fires_schema, key_times_schema, late_schema
+from engine.frames import POSITION, fires_schema, key_times_schema, late_schema
+from engine.runtime.edge_files import EdgeFiles
 from engine.runtime.hashing import hashes_of
 from engine.runtime.reports import Report
 from engine.runtime.states import StateStore
-from engine.runtime.workspace import PartFile, Workspace
-from engine.schema import Schema
+from engine.runtime.workspace import PartFile
 
-RECORDS: Final = "records"
 STATES: Final = "states"
 MERGED: Final = "merged"
 LATE: Final = "late"
@@ -33,15 +32,13 @@ _HEAD: Final = 3
 class NodeFiles:
     """Where and what a keyed step writes in an epoch.
 
-    ports: the names of its inputs. allowed: the kinds of its changelog mode. drops_retractions: where retraction is
-    switched off, and only then, others are left out instead of being an error. states: their schema; None in a run's
-    last epoch, which keeps none.
+    edge: its records. ports: the names of its inputs. allowed: the kinds of its changelog mode. drops_retractions:
+    where retraction is switched off, and only then, others are left out instead of being an error. states: their
+    schema; None in a run's last epoch, which keeps none.
     """
 
-    workspace: Workspace
-    node: str
+    edge: EdgeFiles
     epoch: int
-    schema: Schema
     ports: tuple[str, ...]
     allowed: frozenset[int]
     states: pa.Schema | None
@@ -60,9 +57,8 @@ class NodeWriter:
         self._name = name
         self._bucket = bucket
         self._merged: list[Report] = []
-        self.records_schema = changelog_schema(files.schema)
+        self._records = files.edge.begin(name)
         schemas = {
-            RECORDS: self.records_schema,
             LATE: late_schema(),
             FIRES: fires_schema(),
             KEY_TIMES: key_times_schema(),
@@ -76,9 +72,9 @@ class NodeWriter:
     def records(self, seqs: Any, steps: pa.Array, kinds: Any, columns: Sequence[pa.Array]) -> None:
         """Write output records. Timestamps may be BIGINT microseconds."""
         kinds_now = np.asarray(kinds, dtype=np.int8)
-        schema = self.records_schema
+        schema = self._records.schema
         arrays = [pa.array(seqs, pa.int64()), steps, pa.array(kinds_now)]
-        arrays += [typed(column, field.type) for column, field in zip(columns, list(schema)[3:], strict=True)]
+        arrays += [typed(column, type_) for column, type_ in zip(columns, self.record_types, strict=True)]
         batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
         found = set(np.unique(kinds_now).tolist())
         if not self._files.allowed.issuperset(found):
@@ -86,7 +82,12 @@ class NodeWriter:
                 message = f"the kernel emitted kinds {found} where its changelog mode allows {self._files.allowed}"
                 raise AssertionError(message)
             batch = batch.filter(pa.array(np.isin(kinds_now, list(self._files.allowed))))
-        self._parts[RECORDS].write(batch)
+        self._records.write(batch)
+
+    @property
+    def record_types(self) -> Sequence[pa.DataType]:
+        """The types of the output columns."""
+        return list(self._records.schema.types)[len(POSITION) :]
 
     @property
     def keeps_states(self) -> bool:
@@ -142,7 +143,7 @@ class NodeWriter:
         """Write late records. columns: those of `late_schema` from `seq` on. ports: the inputs of the records."""
         size = len(ports)
         names = pa.array(self._files.ports).take(pa.array(ports))
-        node = pa.array([self._files.node]).take(pa.array(np.zeros(size, np.int64)))
+        node = pa.array([self._files.edge.node]).take(pa.array(np.zeros(size, np.int64)))
         self._parts[LATE].write(pa.RecordBatch.from_arrays([node, names, *columns], schema=late_schema()))
 
     def fired(self, windows: Iterator[tuple[int, int, int]]) -> None:
@@ -159,9 +160,10 @@ class NodeWriter:
 
     def close(self) -> Iterator[Report]:
         """Complete all files, and report them."""
+        yield from self._records.close()
         if self._fired:
             columns = zip(*sorted(self._fired), strict=True)
-            node = [self._files.node] * len(self._fired)
+            node = [self._files.edge.node] * len(self._fired)
             arrays = [pa.array(node), *(pa.array(column, pa.int64()) for column in columns)]
             self._parts[FIRES].write(pa.RecordBatch.from_arrays(arrays, schema=fires_schema()))
         for what, part in self._parts.items():
@@ -170,8 +172,9 @@ class NodeWriter:
         yield from self._merged
 
     def _place(self, what: str) -> str:
-        files, ending = self._files, "arrow" if what in _MAPPED else "parquet"
-        return files.workspace.place("steps", files.node, f"epoch={files.epoch}", what, f"{self._name}.{ending}")
+        edge, ending = self._files.edge, "arrow" if what in _MAPPED else "parquet"
+        folder = ("steps", edge.node, f"epoch={self._files.epoch}", what)
+        return edge.workspace.place(*folder, f"{self._name}.{ending}")
 
 
 def typed(values: Any, type_: pa.DataType) -> pa.Array:

@@ -80,13 +80,20 @@ class StateStore:
         if until_ms is not None:
             # By their hashes, too: what a later epoch said of such a key counts.
             due = (_due(batch, hashes, until_ms) for _, batch, hashes in batches)
-            wanted = np.unique(np.concatenate((wanted, *due)))
+            wanted = np.sort(np.concatenate((wanted, *due)))
         found = []
         for epoch, batch, hashes in batches:
             chosen = np.flatnonzero(_among(hashes, wanted) & (bucket_of(hashes, buckets) == bucket))
             if len(chosen):
                 found.append((epoch, batch.take(pa.array(chosen))))
-        latest = self._latest(found)
+        return self._kept(self._latest(found)) if found else self.nothing
+
+    @property
+    def nothing(self) -> Kept:
+        """What was kept where nothing was."""
+        return self._kept(pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in self.arrow], schema=self.arrow))
+
+    def _kept(self, latest: pa.RecordBatch) -> Kept:
         return Kept(
             tuple(latest.column(field.name) for field in self.keys),
             latest.column(IS_EMPTY).to_numpy(zero_copy_only=False),
@@ -120,8 +127,6 @@ class StateStore:
 
     def _latest(self, batches: Sequence[tuple[int, pa.RecordBatch]]) -> pa.RecordBatch:
         """Of each key the rows of the epoch in which it was written last, in their order. batches: by epoch."""
-        if not batches:
-            return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in self.arrow], schema=self.arrow)
         whole = pa.concat_batches([batch for _, batch in batches])
         epochs = np.repeat([epoch for epoch, _ in batches], [batch.num_rows for _, batch in batches])
         codes, bits = codes_of([whole.column(field.name) for field in self.keys], whole.num_rows)

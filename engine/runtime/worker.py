@@ -152,9 +152,8 @@ class _Writer:
         """Write what is worth writing now."""
         out = self._out
         if out.rows and (all_of_it or len(out.rows) >= _FLUSH):
-            width = len(self._task.files.schema)
-            values = list(zip(*out.rows, strict=True)) if width else []
-            types = list(self._files.records_schema.types)[3:]
+            types = self._files.record_types
+            values = list(zip(*out.rows, strict=True)) if types else []
             arrays = [typed(column, type_) for column, type_ in zip(values, types, strict=True)]
             self._files.records(out.seqs, pa.array(out.steps, pa.binary()), out.kinds, arrays)
             for column in (out.seqs, out.steps, out.kinds, out.rows):

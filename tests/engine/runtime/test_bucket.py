@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from engine.columnar import NEVER
 from engine.frames import KIND, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.runtime.bucket import Slice, load
+from engine.runtime.edge_files import EdgeFiles
 from engine.runtime.keyed import Gathered, Shape
 from engine.runtime.node_files import NodeFiles
 from engine.runtime.states import StateFile, StateStore
@@ -67,7 +68,8 @@ def states_of(folder: str, kept: dict[Any, int]) -> StateStore:
     """States of an epoch before: so many rows per key."""
     workspace = Workspace(folder)
     store = StateStore(workspace, (), SHAPE.key_fields, KERNEL)
-    writer = NodeFiles(workspace, "n", 0, Schema(()), ("in",), frozenset(), store.arrow).begin("0", 0)
+    edge = EdgeFiles(workspace, "n", ("edges",), Schema(()))
+    writer = NodeFiles(edge, 0, ("in",), frozenset(), store.arrow).begin("0", 0)
     keys = [pa.array([key[at] for key in kept], field.type) for at, field in enumerate(SHAPE.key_fields)]
     counts = np.array(list(kept.values()), np.int64)
     places = np.repeat(np.arange(len(counts)), counts)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from engine.columnar import NEVER
 from engine.frames import key_name
+from engine.runtime.edge_files import EdgeFiles
 from engine.runtime.hashing import bucket_of, hashes_of
 from engine.runtime.node_files import MERGED, STATES, NodeFiles
 from engine.runtime.states import MERGED as MANY
@@ -46,7 +47,8 @@ class States:
 
     def write(self, said: Said, buckets: int) -> None:
         epoch, store = next(self.epochs), self.store
-        files = NodeFiles(self.workspace, "n", epoch, Schema(()), ("in",), frozenset(), store.arrow)
+        edge = EdgeFiles(self.workspace, "n", ("edges",), Schema(()))
+        files = NodeFiles(edge, epoch, ("in",), frozenset(), store.arrow)
         for bucket in range(buckets):
             writer = files.begin(f"{epoch}-{bucket}", bucket)
             mine = {key: rows for key, rows in said.items() if bucket_of_key(key, buckets) == bucket}

@@ -1,0 +1,110 @@
+"""Writes the records of an edge, and with them those of the stateless steps that follow it: no stage of their own.
+
+A step that looks at one record at a time is computed on each batch of its input as that is written, and so are those
+that follow it in turn.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from engine.frames import POSITION, changelog_schema
+from engine.recorder import EdgeFile
+from engine.runtime.arrow_native import Branch
+from engine.runtime.edges import EdgeRecords
+from engine.runtime.reports import Report
+from engine.runtime.workspace import PartFile, Workspace
+from engine.schema import Schema
+
+RECORDS: Final = "records"
+
+
+@dataclass(frozen=True)
+class EdgeFiles:
+    """The files of a node's edge in an epoch. followers: stateless steps of it alone."""
+
+    workspace: Workspace
+    node: str
+    folder: tuple[str, ...]
+    schema: Schema
+    followers: tuple[Follower, ...] = ()
+
+    def begin(self, name: str) -> EdgeWriter:
+        """Begin with a file. name: of a task, so that no other has it."""
+        return EdgeWriter(self, name)
+
+    def written(self, reports: Sequence[Report]) -> Mapping[str, EdgeRecords]:
+        """By node, what tasks say that they wrote."""
+        mine = [report for report in reports if report["what"] == RECORDS and report["node"] == self.node]
+        files = tuple(EdgeFile(path) for path in sorted(report["path"] for report in mine))
+        found = {self.node: EdgeRecords(self.schema, files, sum(report["rows"] for report in mine))}
+        for follower in self.followers:
+            found |= follower.files.written(reports)
+        return found
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A stateless step of one edge. branch: what it makes of that edge's records."""
+
+    branch: Branch
+    files: EdgeFiles
+
+    def of(self, records: pa.RecordBatch) -> pa.RecordBatch:
+        """What becomes of some records of the edge. Raises StepFailed."""
+        try:
+            return self.branch.of(self.branch.records.seen(records, (*POSITION, *self.branch.columns), {}))
+        except Exception as error:
+            raise StepFailed(self.files.node, error) from error
+
+
+class StepFailed(Exception):
+    """What a step raised that is computed while another one runs: it says whose it is."""
+
+    def __init__(self, node: str, error: Exception) -> None:
+        super().__init__(f"{json.dumps(node)} {error}")
+
+
+def whose(raised: str) -> tuple[str, str]:
+    """Of what was raised, as `Type: message`, the node that it names ("" for the one at work) and the message."""
+    name, _, message = raised.partition(": ")
+    if name.rpartition(".")[2] != StepFailed.__name__:
+        return "", message
+    node, end = json.JSONDecoder().raw_decode(message)
+    return str(node), message[end + 1 :]
+
+
+class EdgeWriter:
+    """Writes one file of an edge, and those that follow from it."""
+
+    def __init__(self, files: EdgeFiles, name: str) -> None:
+        self.schema = changelog_schema(files.schema)
+        self._node = files.node
+        self._part = PartFile(files.workspace.place(*files.folder, f"{name}.parquet"), self.schema)
+        self._followers = [(follower, follower.files.begin(name)) for follower in files.followers]
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Add records: position and columns, by place."""
+        if not batch.num_rows:
+            return
+        rows = pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
+        self._part.write(rows)
+        for follower, writer in self._followers:
+            writer.write(follower.of(rows))
+
+    def write_all(self, batches: Iterator[pa.RecordBatch]) -> None:
+        """Add the records of several batches."""
+        for batch in batches:
+            self.write(batch)
+
+    def close(self) -> Iterator[Report]:
+        """Complete the files, and report those that have records."""
+        if self._part.close():
+            yield {"what": RECORDS, "node": self._node, "path": self._part.path, "rows": self._part.rows}
+        for _, writer in self._followers:
+            yield from writer.close()

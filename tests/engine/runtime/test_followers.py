@@ -1,0 +1,85 @@
+"""Stateless steps are computed where their input is written: no job of their own, the same records, own errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.errors import RunFailed
+from engine.pipeline import Pipeline
+from engine.recorder import Progress
+from engine.runtime import epoch, run
+from tests.golden.trace import TraceRecorder, plan_of, run_locally, run_pipeline
+
+FOLDER = Path(__file__).parent
+ROWS = [["a", 3], ["b", 1], ["a", 4], ["c", 1], ["b", 5], ["a", 9]]
+
+
+def chained(last: str = "total * 2") -> Pipeline:
+    """words -> loud -> totals -> shown (a view) -> some -> doubled -> result, and totals -> small beside it."""
+    columns = [{"name": "word", "type": "string"}, {"name": "n", "type": "bigint"}]
+    totals = {"group_by": ["word"], "aggregates": [{"function": "SUM", "argument": "n", "name": "total"}]}
+    nodes: list[tuple[str, str, dict[str, Any]]] = [
+        ("words", "rows", {"columns": columns, "rows": ROWS}),
+        ("loud", "filter", {"condition": "n > 1 OR word = 'c'"}),
+        ("totals", "aggregate", totals),
+        (
+            "shown",
+            "project",
+            {"columns": [{"name": "total", "expression": "total"}, {"name": "w", "expression": "word"}]},
+        ),
+        ("some", "filter", {"condition": "total > 3"}),
+        ("doubled", "project", {"columns": [{"name": "w", "expression": "w"}, {"name": "x", "expression": last}]}),
+        ("result", "sink", {}),
+        ("small", "filter", {"condition": "total < 10"}),
+    ]
+    order = [name for name, _, _ in nodes[:-1]]
+    return Pipeline.from_dict(
+        {
+            "nodes": [{"id": name, "operator": op, "parameters": given} for name, op, given in nodes],
+            "edges": [
+                *({"source": one, "target": other} for one, other in zip(order, order[1:], strict=False)),
+                {"source": "totals", "target": "small"},
+            ],
+        }
+    )
+
+
+@pytest.mark.parametrize(("partitions", "epochs"), [(1, 1), (2, 3)])
+def test_what_follows_has_the_records_that_it_would_have_alone(
+    spark: SparkSession, tmp_path: Path, partitions: int, epochs: int
+) -> None:
+    got = run_pipeline(chained(), spark, FOLDER, tmp_path, partitions=partitions, epochs=epochs)
+    assert got.text() == run_locally(chained(), spark, FOLDER).text()
+    assert got.records["doubled"]
+    assert got.records["small"]
+
+
+def test_only_what_keeps_state_or_follows_a_source_is_a_job(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs: list[int] = []
+    handed_out = epoch.run_each
+
+    def counted(session: SparkSession, works: Any) -> Any:
+        jobs.append(len(works))
+        return handed_out(session, works)
+
+    monkeypatch.setattr(epoch, "run_each", counted)
+    run_pipeline(chained(), spark, FOLDER, tmp_path, partitions=1, epochs=1)
+    # The filter of the source, and the totals with all below them.
+    assert jobs == [1, 1]
+
+
+def test_an_error_is_told_at_the_step_that_raised_it(spark: SparkSession, tmp_path: Path) -> None:
+    plan = plan_of(chained("total * 9223372036854775807"), spark, FOLDER)
+    progress = Progress()
+    with pytest.raises(RunFailed, match="overflow") as caught:
+        run(plan, spark=spark, recorder=TraceRecorder(), folder=FOLDER, work=tmp_path, progress=progress)
+    assert caught.value.node == "doubled"
+    assert "StepFailed" not in str(caught.value)
+    states = {name: node.state for name, node in progress.nodes.items()}
+    assert (states["doubled"], states["totals"], states["result"]) == ("failed", "waiting", "waiting")
