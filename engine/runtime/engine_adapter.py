@@ -59,7 +59,9 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
     finally:
         done.set()
         last_resort.cancel()
-        watcher.join(timeout=2)
+        if cancel.is_set():
+            # Nothing is cancelled of what comes next. A watcher that was not needed ends by itself.
+            watcher.join(timeout=2)
         if not given_up.is_set():
             _untag(spark, tag)
 
