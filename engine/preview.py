@@ -19,7 +19,7 @@ from engine.local.sources import read
 from engine.options import MINI_BATCH
 from engine.planner import Plan
 from engine.printing import Printed
-from engine.runtime import failure_sentence
+from engine.runtime.failures import failure_sentence
 
 ROWS: Final = 100
 _SHOWN: Final = 200

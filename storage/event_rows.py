@@ -14,7 +14,7 @@ from typing import Final
 from engine.frames import TIME, TOP
 from engine.recorder import ClockFile, EpochOutput
 from storage.database import Cursor
-from storage.edge_files import PARQUET, columns_of, numbered_rows, seq_of
+from storage.edge_files import PARQUET, NumberedFiles, columns_of, consecutive
 from storage.lifetimes import FOREVER
 from storage.sql import identifier, literal
 from storage.tables import BLOCK, EVENTS, OVERVIEW, STATE
@@ -28,15 +28,17 @@ _COLUMNS: Final = "seq, source, event_time_ms, watermark_ms, is_end, max_event_t
 
 def append_events(cursor: Cursor, schema: str, output: EpochOutput) -> None:
     """Store the epoch's source events, after those of earlier epochs."""
-    clocks = sorted(output.clocks, key=lambda clock: max(clock.low, clock.first_seq))
+    clocks = consecutive(
+        ((clock, clock.first_seq) for clock in output.clocks), lambda clock: (clock.source, clock.delay_ms)
+    )
     others = parquet_files(output.watermarks)
     if not clocks and not others:
         return
     late = parquet_files(output.late)
     given: dict[str, object] = {"late": late} if late else {}
-    pieces = [_of_clock(clock, columns_of(cursor, clock.path)) for clock in clocks]
+    pieces = [_of_clocks(part, columns_of(cursor, part.files[0].path)) for part in clocks]
     is_sorted = not others
-    starts = [max(clock.low, clock.first_seq) for clock in clocks]
+    starts = [part.low for part in clocks]
     firsts = starts[:1]
     if others:
         given["files"] = others
@@ -80,28 +82,29 @@ def parquet_files(places: Iterable[Path]) -> list[str]:
     return files
 
 
-def _of_clock(clock: ClockFile, columns: set[str]) -> str:
-    """The events of a file of a source; one without event time has no such columns."""
-    relation, condition = numbered_rows(clock.path, clock.first_seq, clock.low, clock.high)
+def _of_clocks(part: NumberedFiles[ClockFile], columns: set[str]) -> str:
+    """The events of files of a source; one without event time has no such columns."""
+    clock = part.files[0]
     time = TIME if TIME in columns else "NULL::BIGINT"
     top = TOP if TOP in columns else "NULL::BIGINT"
-    if clock.top_before_ms is not None:
-        top = f"greatest({top}, {clock.top_before_ms}::BIGINT)"
+    before = [clock.top_before_ms for clock in part.files]
+    if any(top_ms is not None for top_ms in before):
+        top = f"greatest({top}, {part.each(before)})"
     watermark = "NULL::BIGINT" if clock.delay_ms is None else f"{top} - {clock.delay_ms}"
     return (
-        f"SELECT {seq_of(clock.first_seq)} AS seq, {literal(clock.source)} AS source, {time} AS event_time_ms, "
+        f"SELECT {part.seq} AS seq, {literal(clock.source)} AS source, {time} AS event_time_ms, "
         f"{watermark} AS watermark_ms, false AS is_end, {top} AS max_event_time_ms, {_state(time, top)} AS state "
-        f"FROM {relation} WHERE {condition}"
+        f"FROM {part.relation} WHERE {part.condition}"
     )
 
 
-def _told(cursor: Cursor, schema: str, clocks: Sequence[ClockFile]) -> str:
+def _told(cursor: Cursor, schema: str, clocks: Sequence[NumberedFiles[ClockFile]]) -> str:
     """The events of the files of watermarks, $files. What came before them is known of earlier epochs and of clocks."""
     tops: dict[str, int] = {}
-    for clock in clocks:
-        top = _top(cursor, clock)
+    for part in clocks:
+        top, source = _top(cursor, part), part.files[0].source
         if top is not None:
-            tops[clock.source] = max(top, tops.get(clock.source, top))
+            tops[source] = max(top, tops.get(source, top))
     by_clocks = "".join(f" UNION ALL SELECT {literal(source)}, {top}::BIGINT" for source, top in tops.items())
     return f"""
         SELECT seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms,
@@ -116,14 +119,13 @@ def _told(cursor: Cursor, schema: str, clocks: Sequence[ClockFile]) -> str:
     """
 
 
-def _top(cursor: Cursor, clock: ClockFile) -> int | None:
-    """The largest event time of a source after a file of its, which is that of the last row that is meant."""
-    if TOP not in columns_of(cursor, clock.path):
-        return clock.top_before_ms
-    relation, condition = numbered_rows(clock.path, clock.first_seq, clock.low, clock.high)
-    row = cursor.execute(f"SELECT max({TOP}) FROM {relation} WHERE {condition}").fetchone()
-    tops = [top for top in (clock.top_before_ms, row[0] if row else None) if top is not None]
-    return max(tops, default=None)
+def _top(cursor: Cursor, part: NumberedFiles[ClockFile]) -> int | None:
+    """The largest event time of a source after some files of it."""
+    tops = [clock.top_before_ms for clock in part.files]
+    if TOP in columns_of(cursor, part.files[0].path):
+        row = cursor.execute(f"SELECT max({TOP}) FROM {part.relation} WHERE {part.condition}").fetchone()
+        tops.append(row[0] if row else None)
+    return max((top for top in tops if top is not None), default=None)
 
 
 def _state(time: str, top: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple, cast
@@ -63,15 +64,26 @@ def blocks_of(part: TextPart, quote: bytes = b"", size: int = _BLOCK) -> Iterato
     """The part in blocks of whole lines; with a quote, of lines that leave none open."""
     line = 1
     with _opened(part.path) as stream:
-        stream.seek(part.start)
-        left = None if part.end is None else part.end - part.start
-        for number, found in enumerate(_cut(stream, left, quote, size)):
+        for number, found in enumerate(_readable(part, stream, quote, size)):
             text = found.removeprefix(_MARK) if number == 0 and part.start == 0 else found
             if b"\r" in text:
                 text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
             lines = text.count(b"\n") + (not text.endswith(b"\n"))
             yield Block(text, line, lines)
             line += lines
+
+
+def _readable(part: TextPart, stream: IO[bytes], quote: bytes, size: int) -> Iterator[bytes]:
+    lines = 0
+    try:
+        stream.seek(part.start)
+        left = None if part.end is None else part.end - part.start
+        for found in _cut(stream, left, quote, size):
+            yield found
+            lines += found.count(b"\n")
+    except (OSError, EOFError, zlib.error) as error:
+        message = f"{part.name} is damaged after line {_count_lines(part) + lines}: {error}. Save or copy it anew."
+        raise OSError(message) from error
 
 
 def _opened(path: str) -> IO[bytes]:

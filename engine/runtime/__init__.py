@@ -9,20 +9,24 @@ edges        a run's edges as Spark reads them
 views        which edges say what another one says
 explain      the plan explained, and what computes each node
 epoch        one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
-arrow_native stateless steps in Arrow, file by file
+arrow_native stateless steps in Arrow
 native       stateless steps in Spark SQL, where an expression is Spark's alone
-keyed        stateful steps: one frame, sorted by key and position, through a kernel
+edge_files   what a task writes of an edge, and of the stateless steps that follow it
+keyed        stateful steps: which files, what is made of their records, which task has which keys
+hashing      keys as numbers
 bundles      mini-batch: which bundle a record belongs to
+bucket       the records of some keys in a task, sorted, with their state
+states       what is kept of keys between epochs
 worker       the loop of plain kernels inside Spark's Python workers
 chunks       the loop of columnar kernels there
-node_files   what a task of a keyed step writes
+node_files   what else a task of a keyed step writes
+failures     errors of workers as one sentence of one node
 key_times    which keys took longest
 reports      what tasks report to the driver
 """
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,10 +40,10 @@ from engine.errors import RunCancelled, RunFailed, StudioError
 from engine.operator import OUT, Source
 from engine.planner import Plan
 from engine.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, NodeProgress, Progress, Recorder, RunPlan
-from engine.runtime.edge_files import whose
 from engine.runtime.engine_adapter import cancellable
 from engine.runtime.epoch import EpochRunner, NodeOutput
 from engine.runtime.explain import explanation
+from engine.runtime.failures import failing_node, failure_sentence
 from engine.runtime.ingest import ingest
 from engine.runtime.views import views_of
 from engine.runtime.workspace import Workspace
@@ -82,7 +86,11 @@ def run(
         recorder.fail(str(error), error.node, cancelled=isinstance(error, RunCancelled))
         raise
     except Exception as error:
-        failed = RunCancelled() if cancel.is_set() else _failed(error, progress)
+        failed = (
+            RunCancelled()
+            if cancel.is_set()
+            else RunFailed(failure_sentence(error), failing_node(error) or _running(progress))
+        )
         progress.phase = "failed"
         _mark(progress, failed)
         recorder.fail(str(failed), failed.node, cancelled=cancel.is_set())
@@ -194,24 +202,3 @@ def _mark(progress: Progress, error: StudioError) -> None:
             node.state, node.error = "failed", error.sentence
         elif node.state == "running":
             node.state = "waiting"
-
-
-def _failed(error: Exception, progress: Progress) -> RunFailed:
-    """A foreign error as one of the node that was at work, or of one that was computed with it."""
-    raised = _raised(error)
-    node = whose(raised)[0] if raised else ""
-    return RunFailed(failure_sentence(error), node or _running(progress))
-
-
-def failure_sentence(error: Exception) -> str:
-    """A foreign error in one sentence: what a kernel raised, or what Spark says."""
-    from engine.analyzer import sentence_of
-
-    raised = _raised(error)
-    return f"it failed while running: {whose(raised)[1] if raised else sentence_of(error)[:500]}"
-
-
-def _raised(error: Exception) -> str | None:
-    """What a worker raised, as `Type: message`."""
-    found = re.findall(r"^[A-Za-z_][\w.]*: .+$", str(error), re.MULTILINE)
-    return str(found[-1]) if "Traceback" in str(error) and found else None

@@ -6,7 +6,6 @@ that follow it in turn.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +16,7 @@ from engine.frames import POSITION, changelog_schema
 from engine.recorder import EdgeFile
 from engine.runtime.arrow_native import Branch
 from engine.runtime.edges import EdgeRecords
+from engine.runtime.failures import NodeFailed
 from engine.runtime.reports import Report
 from engine.runtime.workspace import PartFile, Workspace
 from engine.schema import Schema
@@ -56,27 +56,11 @@ class Follower:
     files: EdgeFiles
 
     def of(self, records: pa.RecordBatch) -> pa.RecordBatch:
-        """What becomes of some records of the edge. Raises StepFailed."""
+        """What becomes of some records of the edge. Raises NodeFailed."""
         try:
             return self.branch.of(self.branch.records.seen(records, (*POSITION, *self.branch.columns), {}))
         except Exception as error:
-            raise StepFailed(self.files.node, error) from error
-
-
-class StepFailed(Exception):
-    """What a step raised that is computed while another one runs: it says whose it is."""
-
-    def __init__(self, node: str, error: Exception) -> None:
-        super().__init__(f"{json.dumps(node)} {error}")
-
-
-def whose(raised: str) -> tuple[str, str]:
-    """Of what was raised, as `Type: message`, the node that it names ("" for the one at work) and the message."""
-    name, _, message = raised.partition(": ")
-    if name.rpartition(".")[2] != StepFailed.__name__:
-        return "", message
-    node, end = json.JSONDecoder().raw_decode(message)
-    return str(node), message[end + 1 :]
+            raise NodeFailed(self.files.node, error) from error
 
 
 class EdgeWriter:

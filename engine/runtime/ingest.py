@@ -32,6 +32,7 @@ from engine.recorder import ClockFile, EdgeFile
 from engine.runtime import clocks, numbering
 from engine.runtime.clocks import Followed, Rises, SourceLine, Trail
 from engine.runtime.edges import EdgeRecords, SourceFile
+from engine.runtime.failures import NodeFailed, failing_node, reason_of
 from engine.runtime.numbering import Numbers
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
 from engine.runtime.steps import watermark_steps_ms
@@ -231,8 +232,6 @@ def _read(plan: Plan, spark: SparkSession, folder: Path, workspace: Workspace) -
     """Every source as units: those that workers read by themselves in one job, the others in a job each."""
     from pyspark.errors import PySparkException
 
-    from engine.analyzer import sentence_of
-
     files: dict[str, UnitFiles] = {}
     scanned: list[tuple[_Scanned, int]] = []
     reports: list[Report] = []
@@ -250,9 +249,16 @@ def _read(plan: Plan, spark: SparkSession, folder: Path, workspace: Workspace) -
         try:
             reports += _read_by_spark(node, files[node.id], frames_of(source, spark, node.id, folder))
         except PySparkException as error:
-            message = f"it cannot be read: {sentence_of(error)}"
+            message = f"it cannot be read: {reason_of(error)}"
             raise SourceError(message, node.id) from error
-    reports += _read_by_workers(spark, scanned)
+    try:
+        # One job for the parts of all scans. A part is a unit, and its number that of both.
+        reports += run_each(spark, [partial(_read_part, *each) for each in scanned])
+    except PySparkException as error:
+        if not (node_id := failing_node(error)):
+            raise
+        message = f"it cannot be read: {reason_of(error)}"
+        raise SourceError(message, node_id) from error
     return {name: (files[name], units_of(reports, name), rejected_of(reports, name)) for name in files}
 
 
@@ -271,19 +277,17 @@ class _Scanned:
     compute: Callable[[ReadPart], ReadPart]
 
 
-def _read_by_workers(spark: SparkSession, scanned: Sequence[tuple[_Scanned, int]]) -> list[Report]:
-    """One job for the parts of all scans. A part is a unit, and its number that of both."""
-    return run_each(spark, [partial(_read_part, *each) for each in scanned])
-
-
 def _read_part(source: _Scanned, number: int) -> Iterator[Report]:
     name = f"{number:06d}-{task_name()}"
     files = source.files
     unit, rejected = files.begin(number, name), files.rejected(name)
-    for part in source.scan.read(source.scan.parts[number]):
-        computed = source.compute(part)
-        unit.write(computed.records, number, number)
-        rejected.write(_rejected_batch(files.node, computed.rejected))
+    try:
+        for part in source.scan.read(source.scan.parts[number]):
+            computed = source.compute(part)
+            unit.write(computed.records, number, number)
+            rejected.write(_rejected_batch(files.node, computed.rejected))
+    except Exception as error:
+        raise NodeFailed(files.node, error) from error
     yield from close_all(files.node, iter((unit,)), rejected)
 
 

@@ -145,15 +145,25 @@ def test_a_view_is_a_table_to_whoever_opens_the_file(tmp_path: Path) -> None:
             assert sorted(client.execute(f'FROM run_1."shown as of"({seq})').fetchall()) == rows
 
 
-def test_a_sources_files_are_numbered_and_only_what_is_meant_of_them_counts(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_a_sources_files_are_numbered_and_only_what_is_meant_of_them_counts(
+    store: Store, tmp_path: Path, is_exact: bool
+) -> None:
+    """is_exact: bounds are those of the rows that a file has, so that files follow each other."""
     recording = begun(store)
     rows = [(f"k{n}", n) for n in range(1, 7)]
     write_source(tmp_path / "a.parquet", CLICKS.schema, rows[:4], [10, 30, 20, None])
     write_source(tmp_path / "b.parquet", CLICKS.schema, rows[4:], [25, 40])
     a, b = str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")
     for epoch, low, high in ((0, 1, 3), (1, 4, 6)):
-        files = (EdgeFile(b, 5, low, high), EdgeFile(a, 1, low, high))
-        clocks = (ClockFile(a, "clicks", 1, None, 5, low, high), ClockFile(b, "clicks", 5, 30, 5, low, high))
+        of_a, of_b = ((low, min(high, 4)), (max(low, 5), high)) if is_exact else ((low, high), (low, high))
+        files: tuple[EdgeFile, ...] = (EdgeFile(b, 5, *of_b), EdgeFile(a, 1, *of_a))
+        clocks: tuple[ClockFile, ...] = (
+            ClockFile(a, "clicks", 1, None, 5, *of_a),
+            ClockFile(b, "clicks", 5, 30, 5, *of_b),
+        )
+        if is_exact and high < 5:
+            files, clocks = files[1:], clocks[:1]
         recording.take(epoch, "clicks", "out", files)
         recording.commit(EpochOutput(epoch, {("clicks", "out"): files}, clocks, last_seq=high))
     page = store.changelog.page(recording.run_id, "clicks")

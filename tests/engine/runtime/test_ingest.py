@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.errors import PipelineError
+from engine.errors import PipelineError, SourceError
 from engine.pipeline import Pipeline
-from tests.golden.trace import TraceRecorder, run_pipeline
+from engine.runtime import run
+from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
 
 FOLDER = Path(__file__).parent
 
@@ -108,3 +111,16 @@ def test_an_explicit_watermark_is_an_event_without_a_record(spark: SparkSession,
     trace = run_pipeline(pipeline(timed), spark, FOLDER, tmp_path, epochs=2)
     assert [one.seq for one in trace.records["all"]] == [1, 3]
     assert [row["watermark_ms"] for row in trace.watermarks[:-1]] == [None, 500, 500, 500]
+
+
+def test_a_damaged_file_is_told_with_its_node_and_line(spark: SparkSession, tmp_path: Path) -> None:
+    random = Random(7)
+    lines = [f"{number},{random.randrange(1 << 60)}" for number in range(20_000)]
+    packed = gzip.compress("\n".join(["n,x", *lines, ""]).encode())
+    (tmp_path / "whole.csv.gz").write_bytes(packed)
+    (tmp_path / "cut.csv.gz").write_bytes(packed[: len(packed) // 2])
+    sources = ({"id": name, "operator": "csv", "parameters": {"path": f"{name}.csv.gz"}} for name in ("whole", "cut"))
+    plan = plan_of(pipeline(*sources), spark, tmp_path)
+    told = r"^cut: it cannot be read: cut\.csv\.gz is damaged after line \d+: Compressed file ended .*Save or copy"
+    with pytest.raises(SourceError, match=told):
+        run(plan, spark=spark, recorder=TraceRecorder(), folder=tmp_path, work=tmp_path / "work")
