@@ -49,9 +49,9 @@ class KeyedInput:
 
 @dataclass(frozen=True)
 class Keyed:
-    """A stateful step: repartition by key, sort by position, run a kernel per key.
+    """A stateful step: spread records by key, sort them by position, run a kernel per key.
 
-    kernel: called once per partition, without arguments (functools.partial of the kernel's class).
+    kernel: called once per task, without arguments (functools.partial of the kernel's class).
     uses_time: whether the kernel looks at watermarks or sets timers. by_event_time: whether it needs event
     time at all. bundling: in mini-batch; the kernel is told of every bundle's end. columnar: the same rule on whole
     batches, where there is one and its conditions hold.

@@ -4,7 +4,7 @@ Its specification is the operator's plain kernel (`engine.kernel`), which it equ
 positions, kinds and rows, the same late records and fired windows, wherever the input is cut. The planner uses it
 where its conditions hold; elsewhere the plain kernel runs.
 
-A partition comes as chunks. A chunk holds whole keys, sorted by key, and of each key its records in order of
+The records of a task come as chunks. A chunk holds whole keys, sorted by key, and of each key its records in order of
 position; only the last key may go on in the next chunk (`goes_on`). What has to be known of a key later is state: rows
 of the kernel's own columns beside the key's place in the chunk. The caller hands them back with the key's next records,
 in the next chunk or the next epoch.

@@ -29,7 +29,17 @@ from engine.runtime.clocks import Clock
 from engine.runtime.edge_files import EdgeFiles, Follower
 from engine.runtime.edges import EdgeRecords
 from engine.runtime.ingest import Ingested
-from engine.runtime.keyed import Piece, Shape, gather, gathered_frame, hashed_order, layout_of, spread, written
+from engine.runtime.keyed import (
+    Gathered,
+    Piece,
+    Shape,
+    gather,
+    gathered_frame,
+    hashed_order,
+    layout_of,
+    pieces_of,
+    spread,
+)
 from engine.runtime.native import run_native
 from engine.runtime.node_files import FIRES, KEY_TIMES, LATE, MERGED, STATES, NodeFiles
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
@@ -190,23 +200,15 @@ class EpochRunner:
 
     def _run_keyed(self, node: NodePlan, step: Keyed, epoch: int) -> NodeOutput:
         is_last = epoch == self.ingested.epochs - 1
-        inputs = [self._records[given.node, given.port] for given in node.inputs]
-        folder = ("inputs", node.id, f"epoch={epoch}")
-        passing = [self._passing(given) for given in node.inputs]
-        if step.bundling is not None:
-            shape, pieces = self._bundles(node, step, inputs, epoch, folder)
-        else:
-            shape, pieces = gather(self.spark, self.workspace, step, inputs, passing, folder)
-        buckets = self._buckets(inputs)
-        given = spread(self.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
+        gathered = self._gathered(node, step, epoch)
         clock = None
         if step.uses_time:
             # Its own timers follow the watermark that reaches it; what it holds back is for those below.
             clock = self._clock(merge_holdbacks(tuple(given.derived for given in node.inputs)), epoch)
-        layout = layout_of(node, shape)
+        layout = layout_of(node, gathered.shape)
         make = step.columnar.make if step.bundling is None else None
         kept = pa.schema(arrow_fields(STATE)) if make is None else make(layout).state_schema
-        states = StateStore(self.workspace, self._states.get(node.id, ()), shape.key_fields, kept)
+        states = StateStore(self.workspace, self._states.get(node.id, ()), gathered.shape.key_fields, kept)
         files = NodeFiles(
             self._edge_files(node, OUT, epoch),
             epoch,
@@ -216,16 +218,16 @@ class EpochRunner:
             self._drops_retractions,
         )
         task = (
-            PlainTask(step.kernel, node.rank, given, states, clock, files, step.bundling is not None)
+            PlainTask(step.kernel, node.rank, gathered, states, clock, files, step.bundling is not None)
             if make is None
-            else ColumnarTask(make, layout, given, states, clock, files)
+            else ColumnarTask(make, layout, gathered, states, clock, files)
         )
-        reports = run_each(self.spark, [partial(task, bucket) for bucket in range(given.buckets)])
+        reports = run_each(self.spark, [partial(task, bucket) for bucket in range(gathered.buckets)])
         written = {
             what: [report for report in reports if report["what"] == what]
             for what in (STATES, MERGED, LATE, FIRES, KEY_TIMES)
         }
-        self._states[node.id] = _states_after(states.files, epoch, written[STATES], written[MERGED], given.buckets)
+        self._states[node.id] = _states_after(states.files, epoch, written[STATES], written[MERGED], gathered.buckets)
         records = self._written(files.edge, reports)
         late, fires, times = (tuple(Path(r["path"]) for r in written[what]) for what in (LATE, FIRES, KEY_TIMES))
         output = NodeOutput(records, late, fires, key_times=times)
@@ -233,10 +235,19 @@ class EpochRunner:
             output.second[port] = self._write(self._lost(node, port, late), node, port, epoch)
         return output
 
-    def _buckets(self, inputs: Sequence[EdgeRecords]) -> int:
-        """How many tasks share some records: one costs as much as thousands of them, and holds its own in memory."""
+    def _gathered(self, node: NodePlan, step: Keyed, epoch: int) -> Gathered:
+        """A keyed step's input, by buckets of keys."""
+        inputs = [self._records[given.node, given.port] for given in node.inputs]
+        folder = ("inputs", node.id, f"epoch={epoch}")
+        if step.bundling is not None:
+            shape, pieces = self._bundles(node, step, inputs, epoch, folder)
+        else:
+            passing = [self._passing(given) for given in node.inputs]
+            shape, pieces = gather(self.spark, self.workspace, step, inputs, passing, folder)
         rows = sum(records.rows for records in inputs)
-        return self.partitions or (1 if rows <= _FEW else max(self.cores, -(-rows // _MANY)))
+        # A task costs as much as thousands of records, and has its own in memory.
+        buckets = self.partitions or (1 if rows <= _FEW else max(self.cores, -(-rows // _MANY)))
+        return spread(self.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
 
     def _clock(self, holdbacks: Mapping[str, int], epoch: int, ends_only: frozenset[str] = frozenset()) -> Clock:
         low, high = self.ingested.bounds(epoch)
@@ -257,7 +268,7 @@ class EpochRunner:
             rank=node.rank,
             keys=[key_name(at) for at in hashed_order(step, node.inputs[0].schema)],
         )
-        shape, pieces, self._open_bundles[node.id] = written(self.workspace, bundled, step, folder)
+        shape, pieces, self._open_bundles[node.id] = pieces_of(self.workspace, bundled, step, folder)
         return shape, pieces
 
     def _lost(self, node: NodePlan, port: str, late: tuple[Path, ...]) -> DataFrame:

@@ -159,7 +159,7 @@ def gather(
     """The whole input of a step. passing: the kinds of each input that reach it; None for all."""
     compiled = [_compiled(one, records.schema) for one, records in zip(step.inputs, inputs, strict=True)]
     if any(functions is None for functions in compiled):
-        shape, pieces, _ = written(workspace, gathered_frame(spark, step, inputs, passing), step, folder)
+        shape, pieces, _ = pieces_of(workspace, gathered_frame(spark, step, inputs, passing), step, folder)
         return shape, pieces
     has_ports = len(inputs) > 1
     known = inputs[0] if not has_ports else EdgeRecords(inputs[0].schema, (), 0)
@@ -241,7 +241,7 @@ def gathered_frame(
     return whole
 
 
-def written(
+def pieces_of(
     workspace: Workspace, frame: DataFrame, step: Keyed, folder: Sequence[str]
 ) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
     """A gathered frame as pieces; and in mini-batch the files of the records whose bundle is still open."""
