@@ -54,8 +54,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FEW: Final = 10_000
-# So many records are a task's own: it sorts them in memory.
+# So many records are a task's own, or so many bytes as they are stored: it sorts them in memory.
 _MANY: Final = 4_000_000
+_LARGE: Final = 256 << 20
 
 
 @dataclass
@@ -244,10 +245,16 @@ class EpochRunner:
         else:
             passing = [self._passing(given) for given in node.inputs]
             shape, pieces = gather(self.spark, self.workspace, step, inputs, passing, folder)
-        rows = sum(records.rows for records in inputs)
-        # A task costs as much as thousands of records, and has its own in memory.
-        buckets = self.partitions or (1 if rows <= _FEW else max(self.cores, -(-rows // _MANY)))
+        buckets = self.partitions or self._buckets(inputs)
         return spread(self.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
+
+    def _buckets(self, inputs: Sequence[EdgeRecords]) -> int:
+        """How many tasks share an input: one costs as much as thousands of records, and has its own in memory."""
+        rows = sum(records.rows for records in inputs)
+        if rows <= _FEW:
+            return 1
+        size = sum(self.workspace.size(file.path) for records in inputs for file in records.files)
+        return max(self.cores, -(-rows // _MANY), -(-size // _LARGE))
 
     def _clock(self, holdbacks: Mapping[str, int], epoch: int, ends_only: frozenset[str] = frozenset()) -> Clock:
         low, high = self.ingested.bounds(epoch)

@@ -55,6 +55,10 @@ class Workspace:
         with pq.ParquetFile(path) as file:
             yield from file.iter_batches(batch_size=_ROW_GROUP, columns=list(columns))
 
+    def size(self, path: str) -> int:
+        """How many bytes a file has."""
+        return Path(path).stat().st_size
+
     def mapped(self, path: str) -> Sequence[pa.RecordBatch]:
         """The batches of a part file that is mapped into memory: of these what nobody looks at is not read."""
         with pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from engine.errors import RunCancelled, RunFailed
 from engine.pipeline import Pipeline
 from engine.recorder import EpochOutput, Progress, RunPlan
-from engine.runtime import run
-from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
+from engine.runtime import epoch, run
+from tests.golden.trace import TraceRecorder, plan_of, run_locally, run_pipeline
 
 FOLDER = Path(__file__).parent
 NUMBERS = {
@@ -94,6 +94,32 @@ def test_state_survives_more_epochs_than_it_takes_to_compact_it(spark: SparkSess
     once = run_pipeline(many, spark, FOLDER, tmp_path / "once").text()
     split = run_pipeline(many, spark, FOLDER, tmp_path / "split", epochs=20, partitions=2).text()
     assert split == once
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_a_large_input_is_spread_over_more_tasks_than_cores(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_large: bool
+) -> None:
+    monkeypatch.setattr(epoch, "_FEW", 0)
+    monkeypatch.setattr(epoch, "_LARGE", 100 if is_large else 1 << 30)
+    buckets: list[tuple[int, bool]] = []
+    spread = epoch.spread
+
+    def noted(*arguments: Any) -> Any:
+        found = spread(*arguments)
+        buckets.append((found.buckets, found.is_spread))
+        return found
+
+    monkeypatch.setattr(epoch, "spread", noted)
+    counting = {"group_by": ["n"], "aggregates": [{"function": "COUNT", "name": "c"}]}
+    many = pipeline("aggregate", [[n % 7 or None] for n in range(40)], **counting)
+    recorder = TraceRecorder()
+    run(plan_of(many, spark, FOLDER), spark=spark, recorder=recorder, folder=FOLDER, work=tmp_path, epochs=2)
+    assert recorder.text() == run_locally(many, spark, FOLDER).text()
+    cores = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
+    assert len(buckets) == 2
+    # Few tasks read the input each for itself.
+    assert all(count > 4 and is_spread if is_large else count == cores for count, is_spread in buckets)
 
 
 @pytest.mark.parametrize("epochs", [1, 2])
