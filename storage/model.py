@@ -238,11 +238,6 @@ class Change:
         assert record is not None
         return record
 
-    @property
-    def is_update(self) -> bool:
-        """True for a -U with its +U."""
-        return self.before is not None and self.after is not None
-
 
 @dataclass(frozen=True)
 class FoldedPage:

@@ -31,15 +31,6 @@ def is_waiting(found: Check) -> bool:
     return any(isinstance(problem, EngineStarting) for problem in found.problems)
 
 
-def errors_by_node(found: Check) -> Mapping[str, tuple[str, ...]]:
-    """The sentences to mark each node with."""
-    marks: dict[str, tuple[str, ...]] = {}
-    for problem in errors(found):
-        if problem.node:
-            marks[problem.node] = (*marks.get(problem.node, ()), problem.sentence)
-    return marks
-
-
 def modes(found: Check) -> Mapping[str, ChangelogMode]:
     """The changelog mode of every output; while something is wrong elsewhere, the most that it can carry."""
     if found.plan is not None:

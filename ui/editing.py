@@ -42,7 +42,8 @@ def operator_class(name: str) -> type[Operator] | type[Source] | None:
 def palette() -> Mapping[str, tuple[type[Operator] | type[Source], ...]]:
     """Everything that can be added, by group: sources first, sinks last."""
     groups: dict[str, list[type[Operator] | type[Source]]] = {}
-    for cls in (*sources().values(), *operators().values()):
+    known: list[type[Operator] | type[Source]] = [*sources().values(), *operators().values()]
+    for cls in known:
         groups.setdefault(cls.group, []).append(cls)
     roles = {"source": 0, "operator": 1, "sink": 2}
     ordered = sorted(groups.items(), key=lambda item: (roles.get(item[1][0].role, 1), item[0]))

@@ -84,13 +84,6 @@ def mode_of(text: str) -> ChangelogMode:
     return ChangelogMode(names[name] for name in text.strip("[]").split(",") if name in names)
 
 
-def kind_cell(symbol: str) -> str:
-    """The CSS of a table cell that holds a kind's sign; empty for anything else (pandas Styler.map)."""
-    if symbol not in SYMBOLS:
-        return ""
-    return f"background-color:{KIND_COLORS[RowKind.of(symbol)]};color:{ON_COLOR};font-weight:600;text-align:center"
-
-
 def role_dot(role: str) -> str:
     """A small round mark in the role's colour, as HTML."""
     return (

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 class WindowTopNKernel(WindowRowsKernel):
     """The best rows of the open windows of one partition. State: {window: its best rows in order}."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         windowing: Windowing | None,
         order: Sequence[SortColumn],

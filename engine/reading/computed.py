@@ -50,9 +50,7 @@ def frames_of(source: Source, spark: SparkSession, node: str, folder: Path) -> S
         return frames
     # Of a rejected row some values are there, others not: nothing is computed of it, nor can that fail.
     is_record = F.col(REASON).isNull()
-    values = [
-        F.when(is_record, F.expr(computed.expression)).alias(computed.name) for computed in source.computed
-    ]
+    values = [F.when(is_record, F.expr(computed.expression)).alias(computed.name) for computed in source.computed]
     read = [F.col(quote(name)) for name in source.derive(node, folder).schema.names]
     rows = frames.rows.select(ORDINAL, KIND, WATERMARK, *read, *values, *REJECTED_COLUMNS)
     if source.event_time not in [computed.name for computed in source.computed]:
@@ -72,9 +70,7 @@ def frames_of(source: Source, spark: SparkSession, node: str, folder: Path) -> S
     )
 
 
-def computation_of(
-    source: Source, schema: Schema, node: str, folder: Path
-) -> Callable[[ReadPart], ReadPart] | None:
+def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> Callable[[ReadPart], ReadPart] | None:
     """What makes records of what a worker has read: computed columns in Arrow, and TIME.
 
     None where an expression has to be asked of Spark. schema: the source's output, computed columns included.

@@ -244,5 +244,3 @@ def _longs(batch: pa.RecordBatch, name: str) -> Longs:
         column = column.fill_null(NO_TIME)
     longs: Longs = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     return longs
-
-

@@ -115,9 +115,7 @@ class EdgeRecords:
 
         held = self.stored_schema or self.schema
         names = self.stored or self.schema.names
-        columns = [
-            f.col(quote(name)).alias(column.name) for name, column in zip(names, self.schema, strict=True)
-        ]
+        columns = [f.col(quote(name)).alias(column.name) for name, column in zip(names, self.schema, strict=True)]
         paths = [file.path for file in self.files]
         if not paths:
             return spark.createDataFrame([], changelog_ddl(self.schema))

@@ -348,5 +348,3 @@ def _split(node: str, batch: pa.RecordBatch, rejected: PartFile) -> pa.RecordBat
     columns = [pa.array([node] * rows.num_rows), *(rows.column(name) for name in (FILE, LINE, RAW, REASON))]
     rejected.write(pa.RecordBatch.from_arrays(columns, schema=rejected_schema()))
     return batch.filter(pc.invert(is_rejected))
-
-

@@ -150,8 +150,7 @@ def ranked(
             offsets = offsets_of(counts)
             last = {name: offsets[name] + counts[name] - 1 if counts[name] else -1 for name in names}
             return [
-                frame.withColumn(RANK, index + f.lit(offsets[name]))
-                for name, frame in zip(names, frames, strict=True)
+                frame.withColumn(RANK, index + f.lit(offsets[name])) for name, frame in zip(names, frames, strict=True)
             ], last
         case "in_turn":
             found = []

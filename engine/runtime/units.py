@@ -121,9 +121,7 @@ class UnitWriter:
             rises = self._files.workspace.save(path, both)
         top = None if self._top == NO_TIME else self._top
         first = 0 if self._first is None else self._first
-        unit = Unit(
-            self._number, first, self._last, self._file.path, rises, self._file.rows, self._records, top
-        )
+        unit = Unit(self._number, first, self._last, self._file.path, rises, self._file.rows, self._records, top)
         return {"node": self._files.node, "unit": list(unit)}
 
 

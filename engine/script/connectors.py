@@ -55,7 +55,7 @@ class SourceTable:
     warnings: tuple[str, ...]
 
 
-def source_table(  # noqa: PLR0913
+def source_table(
     ddl: TableDdl,
     node_id: str,
     folder: Path,

@@ -158,7 +158,7 @@ def _overlaid(node: Node, told: Mapping[str, Any]) -> Iterator[Node]:
     yield node
 
 
-def _candidates(  # noqa: PLR0913
+def _candidates(
     name: str,
     query: Expr,
     tokens: Sequence[Token],

@@ -39,7 +39,7 @@ def table_of(node: Node, folder: Path, proctime: Sequence[str] = ()) -> Table:
     return Table(node, source.derive(node.id, folder).schema.names + computed, tuple(proctime))
 
 
-def pipeline_of(  # noqa: PLR0913
+def pipeline_of(
     sql: str,
     tables: Sequence[Table],
     analyzer: Analyzer,

@@ -69,7 +69,7 @@ def filtered(relation: Relation, condition: Expr) -> Relation:
             return Filter(relation, condition)
 
 
-def joined(  # noqa: PLR0913
+def joined(
     left: Relation, right: Relation, kind: JoinKind, conditions: Sequence[Expr], at: Expr, as_of: Expr | None
 ) -> Join:
     """A join, with conditions on one side alone put there where that changes nothing."""

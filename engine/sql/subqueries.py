@@ -77,9 +77,7 @@ def _is_tied(query: Expr, names: Names, read: Read) -> bool:
     return bool(_inner(query, names, read)[1])
 
 
-def _exists_grouped(  # noqa: PLR0913
-    scope: Scope, query: exp.Select, ties: Ties, kind: JoinKind, names: Names, read: Read
-) -> Relation:
+def _exists_grouped(scope: Scope, query: exp.Select, ties: Ties, kind: JoinKind, names: Names, read: Read) -> Relation:
     """EXISTS with GROUP BY: the ties are columns of the groups."""
     keys = query.args["group"].expressions
     foreign = next((one for one in ties.inner if not ties.is_among(one, keys)), None)
@@ -158,7 +156,7 @@ def _tuple_membership(test: exp.In, scope: Scope, shape: Join, right: Relation, 
     ]
 
 
-def _membership(  # noqa: PLR0913
+def _membership(
     test: exp.In, query: Expr, scope: Scope, both: Scope, right: Relation, visible: tuple[Visible, ...], kind: JoinKind
 ) -> Expr:
     """x IN (query) as a condition on pairs; of NOT IN a NULL on either side is a match too."""

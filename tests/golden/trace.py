@@ -114,7 +114,7 @@ class TraceRecorder:
         return "\n\n".join(parts) + "\n"
 
 
-def run_pipeline(  # noqa: PLR0913
+def run_pipeline(
     pipeline: Pipeline, spark: Any, folder: Path, work: Path, *, epochs: int = 1, partitions: int = 1
 ) -> TraceRecorder:
     """Run a pipeline on Spark and keep what came out."""

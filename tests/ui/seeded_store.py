@@ -83,7 +83,7 @@ def example(store: Store, folder: Path, last: tuple[int, int] = (2, 1)) -> int:
     return _word_frequency(store, folder, found.name, found.to_json(), nodes, "aggregate", counted, last)
 
 
-def _word_frequency(  # noqa: PLR0913
+def _word_frequency(
     store: Store,
     folder: Path,
     name: str,

@@ -27,7 +27,8 @@ class AnyType:
 
 @pytest.fixture
 def open_draft(store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch) -> OpenDraft:
-    monkeypatch.setattr("ui.checking.gate", AnyType)
+    for module in ("ui.checking", "ui.components.sql_tab"):
+        monkeypatch.setattr(f"{module}.gate", AnyType)
 
     def open_(pipeline: Pipeline) -> AppTest:
         store.drafts.save("k1", History(pipeline).to_json())

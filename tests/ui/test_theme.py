@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.changelog import ChangelogMode, RowKind
 from tests.ui.conftest import ROOT
-from ui.theme import KIND_COLORS, KIND_MARKERS, ON_COLOR, ROLE_COLORS, kind_badge, kind_cell, mode_badges, mode_of
+from ui.theme import KIND_COLORS, KIND_MARKERS, ON_COLOR, ROLE_COLORS, kind_badge, mode_badges, mode_of
 
 THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 BACKGROUNDS = [THEME["light"]["backgroundColor"], THEME["dark"]["backgroundColor"]]
@@ -70,7 +70,5 @@ def test_a_mode_is_drawn_with_the_signs_of_its_kinds() -> None:
     assert [sign for sign in ("+I", "-U", "+U", "-D") if sign in html] == ["+I", "+U", "-D"]
 
 
-def test_a_cell_is_coloured_only_where_it_holds_a_sign() -> None:
-    assert KIND_COLORS[RowKind.DELETE] in kind_cell("-D")
+def test_a_badge_has_the_colour_of_its_kind() -> None:
     assert KIND_COLORS[RowKind.DELETE] in kind_badge(RowKind.DELETE)
-    assert kind_cell("Hello") == ""

@@ -36,7 +36,8 @@ def run_tests(arguments: list[str]) -> int | str:
         failed = []
         # Two at a time, a file each: while one waits for Spark or a browser, the other works.
         whole = ["pytest", "-n", "2", "--dist", "loadfile"]
-        for name, command in {"ruff": ["ruff", "check"], "mypy": ["mypy"], "pytest": whole}.items():
+        checks = {"ruff": ["ruff", "check"], "format": ["ruff", "format", "--check"], "mypy": ["mypy"], "pytest": whole}
+        for name, command in checks.items():
             say(f"== {name}")
             if subprocess.run([python, "-m", *command], check=False).returncode != 0:
                 failed.append(name)

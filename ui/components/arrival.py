@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import streamlit as st
@@ -11,13 +11,13 @@ from ui.drafting import Drafting
 from ui.editing import operator_class, set_arrival
 from ui.pending import pending
 
-_MODES: Final = {
+_MODES: Final[Mapping[str, str]] = {
     "one_after_the_other": "one source after the other",
     "in_turn": "in turn, a record of each",
     "by_column": "by each source's arrival column",
     "listed": "in the order listed",
 }
-_ENDS: Final = {
+_ENDS: Final[Mapping[str, str]] = {
     "at_its_last_record": "its time ends at once",
     "together": "it waits for the others",
 }
@@ -32,7 +32,8 @@ def arrival_editor(drafting: Drafting) -> None:
         return
     arrival = pipeline.arrival
     key = f"arrival|{drafting.key}|{drafting.generation('arrival')}"
-    modes, ends = list(_MODES), list(_ENDS)
+    modes: list[str] = list(_MODES)
+    ends: list[str] = list(_ENDS)
 
     def bind(name: str, shown: str, read: Callable[[str], object] = str) -> str:
         def take(raw: str) -> None:
@@ -43,7 +44,7 @@ def arrival_editor(drafting: Drafting) -> None:
         return f"{key}|{name}"
 
     st.selectbox(
-        "Records of the sources arrive", modes, modes.index(arrival.mode), format_func=_MODES.get,
+        "Records of the sources arrive", modes, modes.index(arrival.mode), format_func=_MODES.__getitem__,
         key=bind("mode", arrival.mode),
     )  # fmt: skip
     if arrival.mode == "listed":
@@ -53,7 +54,7 @@ def arrival_editor(drafting: Drafting) -> None:
             placeholder=", ".join([*sources, sources[0]]), height=80,
         )  # fmt: skip
     st.selectbox(
-        "After a source's last record", ends, ends.index(arrival.ends), format_func=_ENDS.get,
+        "After a source's last record", ends, ends.index(arrival.ends), format_func=_ENDS.__getitem__,
         key=bind("ends", arrival.ends), help="At once: its watermark becomes the end of time there and then. Else all "
         "sources end together, after the last event of all.",
     )  # fmt: skip

@@ -33,10 +33,11 @@ def downloads(edge: Edge, wanted: Filter, total: int) -> None:
     stem = f"run{edge.run_id}-{name_of(edge)}".replace(" ", "-")
     csv = f"{stem}.csv.gz" if total > _PLAIN_CSV else f"{stem}.csv"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
-        for label, name, format_, mime in (
+        files: tuple[tuple[str, str, Format, str], ...] = (
             ("CSV", csv, "csv", "application/gzip" if csv.endswith(".gz") else "text/csv"),
             ("Parquet", f"{stem}.parquet", "parquet", "application/vnd.apache.parquet"),
-        ):
+        )
+        for label, name, format_, mime in files:
             st.download_button(
                 label, _writer(edge, wanted, name, format_), name, mime, key=f"download-{format_}",
                 icon=":material/download:", on_click="ignore", disabled=total == 0,

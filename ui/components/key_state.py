@@ -90,7 +90,7 @@ def state_grid(table: StateTable, before: StateTable | None) -> Table:
     return Table(table.columns, shown, numbers)
 
 
-def _counterpart(row: Sequence[Any], gone: Sequence[Sequence[Any]]) -> Sequence[Any] | None:
+def _counterpart(row: tuple[Any, ...], gone: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
     """The row that this one replaced: the one that agrees in what comes first, or in the most."""
     alike = [(sum(a == b for a, b in zip(row, old, strict=True)), old) for old in gone if old[0] == row[0]]
     return max(alike, key=lambda item: item[0])[1] if alike else None

@@ -13,7 +13,7 @@ from ui.components.grid import Cell, Row, Table
 def late_table(records: Sequence[LateRecord], event: int | None) -> Table:
     """One line per late record and window, in arrival order."""
     day = _only_day(records)
-    columns = (
+    columns: tuple[str, ...] = (
         "event", "operator", "record", f"event time ({day or 'UTC'})", "window it missed", "watermark then",
         "late by", "kept by a delay of", "why",
     )  # fmt: skip

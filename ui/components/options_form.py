@@ -52,9 +52,9 @@ def _field(drafting: Drafting, option: Option) -> None:
 
     match option.value:
         case Value.SWITCH:
-            shown = text.strip().lower() == "true"
-            pending().draw(key, shown, take)
-            st.toggle(option.title, shown, key=key, help=f"{option.description} Flink's {option.name}.")
+            is_on = text.strip().lower() == "true"
+            pending().draw(key, is_on, take)
+            st.toggle(option.title, is_on, key=key, help=f"{option.description} Flink's {option.name}.")
         case Value.PHASES:
             shown = text.strip().upper() if text.strip().upper() in _PHASES else _PHASES[0]
             pending().draw(key, shown, take)

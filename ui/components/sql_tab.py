@@ -13,10 +13,10 @@ from engine.pipeline import Pipeline
 from engine.planner import Check
 from engine.script import Written, program_of, script_of, sql_of
 from engine.sql import SqlRejected
-from ui import checking, workspace
+from ui import workspace
 from ui.drafting import Drafting
 from ui.editing import placed_like, unplaced
-from ui.engine_gate import EngineStarting
+from ui.engine_gate import EngineStarting, gate
 from ui.pending import pending
 
 _KEPT: Final = "sql-tab"
@@ -107,7 +107,7 @@ def sql_tab(drafting: Drafting, found: Check) -> None:
 def _take(drafting: Drafting, kept: _Kept, text: str) -> None:
     """Make the text the pipeline, or say where it is wrong."""
     try:
-        script = script_of(text, checking.gate(), workspace.folder(), drafting.pipeline.name)
+        script = script_of(text, gate(), workspace.folder(), drafting.pipeline.name)
     except SqlRejected as error:
         kept.trouble = Trouble(text, str(error), error.line, error.column)
         return
@@ -123,7 +123,7 @@ def _take(drafting: Drafting, kept: _Kept, text: str) -> None:
 
 def _script(pipeline: Pipeline) -> Written | None:
     try:
-        return sql_of(pipeline, checking.gate(), workspace.folder())
+        return sql_of(pipeline, gate(), workspace.folder())
     except StudioError:
         # What is wrong stands among the problems.
         return None

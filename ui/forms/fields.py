@@ -185,14 +185,18 @@ def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         options.append(value)
     form.bind(field, key, value, lambda chosen: ABSENT if chosen in (None, _NOTHING) else chosen)
     words = {each: str(each).replace("_", " ") if each != _NOTHING else "automatic" for each in options}
+
+    def in_words(each: Any) -> str:
+        return words.get(each, str(each))
+
     if not field.is_optional and len(options) <= _FEW and sum(map(len, words.values())) <= 34:
         st.segmented_control(
-            field.title, options, default=value, required=value is not None, format_func=words.get, key=key,
+            field.title, options, default=value, required=value is not None, format_func=in_words, key=key,
             **look,
         )  # fmt: skip
     else:
         at = options.index(value) if value in options else None
-        st.selectbox(field.title, options, at, format_func=words.get, key=key, **look)
+        st.selectbox(field.title, options, at, format_func=in_words, key=key, **look)
 
 
 def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:

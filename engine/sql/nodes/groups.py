@@ -160,7 +160,7 @@ def _per_attached_window(emitter: Emitter, relation: Aggregate, windows: WindowC
     return _windows_node(emitter, relation, given, parameters, keys, by_bound, relation.calls)
 
 
-def _windows_node(  # noqa: PLR0913
+def _windows_node(
     emitter: Emitter,
     relation: Aggregate,
     given: Emitted,

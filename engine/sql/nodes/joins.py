@@ -57,7 +57,7 @@ def _within_interval(emitter: Emitter, relation: Join, bounds: TimeBounds, left:
     return _node(emitter, "interval_join", relation, left, right, bounds.rest, lengths)
 
 
-def _node(  # noqa: PLR0913
+def _node(
     emitter: Emitter,
     operator: str,
     relation: Join,

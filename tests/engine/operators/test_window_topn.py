@@ -22,7 +22,7 @@ TENS = Windowing(WindowKind.TUMBLE, 10)
 BEST = {"kind": "tumble", "size_ms": 10, "order_by": [{"column": "v", "descending": True}], "rank_end": 2}
 
 
-def case(  # noqa: PLR0913
+def case(
     title: str,
     given: str,
     expect: str,

@@ -43,7 +43,7 @@ def kernel(
     return partial(tied_kernel, made, sort_columns(order, names), dense=function == "DENSE_RANK", insert_only=append)
 
 
-def tied(  # noqa: PLR0913
+def tied(
     title: str,
     function: str,
     ranks: tuple[int, int, bool],
