@@ -62,6 +62,18 @@ class RowTypes:
                 reasons.setdefault(at, _misfit(column, held[at].as_py(), values[at].is_valid))
         return found, reasons
 
+    def misfits(self, columns: Mapping[str, pa.Array]) -> dict[int, str]:
+        """By the place of a row why it is no record, where its columns have their types already."""
+        reasons: dict[int, str] = {}
+        for column in self.columns:
+            values = columns[column.name]
+            if column.time is None or all_fit(values, values, column):
+                continue
+            for at in _places(_misfits(values, values, column)):
+                value = values[at].as_py()
+                reasons.setdefault(at, _misfit(column, None if value is None else str(value), fits=True))
+        return reasons
+
 
 def all_fit(values: pa.Array, texts: pa.Array, column: Column) -> bool:
     """Whether no row is rejected for a column."""

@@ -20,7 +20,9 @@ from engine.operator import Derived, SourceFrames
 from engine.reading.columns import check_names
 from engine.reading.file_source import RowFile
 from engine.reading.files import InputFile
+from engine.reading.scan import Scan
 from engine.reading.texts import Field, written
+from engine.reading.typed_rows import RowTypes
 from engine.schema import Column, Schema, is_numeric, quote
 
 if TYPE_CHECKING:
@@ -64,6 +66,18 @@ class Parquet(RowFile):
                     )
                     raise SourceError(message, node, "path")
         return self.described(node, self.overridden(columns, node))
+
+    def scan(self, node: str, folder: Path) -> Scan | None:
+        """Row groups in workers, where every column is wanted as the files have it and Arrow has it as Spark does."""
+        from engine.reading.parquet_scan import ParquetReader, parts_of
+
+        if self.kind_column is not None or self.types:
+            return None
+        schema, files = self.derive(node, folder).schema, self.files(node, folder)
+        if any(type_.num_fields for _, type_ in _fields(_arrow_schema(files[0], node))):
+            return None
+        parts = parts_of([(file.path, file.name) for file in files])
+        return Scan(parts, ParquetReader(RowTypes(tuple(schema))))
 
     def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
         """The rows, typed, and those that do not fit."""

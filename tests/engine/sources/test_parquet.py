@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.errors import SourceError
+from engine.operator import Source
+from engine.reading import parquet_scan
 from engine.sources.parquet import Parquet
 from tests.engine.sources.reading import read, types
 
@@ -87,6 +89,54 @@ def test_numbers_can_be_read_as_other_numbers(spark: SparkSession, tmp_path: Pat
 def test_an_empty_table_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:
     write(tmp_path, {"v": pa.array([], pa.int64())})
     assert read(spark, Parquet(path="in.parquet"), tmp_path) == ([], [])
+
+
+EVERY_TYPE = {
+    "t": pa.array([5, None, 7, 1 << 61, 9, 10], pa.int64()),
+    "s": pa.array(["x", None, "", "ü", '"', "z"]),
+    "z": pa.array([0, None, -1, 1_714_557_600_123_456, 86_399_999_999, 5], pa.timestamp("us", tz="Europe/Berlin")),
+    "n": pa.array([0, None, -1, 1_714_557_600_123, 86_399_999, 5], pa.timestamp("ms")),
+    "d": pa.array([Decimal("1.50"), None, Decimal("-0.01"), Decimal("0.00"), Decimal("12345678.90"), Decimal("1.00")]),
+    "f": pa.array([1.5, None, -0.0, 2.5, float("nan"), float("inf")]),
+    "g": pa.array([1.5, None, -0.0, 1.0, 2.0, 3.0], pa.float32()),
+    "b": pa.array([True, None, False, True, False, True]),
+    "y": pa.array([b"x", None, b"", b"\x00", b"q", b"z"]),
+    "a": pa.array([0, None, -1, 19_000, 5, 6], pa.date32()),
+    "u": pa.array([0, None, (1 << 64) - 1, 3, 4, 5], pa.uint64()),
+    "w": pa.array(["p", None, "q", "p", "q", "p"]).dictionary_encode(),
+    "i": pa.array([1, None, -128, 127, 5, 6], pa.int8()),
+}
+
+
+@pytest.mark.parametrize("row_group_size", [1, 4, 100])
+def test_workers_read_what_spark_reads(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row_group_size: int
+) -> None:
+    monkeypatch.setattr(parquet_scan.parts_of, "__defaults__", (1,))
+    write(tmp_path, EVERY_TYPE, "a.parquet", row_group_size=row_group_size)
+    write(tmp_path, {**EVERY_TYPE, "more": pa.array([1] * 6)}, "b.parquet", row_group_size=row_group_size)
+    source = Parquet(path=".", event_time="t")
+    scan = source.scan("n", tmp_path)
+    assert scan is not None
+    assert len(scan.parts) == 2 * -(-6 // row_group_size)
+    records, rejected = read(spark, source, tmp_path)
+    assert (len(records), len(rejected)) == (8, 4)
+    monkeypatch.setattr(Parquet, "read", Source.read)
+    assert read(spark, source, tmp_path) == (records, rejected)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        Parquet(path="in.parquet", types={"n": "STRING"}),
+        Parquet(path="in.parquet", kind_column="k"),
+        Parquet(path="nested.parquet"),
+    ],
+)
+def test_what_is_more_than_plain_columns_is_left_to_spark(tmp_path: Path, source: Parquet) -> None:
+    write(tmp_path, {"n": [1], "k": ["+I"]})
+    write(tmp_path, {"n": [[1]]}, "nested.parquet")
+    assert source.scan("n", tmp_path) is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,109 @@
+"""How workers read Parquet: some row groups of a file, as Arrow has them, where every column is wanted as it is.
+
+A row is rejected where its event time is null or out of range. Its text is the row as JSON, without what is null.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.reading.scan import RAW_CHARS, ReadPart, Rejected
+from engine.reading.typed_rows import RowTypes, records_of
+from engine.schema import arrow_type
+
+_PART: Final = 16 << 20
+_BATCH: Final = 65_536
+
+
+class ParquetPart(NamedTuple):
+    """Row groups of a file that follow each other. rows_before: how many rows the file has before them."""
+
+    path: str
+    name: str
+    groups: tuple[int, ...]
+    rows_before: int
+
+
+def parts_of(files: Sequence[tuple[Path, str]], size: int = _PART) -> tuple[ParquetPart, ...]:
+    """The parts of some (path, name), each of so many bytes of memory or a row group that has more."""
+    found = []
+    for path, name in files:
+        metadata = pq.read_metadata(path)
+        groups: list[int] = []
+        held = before = rows = 0
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            if groups and held + group.total_byte_size > size:
+                found.append(ParquetPart(str(path), name, tuple(groups), before))
+                groups, held, before = [], 0, rows
+            groups.append(number)
+            held += group.total_byte_size
+            rows += group.num_rows
+        if groups:
+            found.append(ParquetPart(str(path), name, tuple(groups), before))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class ParquetReader:
+    """Reads a part. rows: the columns of a record, in the types that the file has for them."""
+
+    rows: RowTypes
+
+    def __call__(self, part: ParquetPart) -> Iterator[ReadPart]:
+        """Its records and rejected rows."""
+        first = 1
+        with pq.ParquetFile(part.path) as file:
+            for batch in file.iter_batches(batch_size=_BATCH, row_groups=list(part.groups)):
+                columns = {column.name: _as(batch.column(column.name), column.type) for column in self.rows.columns}
+                lines = range(first, first + batch.num_rows)
+                first += batch.num_rows
+                yield self._read(part, columns, lines)
+
+    def _read(self, part: ParquetPart, columns: dict[str, pa.Array], lines: range) -> ReadPart:
+        whole = self.rows.batch(columns)
+        reasons = self.rows.misfits(columns)
+        records, kept = records_of(whole, lines, set(reasons))
+        rejected = [
+            Rejected(part.name, part.rows_before + lines[at], _json(whole.slice(at, 1).to_pylist()[0]), reason)
+            for at, reason in sorted(reasons.items())
+        ]
+        return ReadPart(records, part.name, kept, rejected, partial(int, part.rows_before))
+
+
+def _as(column: pa.Array, type_: str) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(arrow_type(type_))
+
+
+def _json(row: dict[str, Any]) -> str:
+    """The row as Spark's to_json writes it, but for floats with many digits."""
+    held = (
+        f"{json.dumps(name, ensure_ascii=False)}:{_value(value)}" for name, value in row.items() if value is not None
+    )
+    return f"{{{','.join(held)}}}"[:RAW_CHARS]
+
+
+def _value(value: Any) -> str:
+    match value:
+        case Decimal():
+            return f"{value:f}"
+        case datetime():
+            return json.dumps(value.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
+        case date():
+            return json.dumps(value.isoformat())
+        case bytes():
+            return json.dumps(b64encode(value).decode())
+    return json.dumps(value, ensure_ascii=False)
