@@ -27,7 +27,7 @@ from storage import Store, default_path
 from storage.errors import StoreError, UnknownRun
 from storage.model import RunStatus
 from ui import workspace
-from ui.engine_gate import ENVIRONMENT
+from ui.engine_gate import ENVIRONMENT, wait_for_rehearsal
 
 WAITING: Final = "waiting for another run"
 _LOG: Final = logging.getLogger(__name__)
@@ -71,6 +71,7 @@ def run_on_spark(job: Job, store: Store) -> None:
 
     job.progress.phase = "starting Spark"
     spark = get_spark(job.master)
+    wait_for_rehearsal(job.cancel)
     job.progress.phase = "planning"
     planned = plan(job.pipeline, SparkAnalyzer(lambda: spark), job.folder)
     if job.cancel.is_set():

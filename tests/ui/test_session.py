@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from unittest.mock import MagicMock
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.errors import EngineUnavailable, ExpressionError
 from engine.schema import Column, Schema
-from ui.engine_gate import EngineGate, EngineStarting, GateStatus
+from ui.engine_gate import EngineGate, EngineStarting, GateStatus, wait_for_rehearsal
 
 SCHEMA = Schema((Column("a", "bigint"),))
 
@@ -100,6 +101,28 @@ def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     assert time.monotonic() - before < 1
     assert gate.status is GateStatus.STARTING
     started.set()
+
+
+def test_a_run_lets_the_rehearsal_end_first_unless_it_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on, cancel = threading.Event(), threading.Event()
+    monkeypatch.setattr("ui.engine_gate.get_spark", lambda master: MagicMock())
+    monkeypatch.setattr("ui.engine_gate.rehearse", lambda spark: goes_on.wait(20))
+    monkeypatch.setattr("ui.engine_gate.ARCHIVE_AFTER_S", 0)
+    monkeypatch.setattr("ui.engine_gate.make_in_background", lambda: None)
+    gate = EngineGate("local[2]")
+    gate.spark()
+    before = time.monotonic()
+    wait_for_rehearsal(cancel, patience_s=0.3)
+    assert time.monotonic() - before >= 0.3
+    waiting = threading.Thread(target=wait_for_rehearsal, args=(cancel,))
+    waiting.start()
+    assert waiting.is_alive()
+    cancel.set()
+    waiting.join(5)
+    assert not waiting.is_alive()
+    goes_on.set()
+    wait_for_rehearsal(threading.Event(), patience_s=5)
+    assert time.monotonic() - before < 5
 
 
 def test_a_spark_that_cannot_start_is_a_sentence_and_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
