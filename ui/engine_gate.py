@@ -29,10 +29,16 @@ ARCHIVE_AFTER_S: Final = 60
 
 _idle: Final = threading.Event()
 _idle.set()
+_wanted: Final = threading.Event()
+
+
+def without_rehearsal() -> None:
+    """A run is wanted: one that has not begun yet is left out, because the run does the same."""
+    _wanted.set()
 
 
 def wait_for_rehearsal(cancel: threading.Event, patience_s: float = 15) -> None:
-    """Let a rehearsal that is under way come to its end: beside it a first run would take twice as long as after it."""
+    """Let a rehearsal that is under way come to its end: beside it a first run would take longer than after it."""
     end = time.monotonic() + patience_s
     while not (_idle.wait(0.05) or cancel.is_set() or time.monotonic() > end):
         pass
@@ -109,17 +115,12 @@ class EngineGate:
                     return self._analyzer.type_of(expression, schema, node, field)
 
     def _start(self) -> None:
-        _idle.clear()
-        try:
-            is_rehearsed = self._start_and_rehearse()
-        finally:
-            _idle.set()
-        if is_rehearsed:
+        if self._started() and self._rehearsed():
             # Whoever opened the app has begun to work by then, or has closed it.
             time.sleep(ARCHIVE_AFTER_S)
             self._archiving = make_in_background()
 
-    def _start_and_rehearse(self) -> bool:
+    def _started(self) -> bool:
         try:
             get_spark(self.master)
             # The first analysis loads classes for a second; better here than under somebody's fingers.
@@ -131,14 +132,21 @@ class EngineGate:
             self.error = EngineUnavailable(f"Spark does not start on {self.master}: {error}")
         finally:
             self._done.set()
-        if self.error is not None:
-            return False
+        return self.error is None
+
+    def _rehearsed(self) -> bool:
+        """False where the rehearsal failed."""
+        if _wanted.is_set():
+            return True
+        _idle.clear()
         try:
             rehearse(get_spark(self.master))
         except StudioError:
             # A cold first run is slower, no more; whoever runs a pipeline is told what is wrong.
             LOG.exception("the rehearsal failed")
             return False
+        finally:
+            _idle.set()
         return True
 
 

@@ -27,7 +27,7 @@ from storage import Store, default_path
 from storage.errors import StoreError, UnknownRun
 from storage.model import RunStatus
 from ui import workspace
-from ui.engine_gate import ENVIRONMENT, wait_for_rehearsal
+from ui.engine_gate import ENVIRONMENT, wait_for_rehearsal, without_rehearsal
 
 WAITING: Final = "waiting for another run"
 _LOG: Final = logging.getLogger(__name__)
@@ -70,6 +70,7 @@ def run_on_spark(job: Job, store: Store) -> None:
     from engine.session import get_spark
 
     job.progress.phase = "starting Spark"
+    without_rehearsal()
     spark = get_spark(job.master)
     wait_for_rehearsal(job.cancel)
     job.progress.phase = "planning"

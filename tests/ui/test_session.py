@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.errors import EngineUnavailable, ExpressionError
 from engine.schema import Column, Schema
-from ui.engine_gate import EngineGate, EngineStarting, GateStatus, wait_for_rehearsal
+from ui.engine_gate import EngineGate, EngineStarting, GateStatus, wait_for_rehearsal, without_rehearsal
 
 SCHEMA = Schema((Column("a", "bigint"),))
 
@@ -106,11 +106,13 @@ def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_lets_the_rehearsal_end_first_unless_it_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     goes_on, cancel = threading.Event(), threading.Event()
     monkeypatch.setattr("ui.engine_gate.get_spark", lambda master: MagicMock())
-    monkeypatch.setattr("ui.engine_gate.rehearse", lambda spark: goes_on.wait(20))
     monkeypatch.setattr("ui.engine_gate.ARCHIVE_AFTER_S", 0)
     monkeypatch.setattr("ui.engine_gate.make_in_background", lambda: None)
-    gate = EngineGate("local[2]")
-    gate.spark()
+    begun = threading.Event()
+    monkeypatch.setattr("ui.engine_gate._wanted", threading.Event())
+    monkeypatch.setattr("ui.engine_gate.rehearse", lambda spark: begun.set() or goes_on.wait(20))
+    EngineGate("local[2]").warm_up()
+    assert begun.wait(5)
     before = time.monotonic()
     wait_for_rehearsal(cancel, patience_s=0.3)
     assert time.monotonic() - before >= 0.3
@@ -123,6 +125,19 @@ def test_a_run_lets_the_rehearsal_end_first_unless_it_is_cancelled(monkeypatch: 
     goes_on.set()
     wait_for_rehearsal(threading.Event(), patience_s=5)
     assert time.monotonic() - before < 5
+
+
+def test_there_is_no_rehearsal_where_a_run_waits_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    rehearsed, archived = threading.Event(), threading.Event()
+    monkeypatch.setattr("ui.engine_gate._wanted", threading.Event())
+    monkeypatch.setattr("ui.engine_gate.get_spark", lambda master: MagicMock())
+    monkeypatch.setattr("ui.engine_gate.rehearse", lambda spark: rehearsed.set())
+    monkeypatch.setattr("ui.engine_gate.ARCHIVE_AFTER_S", 0)
+    monkeypatch.setattr("ui.engine_gate.make_in_background", archived.set)
+    without_rehearsal()
+    EngineGate("local[2]").warm_up()
+    assert archived.wait(5)
+    assert not rehearsed.is_set()
 
 
 def test_a_spark_that_cannot_start_is_a_sentence_and_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ def test_all_checks_run_and_any_failure_counts(
 ) -> None:
     monkeypatch.setenv("FAILING", failing)
     assert commands.run_tests([]) == status
-    assert stand_in.read_text().split() == ["ruff", "mypy", "pytest"]
+    assert stand_in.read_text().split() == ["ruff", "ruff", "mypy", "pytest"]
 
 
 @pytest.mark.parametrize(
