@@ -11,7 +11,7 @@ projections  a native step's projection as one function of Arrow columns, or as 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Self, cast
@@ -26,7 +26,7 @@ from engine.schema import Column, Schema
 if TYPE_CHECKING:
     from engine.expressions.vectors import ArrowFunction
 
-__all__ = ["Expression", "compile_condition"]
+__all__ = ["Expression", "compile_condition", "mentioned"]
 
 _BARE_TOO: Final = frozenset({"current_timestamp", "current_date", "current_time", "localtimestamp", "current_user"})
 _IMPURE: Final = _BARE_TOO | {
@@ -141,6 +141,12 @@ class Expression:
         if "identifier" in marks[:-1] and marks[marks.index("identifier") + 1] == "(":
             return True
         return "*" in marks and (self._tree is None or self._tree.find(exp.Star) is not None)
+
+
+def mentioned(texts: Iterable[str | None], schema: Schema) -> tuple[str, ...]:
+    """The columns of a schema, in its order, that any of some expressions mentions."""
+    found = frozenset[str]().union(*(Expression.parse(text).columns(schema) for text in texts if text is not None))
+    return tuple(name for name in schema.names if name in found)
 
 
 @lru_cache(maxsize=8192)

@@ -5,7 +5,7 @@ ingest       read the sources, each once
 units        what a task makes of a source
 numbering    the numbers of the events
 clocks       the watermark of every source and operator, as shared arrays
-edges        a run's edges as Spark reads them
+edges        a run's edges as tasks and Spark read them
 views        which edges say what another one says
 explain      the plan explained, and what computes each node
 epoch        one epoch: every operator as (inputs' delta, state) -> (output delta, new state)

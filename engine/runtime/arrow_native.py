@@ -12,18 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from engine.expressions import Expression
+from engine.expressions import mentioned
 from engine.expressions.projections import ArrowProjection, arrow_projection
-from engine.frames import KIND, POSITION, STEP
+from engine.frames import POSITION, STEP
 from engine.planner import NodePlan
 from engine.position import ordinal
 from engine.recorder import EdgeFile
-from engine.runtime.edges import EdgeRecords, longer
+from engine.runtime.edges import EdgeRecords, longer, of_kinds
 from engine.runtime.workspace import Workspace
-from engine.schema import Schema
-from engine.step import Native, Projection
+from engine.step import Native
 
 
 @dataclass(frozen=True)
@@ -43,9 +41,7 @@ class Branch:
 
     def of(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """The output records of some records of the input."""
-        if self.kinds is not None:
-            records = records.filter(pc.is_in(records.column(KIND), pa.array(sorted(self.kinds), pa.int8())))
-        made = self.project(records, POSITION)
+        made = self.project(of_kinds(records, self.kinds), POSITION)
         if self.suffix and made.num_rows:
             at = made.schema.names.index(STEP)
             made = made.set_column(at, STEP, longer(made.column(STEP), self.suffix))
@@ -65,11 +61,6 @@ def branches_of(
         if step.kinds is not None:
             passing = step.kinds if passing is None else passing & step.kinds
         suffix = b"" if step.forward else ordinal(0) if len(inputs) == 1 else ordinal(port) + ordinal(0)
-        found.append(Branch(records, _mentioned(projection, records.schema), project, passing, suffix))
+        columns = mentioned((*projection.values, projection.where), records.schema)
+        found.append(Branch(records, columns, project, passing, suffix))
     return tuple(found)
-
-
-def _mentioned(projection: Projection, schema: Schema) -> tuple[str, ...]:
-    texts = [*projection.values, *([projection.where] if projection.where is not None else [])]
-    found = frozenset[str]().union(*(Expression.parse(text).columns(schema) for text in texts))
-    return tuple(name for name in schema.names if name in found)

@@ -22,7 +22,7 @@ from engine.columnar import Longs, no_state
 from engine.columnar.runs import Runs
 from engine.frames import GROUP, SEQ, STEP, arrow_fields
 from engine.runtime.hashing import codes_of, order_of
-from engine.runtime.keyed import Gathered, Shape, key_hashes
+from engine.runtime.keyed import Gathered, key_hashes
 from engine.runtime.states import Kept, StateStore
 
 
@@ -50,10 +50,10 @@ class Slice:
 class Bucket:
     """A step's records of one bucket, sorted. order: places in the state's rows and then in the records.
 
-    starts: where a key begins in the order.
+    keys: the key's columns, of the state's rows and then of the records. runs: what is one key's in the order.
     """
 
-    shape: Shape
+    keys: tuple[pa.Array, ...]
     records: pa.RecordBatch
     kept: Kept
     order: Longs
@@ -87,7 +87,9 @@ class Bucket:
         if before and of_state.any():
             state, had_state = self._state(places[of_state], groups[of_state])
             groups = groups[~of_state]
-        return Slice(self._keys(places[runs.starts]), len(starts), rows, groups, state, had_state, goes_on, is_rest)
+        # Of a key that has state, the state's row comes first.
+        keys = tuple(key.take(pa.array(places[runs.starts])) for key in self.keys)
+        return Slice(keys, len(starts), rows, groups, state, had_state, goes_on, is_rest)
 
     def _state(self, places: Longs, groups: Longs) -> tuple[pa.RecordBatch, Longs]:
         filled = ~self.kept.is_empty[places]
@@ -95,25 +97,11 @@ class Bucket:
         schema = pa.schema([*arrow_fields(GROUP), *self.kept.rows.schema])
         return pa.RecordBatch.from_arrays([pa.array(groups[filled]), *columns], schema=schema), np.unique(groups)
 
-    def _keys(self, places: Longs) -> tuple[pa.Array, ...]:
-        before = len(self.kept.is_empty)
-        if not before:
-            return tuple(self.records.column(name).take(pa.array(places)) for name in self.shape.keys)
-        known = places < before
-        found = []
-        for name, kept in zip(self.shape.keys, self.kept.keys, strict=True):
-            # Of a key that has state, the state's row comes first.
-            both = pa.concat_arrays(
-                [kept.take(pa.array(places[known])), self.records.column(name).take(pa.array(places[~known] - before))]
-            )
-            found.append(both.take(pa.array(np.argsort(np.argsort(~known, kind="stable"), kind="stable"))))
-        return tuple(found)
-
 
 def load(given: Gathered, bucket: int, states: StateStore, until_ms: int | None) -> Bucket:
     """Read a bucket and sort it. until_ms: what waits for a watermark up to here is due; None: nothing waits."""
     records, hashes = given.read(bucket)
-    keys = [records.column(name) for name in given.shape.keys]
+    keys = tuple(records.column(name) for name in given.shape.keys)
     kept = states.nothing
     if states.files:
         wanted = np.sort(key_hashes(records, given.shape.keys) if hashes is None else hashes)
@@ -121,7 +109,7 @@ def load(given: Gathered, bucket: int, states: StateStore, until_ms: int | None)
     before = len(kept.is_empty)
     in_order = _by_position(records)
     if before:
-        keys = [pa.concat_arrays(both) for both in zip(kept.keys, keys, strict=True)]
+        keys = tuple(pa.concat_arrays(both) for both in zip(kept.keys, keys, strict=True))
     codes, bits = codes_of(keys, before + records.num_rows)
     if in_order is not None:
         # What was kept comes before all records, as it lies.
@@ -129,7 +117,7 @@ def load(given: Gathered, bucket: int, states: StateStore, until_ms: int | None)
         codes = codes[in_order]
     order = order_of(codes, bits)
     runs = Runs.of(codes[order])
-    return Bucket(given.shape, records, kept, order if in_order is None else in_order[order], runs)
+    return Bucket(keys, records, kept, order if in_order is None else in_order[order], runs)
 
 
 def _by_position(records: pa.RecordBatch) -> Longs | None:

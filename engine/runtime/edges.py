@@ -132,6 +132,13 @@ class EdgeRecords:
         return read.select(SEQ, f.lit(self.step or b"").alias(STEP), kind.alias(KIND), *columns)
 
 
+def of_kinds(records: pa.RecordBatch, kinds: frozenset[int] | None) -> pa.RecordBatch:
+    """The records of these kinds; None: all."""
+    if kinds is None:
+        return records
+    return records.filter(pc.is_in(records.column(KIND), pa.array(sorted(kinds), pa.int8())))
+
+
 def longer(steps: pa.Array, suffix: bytes) -> pa.Array:
     """Paths, each with the same at its end."""
     return pc.binary_join_element_wise(steps, pa.scalar(suffix, pa.binary()), pa.scalar(b"", pa.binary()))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from engine.changelog import ChangelogMode
 from engine.frames import KIND, POSITION, SEQ, STATE, STEP, arrow_fields, key_name
 from engine.operator import OUT, InputPlan, Operator
 from engine.options import RETRACTION, is_on
@@ -149,10 +150,8 @@ class EpochRunner:
         return self._written(files, reports)
 
     def _kinds(self, given: InputPlan, node: NodePlan) -> frozenset[int] | None:
-        """The kinds of an input's records that come through; None for all of them."""
-        whole = self.plan.node(given.node).mode if given.port == OUT else given.mode
-        kept = given.mode & node.mode if self._drops_retractions else given.mode
-        return None if kept >= whole else frozenset(int(kind) for kind in kept)
+        """The kinds of an input's records that a stateless step lets through; None for all of them."""
+        return self._passing(given, node.mode if self._drops_retractions else given.mode)
 
     def _write(self, frame: DataFrame, node: NodePlan, port: str, epoch: int) -> EdgeRecords:
         """Write a frame of records as an edge."""
@@ -294,11 +293,14 @@ class EpochRunner:
         columns = [f.col(quote(name)) for name in given.columns[len(POSITION) :]]
         return found.select(SEQ, f.concat(STEP, f.lit(ordinal(0))).alias(STEP), KIND, *columns)
 
-    def _passing(self, given: InputPlan) -> frozenset[int] | None:
-        """The kinds of an input's records that a consumer gets, without -U where it wants none; None for all."""
-        if given.port != OUT or given.mode >= self.plan.node(given.node).mode:
-            return None
-        return frozenset(int(kind) for kind in given.mode)
+    def _passing(self, given: InputPlan, allowed: ChangelogMode | None = None) -> frozenset[int] | None:
+        """The kinds of an input's records that a consumer gets, without -U where it wants none; None for all.
+
+        allowed: others do not pass.
+        """
+        whole = self.plan.node(given.node).mode if given.port == OUT else given.mode
+        kept = given.mode if allowed is None else given.mode & allowed
+        return None if kept >= whole else frozenset(int(kind) for kind in kept)
 
     def _given(self, given: InputPlan) -> DataFrame:
         """The records that a consumer gets of an input."""

@@ -22,12 +22,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.columnar import Layout
-from engine.expressions import Expression
+from engine.expressions import Expression, mentioned
 from engine.frames import END_SEQ, ENDS, KIND, PORT, POSITION, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.planner import NodePlan
 from engine.position import ordinal
 from engine.recorder import EdgeFile
-from engine.runtime.edges import EdgeRecords, longer
+from engine.runtime.edges import EdgeRecords, longer, of_kinds
 from engine.runtime.hashing import Hashes, bucket_of, hashes_of
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
 from engine.runtime.workspace import PartFile, Workspace
@@ -91,9 +91,7 @@ class EdgePiece:
         if self.kinds is not None and KIND not in position:
             position.append(KIND)
         for batch in self.records.batches(workspace, self.file, [*position, *self.columns]):
-            kept = batch
-            if self.kinds is not None:
-                kept = kept.filter(pc.is_in(kept.column(KIND), pa.array(sorted(self.kinds), pa.int8())))
+            kept = of_kinds(batch, self.kinds)
             if self.where is not None:
                 kept = kept.filter(self.where(kept))
             columns = {name: kept.column(name) for name in position}
@@ -179,9 +177,7 @@ def gather(
         made |= {name: functions[value] for name, value in zip(names, one.values, strict=True)}
         typed |= {name: _plain_type(arrow_type(function.type)) for name, function in made.items()}
         where = None if one.where is None else functions[one.where]
-        texts = [*one.keys, *one.values, *([one.where] if one.where is not None else [])]
-        mentioned = frozenset[str]().union(*(Expression.parse(text).columns(records.schema) for text in texts))
-        columns = tuple(name for name in records.schema.names if name in mentioned)
+        columns = mentioned((*one.keys, *one.values, one.where), records.schema)
         found += [
             EdgePiece(
                 replace(records, files=()), file, columns, passing[port], where, made, port if has_ports else None
