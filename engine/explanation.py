@@ -130,9 +130,11 @@ def _paragraph(node: NodeExplanation) -> str:
         ("state", node.state),
         *([("kernel", node.kernel)] if node.kernel else []),
         *((f"from {_output(given)}", f"{given.mode}, {_need(given)}") for given in node.inputs),
-        *((f"port {more.port}", f"{more.mode}, the records that were too late, as they came in")
-          for more in node.second_outputs),
-    ]  # fmt: skip
+        *(
+            (f"port {more.port}", f"{more.mode}, the records that were too late, as they came in")
+            for more in node.second_outputs
+        ),
+    ]
     lines = [f"{node.id}: {node.title}  {node.mode}  {node.strategy}"]
     lines += [f"    {name:<13} {fact}" for name, fact in facts]
     return "\n".join(lines) + "\n"

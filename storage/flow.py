@@ -161,9 +161,11 @@ class Flows:
             f"ORDER BY taken_back DESC, records DESC{', ' + keys if keys else ''} LIMIT {most}"
         )
         found = self._answers.get(
-            edge.run_id, f"{most} keys of {edge.node}.{edge.port} by retractions", (edge.total,),
+            edge.run_id,
+            f"{most} keys of {edge.node}.{edge.port} by retractions",
+            (edge.total,),
             lambda: self._database.rows(counted),
-        )[:limit]  # fmt: skip
+        )[:limit]
         # A key is kept as the first row that has it, and read from there with its types.
         said = self._database.rows(
             f"SELECT c.rowid{', ' + keys if keys else ''} FROM {records_of(edge)} c "
@@ -187,9 +189,11 @@ class Flows:
             f"GROUP BY start_ms ORDER BY updates_before + deletes DESC, start_ms LIMIT {most}"
         )
         found = self._answers.get(
-            run_id, f"{most} seconds of {node}.{port} by retractions", (edge.total,),
+            run_id,
+            f"{most} seconds of {node}.{port} by retractions",
+            (edge.total,),
             lambda: self._database.rows(seconds),
-        )[:limit]  # fmt: skip
+        )[:limit]
         return tuple(RetractedSecond(*row) for row in found)
 
     def _has_table(self, run_id: int, table: str) -> bool:

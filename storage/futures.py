@@ -101,9 +101,11 @@ class FutureRecords:
         if not run.late:
             return ()
         found = self._answers.get(
-            run_id, "records from the future", (run.records, run.last_seq),
+            run_id,
+            "records from the future",
+            (run.records, run.last_seq),
             lambda: [asdict(record) for record in self._find(run, edges)],
-        )  # fmt: skip
+        )
         return tuple(FutureRecord(**record) for record in found[:most])
 
     def _find(self, run: Run, edges: tuple[Edge, ...]) -> tuple[FutureRecord, ...]:
@@ -130,9 +132,12 @@ class FutureRecords:
         best: dict[int, FutureRecord] = {}
         for held_ms, nodes in groups.items():
             bounds: dict[str, object] = {
-                "source": edge.node, "held": held_ms + (edge.watermark_delay_ms or 0), "nodes": nodes,
-                "low": 0, "high": last,
-            }  # fmt: skip
+                "source": edge.node,
+                "held": held_ms + (edge.watermark_delay_ms or 0),
+                "nodes": nodes,
+                "low": 0,
+                "high": last,
+            }
             rows = self._database.rows(_CANDIDATES.format(**names), {**bounds, "most": _MOST})
             for seq, time, before, _ in rows:
                 record = self._judge(run, edge, names, bounds, int(seq), int(time), int(before))
@@ -163,6 +168,13 @@ class FutureRecords:
             before_ms = int(following[0]) if following else time_ms
         file = str(run.parameters(edge.node).get("path", ""))
         return FutureRecord(
-            edge.node, seq, ordinal, file, content, time_ms, time_ms - before_ms,
-            int(row[0]) if row else 0, end,
-        )  # fmt: skip
+            edge.node,
+            seq,
+            ordinal,
+            file,
+            content,
+            time_ms,
+            time_ms - before_ms,
+            int(row[0]) if row else 0,
+            end,
+        )

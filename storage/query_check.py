@@ -28,10 +28,22 @@ _INFORMATION: Final = frozenset({"tables", "columns", "schemata"})
 # Those that wait, write, bind other SQL, or tell of the process rather than of the store.
 _REFUSED: Final = frozenset(
     {
-        "sleep_ms", "write_log", "setseed", "nextval", "currval", "setval", "getvariable", "getenv", "current_setting",
-        "json_serialize_plan", "json_execute_serialized_sql", "current_query", "current_connection_id", "stats",
+        "sleep_ms",
+        "write_log",
+        "setseed",
+        "nextval",
+        "currval",
+        "setval",
+        "getvariable",
+        "getenv",
+        "current_setting",
+        "json_serialize_plan",
+        "json_execute_serialized_sql",
+        "current_query",
+        "current_connection_id",
+        "stats",
     }
-)  # fmt: skip
+)
 _PLAIN_NAME: Final = re.compile(r"\w+")
 _KINDS: Final = {
     "INSERT": "it writes",

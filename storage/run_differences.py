@@ -226,9 +226,11 @@ class RunDifferences:
         if not self._runs.edges(run_id):
             return {}
         found = self._answers.get(
-            run_id, "event times", (run.records, run.last_seq),
+            run_id,
+            "event times",
+            (run.records, run.last_seq),
             lambda: [(*key, value) for key, value in self._find_times(run).items()],
-        )  # fmt: skip
+        )
         return {(name, what): value for name, what, value in found}
 
     def _find_times(self, run: Run) -> Mapping[tuple[str, str], int | float | None]:

@@ -15,8 +15,14 @@ from storage.model import Edge, EdgeColumn, NodeCounters, Run, RunStatus, Stored
 from storage.sql import identifier
 
 _TABLES: Final = (
-    "runs", "run_epochs", "run_edges", "run_problems", "run_checks", "run_answers", "run_lifetimes",
-)  # fmt: skip
+    "runs",
+    "run_epochs",
+    "run_edges",
+    "run_problems",
+    "run_checks",
+    "run_answers",
+    "run_lifetimes",
+)
 _RUN: Final = """
 SELECT run_id, name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at,
     finished_at, error, error_node, epochs,

@@ -143,8 +143,13 @@ class Checker:
             "late": found.late,
             "nodes": [
                 {
-                    "node": node.node, "columns": node.columns, "is_sink": node.is_sink, "same": node.same,
-                    "missing": node.missing, "extra": node.extra, "sentence": node.sentence,
+                    "node": node.node,
+                    "columns": node.columns,
+                    "is_sink": node.is_sink,
+                    "same": node.same,
+                    "missing": node.missing,
+                    "extra": node.extra,
+                    "sentence": node.sentence,
                     "rows": [
                         ([words.value(value) for value in row.row], row.in_batch, row.in_stream)
                         for row in node.differences
@@ -152,7 +157,7 @@ class Checker:
                 }
                 for node in found.nodes
             ],
-        }  # fmt: skip
+        }
 
 
 def _found(raw: dict[str, Any]) -> Found:

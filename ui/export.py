@@ -22,14 +22,28 @@ from ui.exported_canvas import canvas_as_html
 _GRID_CSS: Final = Path(__file__).parent / "components" / "grid" / "grid.css"
 _COLORS: Final = {
     "light": {
-        "background": "#fdfdfc", "text": "#20242c", "second": "#f4f4f1", "border": "#e0e0da", "primary": "#3654b8",
-        "green": "#1f6b43", "red": "#a8332e", "orange": "#8a5210", "blue": "#2c489f",
+        "background": "#fdfdfc",
+        "text": "#20242c",
+        "second": "#f4f4f1",
+        "border": "#e0e0da",
+        "primary": "#3654b8",
+        "green": "#1f6b43",
+        "red": "#a8332e",
+        "orange": "#8a5210",
+        "blue": "#2c489f",
     },
     "dark": {
-        "background": "#15171c", "text": "#e3e5ea", "second": "#1f2229", "border": "#32363f", "primary": "#5a79e0",
-        "green": "#6cc79a", "red": "#ee8a83", "orange": "#e6a862", "blue": "#8fa8f5",
+        "background": "#15171c",
+        "text": "#e3e5ea",
+        "second": "#1f2229",
+        "border": "#32363f",
+        "primary": "#5a79e0",
+        "green": "#6cc79a",
+        "red": "#ee8a83",
+        "orange": "#e6a862",
+        "blue": "#8fa8f5",
     },
-}  # fmt: skip
+}
 _STYLE: Final = """
 body { margin: 2rem auto; max-width: 78rem; padding: 0 1.5rem; background: var(--st-background-color);
   color: var(--st-text-color); font: 15px/1.5 var(--st-font); }

@@ -183,10 +183,12 @@ def _connect(pipeline: Pipeline, node: Node) -> Iterator[Fix]:
     cls = operator_class(node.operator)
     below = descendants(pipeline, node.id) | {node.id}
     loose = [
-        each.id for each in pipeline.nodes
-        if each.id not in below and not pipeline.outputs(each.id)
+        each.id
+        for each in pipeline.nodes
+        if each.id not in below
+        and not pipeline.outputs(each.id)
         and getattr(operator_class(each.operator), "role", "sink") != "sink"
-    ]  # fmt: skip
+    ]
     for port in cls.ports if cls is not None else ():
         if any(edge.target_port == port for edge in pipeline.inputs(node.id)):
             continue

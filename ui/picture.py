@@ -23,8 +23,11 @@ from ui.words import duration
 
 Shape = dict[str, Any]
 _KIND_LETTERS: Final = {
-    RowKind.INSERT: "I", RowKind.UPDATE_BEFORE: "U", RowKind.UPDATE_AFTER: "V", RowKind.DELETE: "D",
-}  # fmt: skip
+    RowKind.INSERT: "I",
+    RowKind.UPDATE_BEFORE: "U",
+    RowKind.UPDATE_AFTER: "V",
+    RowKind.DELETE: "D",
+}
 _HINT_CHARS: Final = 70
 _COLUMNS_SHOWN: Final = 12
 
@@ -34,20 +37,28 @@ def colors() -> Mapping[str, str]:
     return {
         **{f"--kind-{_KIND_LETTERS[kind]}": color for kind, color in KIND_COLORS.items()},
         **{f"--role-{role}": color for role, color in ROLE_COLORS.items()},
-        "--problem": PROBLEM, "--late": LATE, "--rejected": REJECTED, "--on-color": ON_COLOR,
-    }  # fmt: skip
+        "--problem": PROBLEM,
+        "--late": LATE,
+        "--rejected": REJECTED,
+        "--on-color": ON_COLOR,
+    }
 
 
 def catalog() -> list[Shape]:
     """Everything that can be added, in the palette's order."""
     return [
         {
-            "operator": cls.operator, "title": cls.title, "summary": cls.summary, "group": group, "role": cls.role,
-            "ports": list(cls.ports), "many": bool(getattr(cls, "many_edges", False)),
+            "operator": cls.operator,
+            "title": cls.title,
+            "summary": cls.summary,
+            "group": group,
+            "role": cls.role,
+            "ports": list(cls.ports),
+            "many": bool(getattr(cls, "many_edges", False)),
         }
         for group, members in palette().items()
         for cls in members
-    ]  # fmt: skip
+    ]
 
 
 def document(pipeline: Pipeline) -> Shape:
@@ -55,7 +66,9 @@ def document(pipeline: Pipeline) -> Shape:
     return {
         "nodes": [
             {
-                "id": node.id, "operator": node.operator, "parameters": node.parameters,
+                "id": node.id,
+                "operator": node.operator,
+                "parameters": node.parameters,
                 "place": None if node.place == Place() else [node.place.x, node.place.y],
             }
             for node in pipeline.nodes
@@ -64,7 +77,7 @@ def document(pipeline: Pipeline) -> Shape:
             {"source": edge.source, "out": edge.source_port, "target": edge.target, "port": edge.target_port}
             for edge in pipeline.edges
         ],
-    }  # fmt: skip
+    }
 
 
 def node_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[str, Shape]:
@@ -82,11 +95,12 @@ def node_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[st
         if wrong:
             shape["problems"] = [
                 {
-                    "sentence": _sentence(in_words(node, problem)), "field": problem.field,
+                    "sentence": _sentence(in_words(node, problem)),
+                    "field": problem.field,
                     "fixes": [fix.label for fix in fixes(pipeline, problem, found)],
                 }
                 for problem in wrong
-            ]  # fmt: skip
+            ]
         if run is not None and node.id in run.lines:
             shape |= _ran(run.lines[node.id])
         facts[node.id] = shape
@@ -119,10 +133,12 @@ def edge_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[st
         else:
             because = f"{edge.target} asks for this: {reason}." if reason else f"{edge.source} replaces rows."
         facts[edge_key(edge)] = {
-            "mode": _symbols(known[edge.source] if is_first else APPEND), "because": because,
-            "keys": keys_in_words(derived), "columns": _columns(derived),
+            "mode": _symbols(known[edge.source] if is_first else APPEND),
+            "because": because,
+            "keys": keys_in_words(derived),
+            "columns": _columns(derived),
             "output": edge.source if is_first else f"{edge.source}.{edge.source_port}",
-        }  # fmt: skip
+        }
         if run is not None and (edge.source, edge.source_port) in run.counts:
             facts[edge_key(edge)]["counts"] = dict(run.counts[edge.source, edge.source_port])
     return facts
@@ -183,9 +199,12 @@ def _planned(plan: NodePlan | None) -> Shape:
 
 def _ran(line: OperatorLine) -> Shape:
     shape: Shape = {
-        "state": line.state, "in": line.records_in, "out": line.records_out, "late": line.late,
+        "state": line.state,
+        "in": line.records_in,
+        "out": line.records_out,
+        "late": line.late,
         "rejected": line.rejected,
-    }  # fmt: skip
+    }
     if line.records_in and line.records_out is not None:
         shape["amplification"] = f"{line.records_out / line.records_in:.2f}".rstrip("0").rstrip(".")
     return {"run": shape, **({"error": line.error} if line.error else {})}

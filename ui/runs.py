@@ -79,9 +79,15 @@ def run_on_spark(job: Job, store: Store) -> None:
         raise RunCancelled
     recorder = store.record(job.run_id)
     run(
-        planned, spark=spark, recorder=recorder, folder=job.folder, work=job.work,
-        epochs=job.epochs, progress=job.progress, cancel=job.cancel,
-    )  # fmt: skip
+        planned,
+        spark=spark,
+        recorder=recorder,
+        folder=job.folder,
+        work=job.work,
+        epochs=job.epochs,
+        progress=job.progress,
+        cancel=job.cancel,
+    )
 
 
 class RunManager:
@@ -109,9 +115,12 @@ class RunManager:
         """Start a run, or queue it behind those that go on; its number. Raises StoreError."""
         master = master or default_master()
         run = self._store.runs.create(
-            pipeline.name or "untitled", pipeline.to_json(),
-            pipeline_id=pipeline_id, pipeline_version=pipeline_version, engine=master,
-        )  # fmt: skip
+            pipeline.name or "untitled",
+            pipeline.to_json(),
+            pipeline_id=pipeline_id,
+            pipeline_version=pipeline_version,
+            engine=master,
+        )
         work = self._store.path.parent / f"{self._store.path.stem}.work" / f"run_{run.run_id}"
         progress = Progress(epochs=epochs or 1, phase=WAITING)
         progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in pipeline.nodes}

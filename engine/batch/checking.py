@@ -239,9 +239,10 @@ def _compared(node: NodePlan, batch: DataFrame, stream: DataFrame, *, is_sink: b
         .agg(f.sum("__in_batch").alias("b"), f.sum("__in_stream").alias("s"), f.first("__row").alias("row"))
     )
     same, missing, extra = counted.agg(
-        f.sum(f.least("b", "s")), f.sum(f.greatest(f.col("b") - f.col("s"), f.lit(0))),
+        f.sum(f.least("b", "s")),
+        f.sum(f.greatest(f.col("b") - f.col("s"), f.lit(0))),
         f.sum(f.greatest(f.col("s") - f.col("b"), f.lit(0))),
-    ).collect()[0]  # fmt: skip
+    ).collect()[0]
     differences: tuple[Difference, ...] = ()
     if missing or extra:
         order = [f.col(f"__c{at}") for at in range(len(schema))]

@@ -55,9 +55,14 @@ def bounds(*, with_time: bool) -> tuple[str, ...]:
 
 
 def in_sessions(
-    records: DataFrame, late: DataFrame | None, watermarks: DataFrame, time_ms: str, windowing: Windowing,
-    keys: Sequence[str], allowed_lateness_ms: int,
-) -> DataFrame:  # fmt: skip
+    records: DataFrame,
+    late: DataFrame | None,
+    watermarks: DataFrame,
+    time_ms: str,
+    windowing: Windowing,
+    keys: Sequence[str],
+    allowed_lateness_ms: int,
+) -> DataFrame:
     """Each record with the session [START_MS, END_MS) of its key that it came in time for. keys: as SQL.
 
     A session ends where no record came for longer than the gap. One that has gone when a record comes begins anew,

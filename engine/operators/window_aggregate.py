@@ -246,9 +246,14 @@ class WindowAggregate(GivenWindows):
         if self.kind is not WindowKind.SESSION:
             return in_windows(given.changelog, given.late, time.milliseconds, self.windowing)
         return in_sessions(
-            given.changelog, given.late, given.watermarks, time.milliseconds, self.windowing, keys,
+            given.changelog,
+            given.late,
+            given.watermarks,
+            time.milliseconds,
+            self.windowing,
+            keys,
             self.allowed_lateness_ms,
-        )  # fmt: skip
+        )
 
     def _described(self) -> tuple[str, str, str]:
         """The kind of windows, what there is an accumulator for, and the windows in words."""

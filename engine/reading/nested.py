@@ -18,8 +18,13 @@ from engine.reading.values import Unfit, coerce, split_types
 
 _INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 _WORDS: Final = {
-    "NaN": "nan", "Infinity": "inf", "+Infinity": "inf", "-Infinity": "-inf", "+INF": "inf", "-INF": "-inf",
-}  # fmt: skip
+    "NaN": "nan",
+    "Infinity": "inf",
+    "+Infinity": "inf",
+    "-Infinity": "-inf",
+    "+INF": "inf",
+    "-INF": "-inf",
+}
 
 
 class Number(str):

@@ -15,9 +15,22 @@ from engine.sql.parsing import tokens_of
 WIDTH: Final = 100
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CLAUSES: Final = (
-    ("FROM",), ("WHERE",), ("GROUP", "BY"), ("HAVING",), ("WINDOW",), ("UNION", "ALL"), ("UNION",), ("INTERSECT",),
-    ("EXCEPT",), ("LEFT", "JOIN"), ("RIGHT", "JOIN"), ("FULL", "JOIN"), ("INNER", "JOIN"), ("JOIN",), ("ON",),
-)  # fmt: skip
+    ("FROM",),
+    ("WHERE",),
+    ("GROUP", "BY"),
+    ("HAVING",),
+    ("WINDOW",),
+    ("UNION", "ALL"),
+    ("UNION",),
+    ("INTERSECT",),
+    ("EXCEPT",),
+    ("LEFT", "JOIN"),
+    ("RIGHT", "JOIN"),
+    ("FULL", "JOIN"),
+    ("INNER", "JOIN"),
+    ("JOIN",),
+    ("ON",),
+)
 
 
 def identifier(name: str) -> str:

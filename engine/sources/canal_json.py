@@ -21,9 +21,19 @@ from engine.reading.json_scan import NoChange
 
 _CHANGES: Final = ("INSERT", "UPDATE", "DELETE")
 _NO_CHANGE: Final = (
-    "CREATE", "ALTER", "ERASE", "QUERY", "TRUNCATE", "RENAME", "CINDEX", "DINDEX", "GTID", "XACOMMIT", "XAROLLBACK",
+    "CREATE",
+    "ALTER",
+    "ERASE",
+    "QUERY",
+    "TRUNCATE",
+    "RENAME",
+    "CINDEX",
+    "DINDEX",
+    "GTID",
+    "XACOMMIT",
+    "XAROLLBACK",
     "MHEARTBEAT",
-)  # fmt: skip
+)
 
 
 class CanalJson(EnvelopeFile):

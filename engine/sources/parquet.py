@@ -177,11 +177,24 @@ def _spark_type(type_: pa.DataType, name: str, file: InputFile, node: str) -> st
     import pyarrow.types as t
 
     plain = {
-        "bool": "boolean", "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint",
-        "uint8": "smallint", "uint16": "int", "uint32": "bigint", "uint64": "decimal(20,0)", "float": "float",
-        "double": "double", "string": "string", "large_string": "string", "date32[day]": "date", "null": "string",
-        "binary": "binary", "large_binary": "binary",
-    }  # fmt: skip
+        "bool": "boolean",
+        "int8": "tinyint",
+        "int16": "smallint",
+        "int32": "int",
+        "int64": "bigint",
+        "uint8": "smallint",
+        "uint16": "int",
+        "uint32": "bigint",
+        "uint64": "decimal(20,0)",
+        "float": "float",
+        "double": "double",
+        "string": "string",
+        "large_string": "string",
+        "date32[day]": "date",
+        "null": "string",
+        "binary": "binary",
+        "large_binary": "binary",
+    }
     if str(type_) in plain:
         return plain[str(type_)]
     if t.is_dictionary(type_):

@@ -44,17 +44,19 @@ def drafts() -> dict[str, Pipeline]:
     count = Node(id="counts", operator="aggregate", parameters=COUNT)
     sink = Node(id="sink", operator="sink")
     chain = Pipeline(
-        name="chain", nodes=(words, count, sink),
+        name="chain",
+        nodes=(words, count, sink),
         edges=(Edge(source="words", target="counts"), Edge(source="counts", target="sink")),
-    )  # fmt: skip
+    )
     two_values = {**WORDS, "rows": [["Hello"], ["World", "too many"], ["Hello"]]}
     wrong = words.model_copy(update={"parameters": two_values})
     second = words.model_copy(update={"id": "more"})
     clicks = Node(id="clicks", operator="rows", parameters=CLICKS)
     totals = Node(
-        id="totals", operator="aggregate",
+        id="totals",
+        operator="aggregate",
         parameters={"group_by": ["id"], "aggregates": [{"function": "MAX", "argument": "ts", "name": "ts"}]},
-    )  # fmt: skip
+    )
     latest = Node(id="latest", operator="deduplicate", parameters={"keys": ["id"], "keep": "last"})
     append = Node(id="file", operator="sink", parameters={"mode": "append"})
     source = {"operator": "rows", "parameters": WORDS}

@@ -33,9 +33,13 @@ from tests.browser.canvas_page import (
 from tests.browser.conftest import OpenPage, wait_until_settled
 
 ORDERS = (
-    "a,1,1000000050000", "a,2,1000000054000", "a,3,1000000079900",
-    "a,4,1000000115000", "b,5,1000000100000", "b,6,1000000108000",
-)  # fmt: skip
+    "a,1,1000000050000",
+    "a,2,1000000054000",
+    "a,3,1000000079900",
+    "a,4,1000000115000",
+    "b,5,1000000100000",
+    "b,6,1000000108000",
+)
 
 
 def test_the_word_frequency_is_built_by_hand_and_run_on_the_canvas(open_page: OpenPage) -> None:

@@ -127,9 +127,14 @@ def environ(cache: Path) -> dict[str, str]:
 
 def run(cache: Path, program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", program], env=environ(cache), cwd=ROOT,
-        capture_output=True, text=True, timeout=900, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", program],
+        env=environ(cache),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
 
 
 @pytest.mark.slow

@@ -55,9 +55,7 @@ def has_ended(process: int, within_s: float) -> bool:
 
 
 def child_of(program: str, *arguments: str) -> tuple[subprocess.Popen[str], int]:
-    parent = subprocess.Popen(
-        [sys.executable, "-c", program, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )  # fmt: skip
+    parent = subprocess.Popen([sys.executable, "-c", program, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     return parent, int(parent.stdout.readline())
 

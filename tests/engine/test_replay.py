@@ -37,15 +37,30 @@ if TYPE_CHECKING:
 CASES = Path(__file__).parents[1] / "conformance" / "cases"
 # What keeps state, each operator at least once, and each strategy of those that have several.
 QUERIES = (
-    "agg_retract_all_functions", "dedup_proctime_last_upsert_sink_insensitive", "dedup_rowtime_first_then_tumble",
-    "interval_join_full_asymmetric", "join_full_retract_nonequi", "nexmark_q11", "normalize_upsert_agg",
-    "over_equal_times_range", "over_rows_2", "set_except_all", "sink_materialize_join", "temporal_join_late_rows",
-    "topn_append_rank", "topn_retract_offset_2_4", "topn_updatefast_group_between", "wa_of_hop_aggregate",
-)  # fmt: skip
+    "agg_retract_all_functions",
+    "dedup_proctime_last_upsert_sink_insensitive",
+    "dedup_rowtime_first_then_tumble",
+    "interval_join_full_asymmetric",
+    "join_full_retract_nonequi",
+    "nexmark_q11",
+    "normalize_upsert_agg",
+    "over_equal_times_range",
+    "over_rows_2",
+    "set_except_all",
+    "sink_materialize_join",
+    "temporal_join_late_rows",
+    "topn_append_rank",
+    "topn_retract_offset_2_4",
+    "topn_updatefast_group_between",
+    "wa_of_hop_aggregate",
+)
 BUNDLED = (
-    "agg_minibatch_one_bundle", "dedup_rowtime_first_minibatch", "join_minibatch_inner", "minibatch_agg_distinct_3",
+    "agg_minibatch_one_bundle",
+    "dedup_rowtime_first_minibatch",
+    "join_minibatch_inner",
+    "minibatch_agg_distinct_3",
     "minibatch_agg_global_one_phase_2",
-)  # fmt: skip
+)
 EXAMPLES = ("01-word-frequency", "04-window-nothing-lost", "05-window-join", "08-top-3", "09-temporal-join")
 
 
@@ -233,11 +248,15 @@ BUILT = (
     in_windows("window_topn", size_ms=10_000, partition_by=["page"], order_by=[{"column": "ms"}], rank_end=2),
     in_windows("window_assign", kind="session", gap_ms=5000, partition_by=["page"]),
     in_windows(
-        "window_aggregate", size_ms=20_000, kind="hop", slide_ms=10_000, allowed_lateness_ms=15_000,
+        "window_aggregate",
+        size_ms=20_000,
+        kind="hop",
+        slide_ms=10_000,
+        allowed_lateness_ms=15_000,
         group_by=[{"name": "first", "expression": "upper(substr(page, 1, 1))"}],
         aggregates=[{"function": "MAX", "argument": "ms"}, {"function": "AVG", "argument": "ms + 1"}],
     ),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("pipeline", BUILT, ids=lambda pipeline: pipeline.name)

@@ -42,9 +42,7 @@ def written(store: Store, folder: Path, records: list[Event]) -> int:
     return recorded(store, folder, plan(TOTALS), Epoch(records={"totals": records}))
 
 
-VALUES = st.lists(
-    st.tuples(st.sampled_from("abc"), st.none() | st.integers(0, 3)), min_size=1, max_size=15
-)  # fmt: skip
+VALUES = st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.integers(0, 3)), min_size=1, max_size=15)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -126,9 +126,10 @@ def test_both_sides_of_a_pair_are_found_and_a_padded_side_has_none(store: Store,
     joined = edge("joined", columns(k="bigint", v="string", k0="bigint", v0="string"), "[I,UB,UA,D]")
     planned = plan(*sides, joined)
     document = planned.pipeline_json.replace(
-        "[]", '[{"source": "left", "target": "joined", "target_port": "left"}, '
+        "[]",
+        '[{"source": "left", "target": "joined", "target_port": "left"}, '
         '{"source": "right", "target": "joined", "target_port": "right"}]',
-    )  # fmt: skip
+    )
     epoch = Epoch(
         records={
             "left": [(1, b"", "+I", (1, "a"))],

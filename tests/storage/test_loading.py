@@ -19,9 +19,12 @@ from tests.storage.written_runs import Epoch, Event, columns, edge, plan, write_
 CLICKS = edge("clicks", columns(k="string", ts="bigint*"), watermark_delay_ms=5)
 TOTALS = edge("totals", columns(k="string", n="bigint"), "[I,UB,UA]", ["k"])
 SHOWN = edge(
-    "shown", columns(total="bigint", key="string"), "[I,UB,UA]", ["key"],
+    "shown",
+    columns(total="bigint", key="string"),
+    "[I,UB,UA]",
+    ["key"],
     view=EdgeView("totals", "out", ("n", "k"), b"\0"),
-)  # fmt: skip
+)
 OUT = edge("out", TOTALS.schema, TOTALS.mode, ["k"], view=EdgeView("totals", "out", ("k", "n")))
 PLAN = plan(CLICKS, TOTALS, SHOWN, OUT, wires=[("clicks", "totals"), ("totals", "shown"), ("totals", "out")])
 FIRST: list[Event] = [(1, b"\0", "+I", ("a", 1)), (2, b"\0", "-U", ("a", 1)), (2, b"\1", "+U", ("a", 2))]
@@ -132,8 +135,10 @@ def test_a_view_is_a_table_to_whoever_opens_the_file(tmp_path: Path) -> None:
         assert (named["shown"].rows, named["totals"].rows) == (3, 3)
         assert named["shown"].comment.endswith("A view: its records are those of totals.")
         assert store.queries.run("SELECT total FROM shown WHERE key = 'a' ORDER BY seq, step", schema="run_1").rows == (
-            (1,), (1,), (2,),
-        )  # fmt: skip
+            (1,),
+            (1,),
+            (2,),
+        )
         store.changelog.table_as_of(1, "totals", 2)
         recording.commit(totals(1, SECOND, tmp_path))
     with duckdb.connect(str(tmp_path / "s.duckdb"), read_only=True) as client:

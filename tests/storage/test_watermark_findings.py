@@ -108,13 +108,22 @@ def test_it_is_named_with_its_place_and_what_it_said(store: Store, tmp_path: Pat
 def test_after_the_end_of_its_source_nobody_is_late_because_of_it(store: Store, tmp_path: Path) -> None:
     sources = [edge(name, columns(ts="bigint*"), watermark_delay_ms=0) for name in "ab"]
     marks = [
-        (1, "a", 10, 10, False), (2, "b", 1000, 1000, False), (3, "b", None, (1 << 63) - 1, True),
-        (4, "a", 500, 500, False), (5, "a", 20, 500, False),
-    ]  # fmt: skip
+        (1, "a", 10, 10, False),
+        (2, "b", 1000, 1000, False),
+        (3, "b", None, (1 << 63) - 1, True),
+        (4, "a", 500, 500, False),
+        (5, "a", 20, 500, False),
+    ]
     late = [("window", "in", 5, b"", 20, 20, 30, 500, 471, "window closed")]
     wires = [("a", "both"), ("b", "both"), ("both", "window")]
     both = edge("both", columns(ts="bigint*"), operator="union")
-    epoch = Epoch(records={"a": [(seq, b"", "+I", (time,)) for seq, time in ((1, 10), (4, 500), (5, 20))],
-                           "b": [(2, b"", "+I", (1000,))]}, watermarks=marks, late=late)  # fmt: skip
+    epoch = Epoch(
+        records={
+            "a": [(seq, b"", "+I", (time,)) for seq, time in ((1, 10), (4, 500), (5, 20))],
+            "b": [(2, b"", "+I", (1000,))],
+        },
+        watermarks=marks,
+        late=late,
+    )
     run = recorded(store, tmp_path, plan(*sources, both, WINDOW, wires=wires), epoch)
     assert [(each.source, each.seq, each.late) for each in store.futures.find(run) if each.late] == [("a", 4, 1)]

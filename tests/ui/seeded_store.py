@@ -55,9 +55,15 @@ def _explained(info: EdgeInfo) -> NodeExplanation:
     strategy, reason, state = "as it comes", "nobody asked for more", "a row per key"
     kernel = "columnar: the rule of this test"
     return NodeExplanation(
-        info.node, info.operator, role=info.role, mode=info.mode, strategy=strategy, reason=reason, state=state,
+        info.node,
+        info.operator,
+        role=info.role,
+        mode=info.mode,
+        strategy=strategy,
+        reason=reason,
+        state=state,
         kernel=kernel,
-    )  # fmt: skip
+    )
 
 
 def word_count(store: Store, folder: Path) -> int:
@@ -173,8 +179,16 @@ def windows(store: Store, folder: Path, delay: int = 5000) -> int:
         + [(7, "clicks", None, END, True)],
         late=[
             (
-                "per_window", "in", n, b"", BASE + time, BASE + 100_000, BASE + 110_000, BASE + 115_000,
-                5001, "window closed",
+                "per_window",
+                "in",
+                n,
+                b"",
+                BASE + time,
+                BASE + 100_000,
+                BASE + 110_000,
+                BASE + 115_000,
+                5001,
+                "window closed",
             )
             for n, time in lost
         ],
@@ -183,7 +197,7 @@ def windows(store: Store, folder: Path, delay: int = 5000) -> int:
             ("clicks", "clicks.csv", 4, "a,2,yesterday", "ts: 'yesterday' is not a BIGINT"),
             ("clicks", "clicks.csv", 9, "b", "3 columns are declared, the line has 1"),
         ],
-    )  # fmt: skip
+    )
     return record(store, folder, "windows of ten seconds", text, edges, epoch)
 
 
@@ -247,8 +261,7 @@ def future(store: Store, folder: Path) -> int:
         late.append(
             ("per_window", "in", seq, b"", start, start, start + 1000, mark, mark - (start + 999), "window closed")
         )
-    fires = [("per_window", min(seq + 3, 8), BASE + seq * 1000, BASE + seq * 1000 + 1000)
-             for seq in range(1, 8)]  # fmt: skip
+    fires = [("per_window", min(seq + 3, 8), BASE + seq * 1000, BASE + seq * 1000 + 1000) for seq in range(1, 8)]
     results = [
         (seq, timer(1, end - 1, start // 1000 % 1000, b"") + b"\x00", "+I", (1,)) for _, seq, start, end in fires
     ]

@@ -14,9 +14,15 @@ from storage import Store
 from ui.checks import Checker
 
 NODE = {
-    "node": "out", "columns": ["cnt", "words"], "is_sink": True, "same": 1, "missing": 1, "extra": 2,
-    "sentence": "out differs from Spark's batch answer.", "rows": [(["1", "2"], 0, 2), (["1", "1"], 1, 0)],
-}  # fmt: skip
+    "node": "out",
+    "columns": ["cnt", "words"],
+    "is_sink": True,
+    "same": 1,
+    "missing": 1,
+    "extra": 2,
+    "sentence": "out differs from Spark's batch answer.",
+    "rows": [(["1", "2"], 0, 2), (["1", "1"], 1, 0)],
+}
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

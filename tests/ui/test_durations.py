@@ -12,10 +12,19 @@ from ui.durations import format_duration, parse_duration
 @pytest.mark.parametrize(
     ("text", "ms"),
     [
-        ("10 s", 10_000), ("10s", 10_000), ("500 ms", 500), ("500", 500), ("1 h 30 min", 5_400_000), ("1.5 s", 1500),
-        ("2 days", 172_800_000), (" 5 Minutes ", 300_000), ("1 min, 5 s", 65_000), ("-1 s", -1000), ("0", 0),
+        ("10 s", 10_000),
+        ("10s", 10_000),
+        ("500 ms", 500),
+        ("500", 500),
+        ("1 h 30 min", 5_400_000),
+        ("1.5 s", 1500),
+        ("2 days", 172_800_000),
+        (" 5 Minutes ", 300_000),
+        ("1 min, 5 s", 65_000),
+        ("-1 s", -1000),
+        ("0", 0),
     ],
-)  # fmt: skip
+)
 def test_a_length_of_time_is_read(text: str, ms: int) -> None:
     assert parse_duration(text) == ms
 

@@ -64,9 +64,16 @@ def test_the_late_ledger_says_what_would_have_kept_them(seeded: dict[str, int], 
     said = [markdown.value for markdown in app.markdown]
     assert said[0] == "**2 of 6 records were late**; a watermark delay of **10.002 s** would have kept all."
     assert rows_of(app, f"late-{run}-grid")[0] == [
-        "5", "per_window", "key=b, id=5, ts=1000000100001", "01:48:20.001", "[01:48:20, 01:48:30)", "01:48:35.000",
-        "5.001 s", "10.002 s", "window closed",
-    ]  # fmt: skip
+        "5",
+        "per_window",
+        "key=b, id=5, ts=1000000100001",
+        "01:48:20.001",
+        "[01:48:20, 01:48:30)",
+        "01:48:35.000",
+        "5.001 s",
+        "10.002 s",
+        "window closed",
+    ]
     assert [row[0] for row in current_rows(app, f"late-{run}-grid")] == ["6"]
 
 
@@ -79,8 +86,12 @@ def test_rejected_rows_are_listed_with_file_line_and_reason(seeded: dict[str, in
     run = seeded["windows"]
     app = open_view("event_time", run=run)
     assert rows_of(app, f"rejected-{run}-grid")[0] == [
-        "clicks", "clicks.csv", "4", "ts: 'yesterday' is not a BIGINT", "a,2,yesterday",
-    ]  # fmt: skip
+        "clicks",
+        "clicks.csv",
+        "4",
+        "ts: 'yesterday' is not a BIGINT",
+        "a,2,yesterday",
+    ]
 
 
 def test_a_range_of_events_is_drawn_alone(seeded: dict[str, int], open_view: OpenView) -> None:

@@ -24,7 +24,8 @@ def test_texts_tables_and_charts_are_inside() -> None:
     table = Table(("word",), [Row([Cell("Hello")])])
     chart = {"data": [{"type": "scatter", "x": [1], "y": [2]}], "layout": {"template": {"x": 1}}}
     page = page_as_html(
-        "Event time", "run 2",
+        "Event time",
+        "run 2",
         [
             element("heading", body="Late records", tag="h3"),
             element("markdown", body=":material/info: **2 of 6** were `late`\n\n- one\n- two"),
@@ -33,7 +34,7 @@ def test_texts_tables_and_charts_are_inside() -> None:
             element("bidi_component", json=json.dumps({"html": html_of(table), "label": "Words", "shape": "grid"})),
             element("plotly_chart", spec=json.dumps(chart)),
         ],
-    )  # fmt: skip
+    )
     assert "<h2>Late records</h2>" in page
     assert "<b>2 of 6</b> were <code>late</code>" in page
     assert "<li>one</li><li>two</li>" in page

@@ -71,9 +71,11 @@ def test_messages_behind_one_that_fails_are_still_taken(draft: Callable[..., Dra
 def test_a_node_that_nobody_touched_is_configured_by_its_first_edge(draft: Callable[..., Drafting]) -> None:
     drafting, dialogue = draft(Pipeline(nodes=(Node(id="words", operator="rows", parameters=WORDS),))), Dialogue()
     say(
-        dialogue, drafting, {"kind": "add", "operator": "aggregate", "place": [300, 0]},
+        dialogue,
+        drafting,
+        {"kind": "add", "operator": "aggregate", "place": [300, 0]},
         {"kind": "connect", "source": "words", "target": "aggregate", "port": "in"},
-    )  # fmt: skip
+    )
     assert drafting.pipeline.node("aggregate").parameters["group_by"] == ["word"]
     assert not errors(checked(drafting.pipeline))
 
@@ -81,9 +83,11 @@ def test_a_node_that_nobody_touched_is_configured_by_its_first_edge(draft: Calla
 def test_a_node_that_is_added_behind_another_works_at_once(draft: Callable[..., Drafting]) -> None:
     drafting, dialogue = draft(Pipeline(nodes=(Node(id="words", operator="rows", parameters=WORDS),))), Dialogue()
     say(
-        dialogue, drafting, {"kind": "add", "id": "totals", "operator": "aggregate", "after": "words"},
+        dialogue,
+        drafting,
+        {"kind": "add", "id": "totals", "operator": "aggregate", "after": "words"},
         {"kind": "add", "operator": "sink", "after": "totals"},
-    )  # fmt: skip
+    )
     assert keys(drafting) == ["totals>sink:in", "words>totals:in"]
     assert drafting.pipeline.node("totals").parameters["group_by"] == ["word"]
     assert drafting.selection == "sink"
@@ -129,9 +133,10 @@ def test_what_is_pasted_gets_free_names_and_keeps_its_edges(draft: Callable[...,
     drafting, dialogue = draft(examples()["01-word-frequency"]), Dialogue()
     node = {"operator": "rows", "parameters": WORDS, "place": [0, 200]}
     pasted = {
-        "kind": "paste", "nodes": [{"id": "words", **node}, {"id": "sink", "operator": "sink"}],
+        "kind": "paste",
+        "nodes": [{"id": "words", **node}, {"id": "sink", "operator": "sink"}],
         "edges": [{"source": "words", "target": "sink", "port": "in"}],
-    }  # fmt: skip
+    }
     say(dialogue, drafting, pasted)
     assert drafting.pipeline.node("words_2").parameters == WORDS
     assert "words_2>sink:in" in keys(drafting)

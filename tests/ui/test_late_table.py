@@ -8,10 +8,20 @@ from ui.components.late_table import late_table, operator_sentences, summary_sen
 
 def late(**more: object) -> LateRecord:
     facts: dict[str, object] = {
-        "node": "first", "port": "in", "operator": "deduplicate", "seq": 6, "step": b"", "source": "clicks",
-        "event_time_ms": 500, "window_start_ms": None, "window_end_ms": None, "watermark_ms": 7000,
-        "lateness_ms": 6500, "needed_delay_ms": 8500, "reason": "older than the watermark",
-    }  # fmt: skip
+        "node": "first",
+        "port": "in",
+        "operator": "deduplicate",
+        "seq": 6,
+        "step": b"",
+        "source": "clicks",
+        "event_time_ms": 500,
+        "window_start_ms": None,
+        "window_end_ms": None,
+        "watermark_ms": 7000,
+        "lateness_ms": 6500,
+        "needed_delay_ms": 8500,
+        "reason": "older than the watermark",
+    }
     return LateRecord(**(facts | more))  # type: ignore[arg-type]
 
 

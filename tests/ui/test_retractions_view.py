@@ -79,8 +79,15 @@ def test_the_whole_run_names_who_starts_retractions_and_for_which_keys(
     app = open_view("retractions", run=seeded["word_count"], edge="outer")
     app.segmented_control(key="retraction-part").set_value("The whole run").run()
     assert rows_of(app, "amplification")[0] == [
-        "inner", "group aggregate", "3", "4", "1.33", "0", "1", "retractions begin here",
-    ]  # fmt: skip
+        "inner",
+        "group aggregate",
+        "3",
+        "4",
+        "1.33",
+        "0",
+        "1",
+        "retractions begin here",
+    ]
     assert rows_of(app, "retracted-keys") == [["1", "2", "5"]]
 
 

@@ -51,9 +51,16 @@ def test_an_example_runs_and_its_changelog_is_on_the_pages(
     ]
     app = open_view("changelog", run=run_id, edge="frequencies", event=3)
     assert [row[0] for row in rows_of(app, "cascade")] == [
-        "words", "count_words", "count_counts", "frequencies", "count_counts", "frequencies",
-        "count_words", "count_counts", "frequencies",
-    ]  # fmt: skip
+        "words",
+        "count_words",
+        "count_counts",
+        "frequencies",
+        "count_counts",
+        "frequencies",
+        "count_words",
+        "count_counts",
+        "frequencies",
+    ]
 
 
 def test_each_output_of_an_operator_has_its_own_counts_on_the_canvas(spark: SparkSession, store: Store) -> None:

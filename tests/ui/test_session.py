@@ -59,8 +59,10 @@ def test_what_is_opened_is_in_the_url_and_survives_a_change_of_page() -> None:
     app.run()
     app.button[0].click().run()
     assert {name: app.query_params[name] for name in ("run", "edge", "event")} == {
-        "run": "12", "edge": "totals", "event": "6",
-    }  # fmt: skip
+        "run": "12",
+        "edge": "totals",
+        "event": "6",
+    }
     app.query_params.clear()
     app.run()
     assert app.text[0].value == "run 12 edge totals event 6"

@@ -44,20 +44,30 @@ def arrival_editor(drafting: Drafting) -> None:
         return f"{key}|{name}"
 
     st.selectbox(
-        "Records of the sources arrive", modes, modes.index(arrival.mode), format_func=_MODES.__getitem__,
+        "Records of the sources arrive",
+        modes,
+        modes.index(arrival.mode),
+        format_func=_MODES.__getitem__,
         key=bind("mode", arrival.mode),
-    )  # fmt: skip
+    )
     if arrival.mode == "listed":
         order = ", ".join(arrival.order)
         st.text_area(
-            f"The source of each event ({', '.join(sources)})", order, key=bind("order", order, _names),
-            placeholder=", ".join([*sources, sources[0]]), height=80,
-        )  # fmt: skip
+            f"The source of each event ({', '.join(sources)})",
+            order,
+            key=bind("order", order, _names),
+            placeholder=", ".join([*sources, sources[0]]),
+            height=80,
+        )
     st.selectbox(
-        "After a source's last record", ends, ends.index(arrival.ends), format_func=_ENDS.__getitem__,
-        key=bind("ends", arrival.ends), help="At once: its watermark becomes the end of time there and then. Else all "
+        "After a source's last record",
+        ends,
+        ends.index(arrival.ends),
+        format_func=_ENDS.__getitem__,
+        key=bind("ends", arrival.ends),
+        help="At once: its watermark becomes the end of time there and then. Else all "
         "sources end together, after the last event of all.",
-    )  # fmt: skip
+    )
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -42,10 +42,14 @@ def batch_check(run: Run) -> Found | None:
             _going_on(run.run_id)
             return None
         st.button(
-            "Check against the batch answer", icon=":material/fact_check:", key="batch-check", on_click=_start,
-            args=(run,), help="Spark answers the same query over the rows that were not late, without the studio's "
+            "Check against the batch answer",
+            icon=":material/fact_check:",
+            key="batch-check",
+            on_click=_start,
+            args=(run,),
+            help="Spark answers the same query over the rows that were not late, without the studio's "
             "kernels; both tables have to be the same.",
-        )  # fmt: skip
+        )
         return None
     _draw(run, found)
     return found
@@ -79,13 +83,16 @@ def differences_table(node: FoundNode) -> Table:
         Row(
             (
                 Cell(
-                    "only in the batch answer" if not row.in_stream else "only in the stream's table"
-                    if not row.in_batch else f"{row.in_batch} times in batch, {row.in_stream} in the stream",
+                    "only in the batch answer"
+                    if not row.in_stream
+                    else "only in the stream's table"
+                    if not row.in_batch
+                    else f"{row.in_batch} times in batch, {row.in_stream} in the stream",
                     tone="good" if not row.in_stream else "bad",
                 ),
                 *(Cell(cell) for cell in row.cells),
             )
         )
         for row in node.rows
-    ]  # fmt: skip
+    ]
     return Table(("", *node.columns), rows)

@@ -28,15 +28,25 @@ def build_bar(drafting: Drafting, found: Check) -> None:
         with st.popover("Pipeline", icon=":material/tune:", type="tertiary", key=f"settings|{drafting.key}"):
             _settings(drafting)
         st.button(
-            "Saved" if drafting.is_saved else "Save", icon=":material/save:", key="save", shortcut="Ctrl+S",
-            on_click=guarded(drafting.save), disabled=drafting.is_saved,
-        )  # fmt: skip
+            "Saved" if drafting.is_saved else "Save",
+            icon=":material/save:",
+            key="save",
+            shortcut="Ctrl+S",
+            on_click=guarded(drafting.save),
+            disabled=drafting.is_saved,
+        )
         # Not Ctrl+Enter: that is how a text area takes what was typed.
         st.button(
-            "Run", icon=":material/play_arrow:", type="primary", key="run", shortcut="Alt+Enter",
-            disabled=bool(wrong), help=None if not wrong else f"Not yet: {wrong[0]}",
-            on_click=guarded(start_run), args=(drafting,),
-        )  # fmt: skip
+            "Run",
+            icon=":material/play_arrow:",
+            type="primary",
+            key="run",
+            shortcut="Alt+Enter",
+            disabled=bool(wrong),
+            help=None if not wrong else f"Not yet: {wrong[0]}",
+            on_click=guarded(start_run),
+            args=(drafting,),
+        )
 
 
 def _settings(drafting: Drafting) -> None:
@@ -47,9 +57,14 @@ def _settings(drafting: Drafting) -> None:
     with st.expander("Versions", expanded=True):
         version_list(drafting)
     st.download_button(
-        "Export as JSON", drafting.pipeline.to_json(), file_name=f"{drafting.pipeline.name or 'pipeline'}.json",
-        mime="application/json", icon=":material/download:", key=f"export|{drafting.key}", on_click="ignore",
-    )  # fmt: skip
+        "Export as JSON",
+        drafting.pipeline.to_json(),
+        file_name=f"{drafting.pipeline.name or 'pipeline'}.json",
+        mime="application/json",
+        icon=":material/download:",
+        key=f"export|{drafting.key}",
+        on_click="ignore",
+    )
     _import(drafting)
 
 

@@ -51,10 +51,13 @@ def canvas(drafting: Drafting, found: Check, run: Overlay | None) -> None:
         "refused": None
         if refusal is None
         else {
-            "n": refusal.n, "source": refusal.source, "target": refusal.target, "sentence": refusal.sentence,
+            "n": refusal.n,
+            "source": refusal.source,
+            "target": refusal.target,
+            "sentence": refusal.sentence,
             "fixes": [fix.label for fix in refusal.fixes],
         },
-    }  # fmt: skip
+    }
     component()(key=_key(drafting), data=data, height=_HEIGHT_PX, on_sent_change=guarded(partial(listen, drafting)))
     # What came while Streamlit did not know the component, after a lost connection, is known from here on.
     sent = _sent(drafting)

@@ -39,7 +39,13 @@ def downloads(edge: Edge, wanted: Filter, total: int) -> None:
         )
         for label, name, format_, mime in files:
             st.download_button(
-                label, _writer(edge, wanted, name, format_), name, mime, key=f"download-{format_}",
-                icon=":material/download:", on_click="ignore", disabled=total == 0,
+                label,
+                _writer(edge, wanted, name, format_),
+                name,
+                mime,
+                key=f"download-{format_}",
+                icon=":material/download:",
+                on_click="ignore",
+                disabled=total == 0,
                 help=f"{words.count(total, 'record')} as {name}",
-            )  # fmt: skip
+            )

@@ -49,21 +49,37 @@ def changelog_filter(edge: Edge, last_seq: int) -> Filter:
     with kinds_column:
         kinds = _kinds(edge, f"kinds-{key}")
     text = searched.text_input(
-        "Contains", key=f"text-{key}", placeholder="contains text", label_visibility="collapsed",
+        "Contains",
+        key=f"text-{key}",
+        placeholder="contains text",
+        label_visibility="collapsed",
         icon=":material/search:",
-    )  # fmt: skip
+    )
     typed = matched.text_input(
-        "Column = value", key=f"equals-{key}", placeholder=_example(edge), label_visibility="collapsed",
+        "Column = value",
+        key=f"equals-{key}",
+        placeholder=_example(edge),
+        label_visibility="collapsed",
         icon=":material/filter_alt:",
-    )  # fmt: skip
+    )
     bottom = first.number_input(
-        "From event", 1, max(last_seq, 1), None, key=f"from-{key}", placeholder="from",
+        "From event",
+        1,
+        max(last_seq, 1),
+        None,
+        key=f"from-{key}",
+        placeholder="from",
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     top = last.number_input(
-        "To event", 1, max(last_seq, 1), None, key=f"to-{key}", placeholder="to",
+        "To event",
+        1,
+        max(last_seq, 1),
+        None,
+        key=f"to-{key}",
+        placeholder="to",
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     equals: tuple[tuple[str, object], ...] = ()
     try:
         equals = parse_equals(typed or "", edge.names)

@@ -112,12 +112,33 @@ def time_player(run: Run, edge: Edge) -> int:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _play(run.run_id, event, run.last_seq)
         moments = workspace.store().moments
-        _jump("Next retraction", "U", ":material/undo:", run, event, moments.next_retraction,
-              "To the next event for which anything was taken back")  # fmt: skip
-        _jump("Next window", "W", ":material/alarm:", run, event, moments.next_fire,
-              "To the next event whose watermark fires a window")  # fmt: skip
-        _jump("Next late record", "L", ":material/history_toggle_off:", run, event, moments.next_late,
-              "To the next event with a record that came too late")  # fmt: skip
+        _jump(
+            "Next retraction",
+            "U",
+            ":material/undo:",
+            run,
+            event,
+            moments.next_retraction,
+            "To the next event for which anything was taken back",
+        )
+        _jump(
+            "Next window",
+            "W",
+            ":material/alarm:",
+            run,
+            event,
+            moments.next_fire,
+            "To the next event whose watermark fires a window",
+        )
+        _jump(
+            "Next late record",
+            "L",
+            ":material/history_toggle_off:",
+            run,
+            event,
+            moments.next_late,
+            "To the next event with a record that came too late",
+        )
         if sentence := st.session_state.pop(_NOTHING, ""):
             st.caption(sentence, width="content")
     return event
@@ -143,25 +164,48 @@ def _bar(event: int, last_seq: int, neighbours: _Neighbours) -> None:
             "Start", key="event-first", help="Before the first event", disabled=event == 0, on_click=move_to, args=(0,)
         )
         st.button(
-            "Previous", key="event-previous", help=neighbours.previous, shortcut="P", disabled=event == 0,
-            on_click=neighbours.go, args=(False,),
-        )  # fmt: skip
+            "Previous",
+            key="event-previous",
+            help=neighbours.previous,
+            shortcut="P",
+            disabled=event == 0,
+            on_click=neighbours.go,
+            args=(False,),
+        )
         st.slider(
-            f"Event {event:,} of {last_seq:,}", 0, last_seq, key=_SLIDER, on_change=_from_widgets,
+            f"Event {event:,} of {last_seq:,}",
+            0,
+            last_seq,
+            key=_SLIDER,
+            on_change=_from_widgets,
             help=neighbours.slider,
-        )  # fmt: skip
+        )
         st.button(
-            "Next", key="event-next", help=neighbours.next, shortcut="N", disabled=event == last_seq,
-            on_click=neighbours.go, args=(True,),
-        )  # fmt: skip
+            "Next",
+            key="event-next",
+            help=neighbours.next,
+            shortcut="N",
+            disabled=event == last_seq,
+            on_click=neighbours.go,
+            args=(True,),
+        )
         st.button(
-            "End", key="event-last", help="After the last event", disabled=event == last_seq, on_click=move_to,
+            "End",
+            key="event-last",
+            help="After the last event",
+            disabled=event == last_seq,
+            on_click=move_to,
             args=(last_seq,),
-        )  # fmt: skip
+        )
         st.number_input(
-            "Event", 0, last_seq, key=_NUMBER, on_change=_from_widgets, width=130,
+            "Event",
+            0,
+            last_seq,
+            key=_NUMBER,
+            on_change=_from_widgets,
+            width=130,
             label_visibility="collapsed",
-        )  # fmt: skip
+        )
 
 
 def _jump(
@@ -192,10 +236,13 @@ def _play(run_id: int, event: int, last_seq: int) -> None:
             move_to(0)
 
     st.button(
-        "Pause" if is_playing else "Play", key="event-play", shortcut="K", on_click=turn,
+        "Pause" if is_playing else "Play",
+        key="event-play",
+        shortcut="K",
+        on_click=turn,
         icon=":material/pause:" if is_playing else ":material/play_arrow:",
         help="Event by event, about one a second; after the last from the start.",
-    )  # fmt: skip
+    )
     if is_playing:
         # The page draws the fragment once by itself: only what comes after that is a beat.
         st.session_state[_TICKS] = 0

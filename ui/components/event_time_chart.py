@@ -104,26 +104,32 @@ def event_time_chart(
     for source, seq in timeline.ends.items():
         if timeline.from_seq <= seq <= timeline.to_seq:
             chart.add_vline(
-                seq, line={"dash": "dot", "width": 1, "color": theme.GRID.replace("0.22", "0.8")},
+                seq,
+                line={"dash": "dot", "width": 1, "color": theme.GRID.replace("0.22", "0.8")},
                 annotation={"text": f"end of {source}", "textangle": -90, "xanchor": "right", "opacity": 0.75},
                 annotation_position="bottom right",
-            )  # fmt: skip
+            )
     if event is not None and timeline.from_seq <= event <= timeline.to_seq:
         chart.add_vline(event, line={"width": 2, "color": theme.series_color(0)}, opacity=0.55)
     room = max(1.0, 0.02 * (timeline.to_seq - timeline.from_seq))
     few = timeline.to_seq - timeline.from_seq < 25
     chart.update_xaxes(
-        title="arrival order (event number)", range=[timeline.from_seq - room, timeline.to_seq + room],
-        dtick=1 if few else None, tickformat=",d",
-    )  # fmt: skip
+        title="arrival order (event number)",
+        range=[timeline.from_seq - room, timeline.to_seq + room],
+        dtick=1 if few else None,
+        tickformat=",d",
+    )
     chart.update_yaxes(
         title="event time (UTC)" if scale.is_calendar else "event time (ms)",
         range=[scale.at(scale.low_ms), scale.at(scale.high_ms)],
     )
     chart.update_layout(
-        dragmode="select", selectdirection="h", hovermode="closest", margin={"l": 8, "r": 8, "t": 56, "b": 8},
+        dragmode="select",
+        selectdirection="h",
+        hovermode="closest",
+        margin={"l": 8, "r": 8, "t": 56, "b": 8},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "itemwidth": 30},
-    )  # fmt: skip
+    )
     return chart
 
 
@@ -149,9 +155,17 @@ def _draw_windows(chart: go.Figure, fired: Sequence[Span], scale: _Scale) -> Non
         xs += [left, right, right, left, left, None]
         ys += [bottom, bottom, top, top, bottom, None]
     chart.add_scatter(
-        x=xs, y=ys, mode="lines", fill="toself", fillcolor=_WINDOW, line={"color": _WINDOW_EDGE, "width": 1},
-        hoverinfo="skip", name="window", legendgroup="window", legendrank=5,
-    )  # fmt: skip
+        x=xs,
+        y=ys,
+        mode="lines",
+        fill="toself",
+        fillcolor=_WINDOW,
+        line={"color": _WINDOW_EDGE, "width": 1},
+        hoverinfo="skip",
+        name="window",
+        legendgroup="window",
+        legendrank=5,
+    )
 
 
 def _draw_fires(chart: go.Figure, fired: Sequence[Span], scale: _Scale) -> None:
@@ -166,8 +180,10 @@ def _draw_fires(chart: go.Figure, fired: Sequence[Span], scale: _Scale) -> None:
             f"<b>{span.node}</b> {words.window(span.start_ms, span.end_ms)}<br>fired at event {span.fired_seq:,}"
             for span in fired
         ],
-        hovertemplate="%{text}<extra>window fired</extra>", name="window fires", legendrank=6,
-    )  # fmt: skip
+        hovertemplate="%{text}<extra>window fired</extra>",
+        name="window fires",
+        legendrank=6,
+    )
 
 
 def _draw_watermarks(chart: go.Figure, timeline: Timeline, scale: _Scale) -> None:
@@ -212,11 +228,15 @@ def _draw_steps(
     if end is not None and end <= last:
         line.append((end, words.END_MS))
     chart.add_scatter(
-        x=[seq for seq, _ in line], y=[scale.at(mark) for _, mark in line], mode="lines",
-        line={"shape": "hv", **style}, name=name, legendrank=4,
+        x=[seq for seq, _ in line],
+        y=[scale.at(mark) for _, mark in line],
+        mode="lines",
+        line={"shape": "hv", **style},
+        name=name,
+        legendrank=4,
         text=[words.instant(mark) for _, mark in line],
         hovertemplate="%{text} after event %{x:,}<extra>" + name + "</extra>",
-    )  # fmt: skip
+    )
 
 
 def _draw_points(
@@ -235,11 +255,16 @@ def _draw_points(
         size = (11 if state == "late" else 9) if len(rows) <= 400 else 4
         hovers = [_hover(row, timeline, fired, describe, missed) for row in found]
         chart.add_scatter(
-            x=[row["seq"] for row in found], y=[scale.at(row["event_time_ms"]) for row in found], mode="markers",
+            x=[row["seq"] for row in found],
+            y=[scale.at(row["event_time_ms"]) for row in found],
+            mode="markers",
             marker={"symbol": symbol, "size": size, "color": color, "line": {"width": 0}},
-            name=state, text=hovers, hovertemplate="%{text}<extra>" + state + "</extra>", legendrank=rank,
+            name=state,
+            text=hovers,
+            hovertemplate="%{text}<extra>" + state + "</extra>",
+            legendrank=rank,
             customdata=[row["seq"] for row in found],
-        )  # fmt: skip
+        )
 
 
 def _hover(

@@ -50,15 +50,23 @@ def flow_chart(edges: Sequence[Edge], wires: Sequence[Wire]) -> go.Figure:
             name="flow",
             arrangement="snap",
             node={
-                "label": labels, "color": colors, "pad": 22, "thickness": 12, "line": {"width": 0},
+                "label": labels,
+                "color": colors,
+                "pad": 22,
+                "thickness": 12,
+                "line": {"width": 0},
                 "hovertemplate": "%{label}<br>%{value:,} records<extra></extra>",
             },
             link={
-                "source": sources, "target": targets, "value": values, "color": link_colors, "customdata": texts,
+                "source": sources,
+                "target": targets,
+                "value": values,
+                "color": link_colors,
+                "customdata": texts,
                 "hovertemplate": "%{customdata}<extra></extra>",
             },
         )
-    )  # fmt: skip
+    )
     chart.update_layout(margin={"l": 8, "r": 8, "t": 12, "b": 12})
     return chart
 

@@ -50,13 +50,22 @@ def node_inspector(drafting: Drafting, node: Node, found: Check) -> None:
         _name(drafting, node)
     with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         st.button(
-            "Duplicate", key=f"twin|{key}", icon=":material/content_copy:", type="tertiary",
-            on_click=guarded(_duplicate), args=(drafting, node.id),
-        )  # fmt: skip
+            "Duplicate",
+            key=f"twin|{key}",
+            icon=":material/content_copy:",
+            type="tertiary",
+            on_click=guarded(_duplicate),
+            args=(drafting, node.id),
+        )
         st.button(
-            "Delete", key=f"del|{key}", icon=":material/delete:", type="tertiary", on_click=guarded(_delete),
-            args=(drafting, node.id), help="Its consumers take what it took. Undo brings it back.",
-        )  # fmt: skip
+            "Delete",
+            key=f"del|{key}",
+            icon=":material/delete:",
+            type="tertiary",
+            on_click=guarded(_delete),
+            args=(drafting, node.id),
+            help="Its consumers take what it took. Undo brings it back.",
+        )
     if cls is None:
         for problem in found.of(node.id):
             st.error(as_sentence(problem.sentence))
@@ -168,9 +177,12 @@ def edge_inspector(drafting: Drafting, edge: Edge, found: Check) -> None:
     if derived is not None:
         schema_table(derived)
     st.button(
-        "Disconnect", icon=":material/link_off:", on_click=guarded(_disconnect), args=(drafting, edge),
+        "Disconnect",
+        icon=":material/link_off:",
+        on_click=guarded(_disconnect),
+        args=(drafting, edge),
         key=f"cut|{drafting.key}|{edge_key(edge)}",
-    )  # fmt: skip
+    )
 
 
 def _duplicate(drafting: Drafting, node_id: str) -> None:

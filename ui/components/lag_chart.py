@@ -40,11 +40,14 @@ def lag_chart(timeline: Timeline) -> go.Figure:
         own = [(seq, lag) for seq, each, lag in found if each == state]
         if own:
             chart.add_scattergl(
-                x=[seq for seq, _ in own], y=[lag / size for _, lag in own], mode="markers", name=state,
+                x=[seq for seq, _ in own],
+                y=[lag / size for _, lag in own],
+                mode="markers",
+                name=state,
                 marker={"color": color, "symbol": _SYMBOLS[state], "size": 6},
                 text=[f"event {seq:,}: {words.duration(lag)} ahead of the watermark" for seq, lag in own],
                 hovertemplate="%{text}<extra></extra>",
-            )  # fmt: skip
+            )
     chart.add_hline(0, line={"width": 1.5, "dash": "dot", "color": theme.PROBLEM})
     chart.update_xaxes(
         title="arrival order (event number)", range=[timeline.from_seq, timeline.to_seq], tickformat=",d"

@@ -51,23 +51,36 @@ def lanes_chart(around: Around, event: int) -> go.Figure:
             customdata=[record.seq for _, record in shown],
             hovertext=[_said(names[at], lanes[at].edge.names, record) for at, record in shown],
             hovertemplate="%{hovertext}<extra></extra>",
-        )  # fmt: skip
+        )
     # The legend's marks: those of a trace are as pale as its first marble.
     for kind in RowKind:
         if any(record.kind is kind for lane in lanes for record in lane.records):
             chart.add_scatter(
-                x=[None], y=[None], mode="markers", name=f"{kind.symbol} {theme.KIND_WORDS[kind]}",
+                x=[None],
+                y=[None],
+                mode="markers",
+                name=f"{kind.symbol} {theme.KIND_WORDS[kind]}",
                 marker={"color": theme.KIND_COLORS[kind], "symbol": theme.KIND_MARKERS[kind], "size": 10},
-            )  # fmt: skip
+            )
     _late(chart, around, places, names)
     chart.update_xaxes(
-        range=[around.from_seq - 0.6, around.to_seq + 0.6], dtick=1, tickformat=",d", ticksuffix="  ",
-        title={"text": "event", "standoff": 2}, showgrid=False, fixedrange=True,
-    )  # fmt: skip
+        range=[around.from_seq - 0.6, around.to_seq + 0.6],
+        dtick=1,
+        tickformat=",d",
+        ticksuffix="  ",
+        title={"text": "event", "standoff": 2},
+        showgrid=False,
+        fixedrange=True,
+    )
     chart.update_yaxes(
-        categoryorder="array", categoryarray=names[::-1], range=[-0.6, len(names) - 0.4], fixedrange=True,
-        tickvals=names, ticktext=[_short(name) for name in names], showgrid=True,
-    )  # fmt: skip
+        categoryorder="array",
+        categoryarray=names[::-1],
+        range=[-0.6, len(names) - 0.4],
+        fixedrange=True,
+        tickvals=names,
+        ticktext=[_short(name) for name in names],
+        showgrid=True,
+    )
     chart.update_layout(dragmode=False, clickmode="event+select")
     return chart
 
@@ -84,9 +97,14 @@ def lanes(around: Around, event: int, *, key: str, on_event: Any) -> None:
             on_event(int(seq[0] if isinstance(seq, list) else seq))
 
     st.plotly_chart(
-        lanes_chart(around, event), key=key, theme="streamlit", width="stretch",
-        config=theme.chart_config("lanes", displayModeBar=False), on_select=clicked, selection_mode="points",
-    )  # fmt: skip
+        lanes_chart(around, event),
+        key=key,
+        theme="streamlit",
+        width="stretch",
+        config=theme.chart_config("lanes", displayModeBar=False),
+        on_select=clicked,
+        selection_mode="points",
+    )
     cut = [name_of(lane.edge) for lane in around.lanes if lane.is_cut]
     if cut:
         st.caption(f"There are more records than marbles on {', '.join(cut)}.")
@@ -118,10 +136,15 @@ def _late(chart: go.Figure, around: Around, places: Mapping[tuple[int, int], flo
     ]
     if shown:
         chart.add_scatter(
-            x=[x for x, _, _ in shown], y=[name for _, name, _ in shown], mode="markers", name="came too late",
+            x=[x for x, _, _ in shown],
+            y=[name for _, name, _ in shown],
+            mode="markers",
+            name="came too late",
             marker={"symbol": "circle-open", "size": 20, "color": theme.LATE, "line": {"width": 2.5}},
-            customdata=[seq for _, _, seq in shown], hoverinfo="skip", unselected={"marker": {"opacity": 1}},
-        )  # fmt: skip
+            customdata=[seq for _, _, seq in shown],
+            hoverinfo="skip",
+            unselected={"marker": {"opacity": 1}},
+        )
 
 
 def _color(kind: RowKind, *, is_past: bool) -> str:

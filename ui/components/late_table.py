@@ -14,9 +14,16 @@ def late_table(records: Sequence[LateRecord], event: int | None) -> Table:
     """One line per late record and window, in arrival order."""
     day = _only_day(records)
     columns: tuple[str, ...] = (
-        "event", "operator", "record", f"event time ({day or 'UTC'})", "window it missed", "watermark then",
-        "late by", "kept by a delay of", "why",
-    )  # fmt: skip
+        "event",
+        "operator",
+        "record",
+        f"event time ({day or 'UTC'})",
+        "window it missed",
+        "watermark then",
+        "late by",
+        "kept by a delay of",
+        "why",
+    )
     rows = [
         Row(
             (

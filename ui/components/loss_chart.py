@@ -21,12 +21,16 @@ def loss_chart(losses: Losses, judged: Judged, delay_ms: int, lateness_ms: int, 
     unit, size = _unit(top_ms)
     xs, ys = _curve(losses, lateness_ms, top_ms)
     chart.add_scatter(
-        x=[x / size for x in xs], y=ys, mode="lines",
+        x=[x / size for x in xs],
+        y=ys,
+        mode="lines",
         line={"shape": "hv", "width": 2.5, "color": theme.series_color(0)},
-        name="records lost", fill="tozeroy", fillcolor="rgba(63,102,201,0.10)",
+        name="records lost",
+        fill="tozeroy",
+        fillcolor="rgba(63,102,201,0.10)",
         text=[f"delay {words.duration(x)}: {words.count(y, 'record')} lost" for x, y in zip(xs, ys, strict=True)],
         hovertemplate="%{text}<extra></extra>",
-    )  # fmt: skip
+    )
     marks: list[tuple[str, int, str, str]] = [
         ("as it ran", judged.delay_ms, "diamond", theme.OUT_OF_ORDER),
         ("knee", max(0, losses.knee_ms() - lateness_ms), "triangle-up", theme.series_color(2)),
@@ -36,11 +40,15 @@ def loss_chart(losses: Losses, judged: Judged, delay_ms: int, lateness_ms: int, 
     for name, at, symbol, color in marks:
         lost = losses.lost(at + lateness_ms)
         chart.add_scatter(
-            x=[at / size], y=[lost], mode="markers", name=name, cliponaxis=False,
+            x=[at / size],
+            y=[lost],
+            mode="markers",
+            name=name,
+            cliponaxis=False,
             marker={"symbol": symbol, "size": 13, "color": color},
             text=[f"{name}: {words.duration(at)}, {words.count(lost, 'record')} lost"],
             hovertemplate="%{text}<extra></extra>",
-        )  # fmt: skip
+        )
     price = "how long results wait" if judged.delays_results else "how much longer rows are kept"
     chart.update_xaxes(title=f"watermark delay ({unit}): {price}", rangemode="tozero")
     chart.update_yaxes(title="records lost", rangemode="tozero", tickformat=",d")

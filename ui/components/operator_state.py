@@ -147,9 +147,14 @@ def _pick_keys(node: KeyedNode, touched: Sequence[Key], before: Sequence[Key]) -
 
     title = f"Key ({', '.join(node.key_names)})" if node.key_names else "Key"
     st.selectbox(
-        title, options, key=_KEY, format_func=label, on_change=choose, accept_new_options=bool(node.key_names),
+        title,
+        options,
+        key=_KEY,
+        format_func=label,
+        on_change=choose,
+        accept_new_options=bool(node.key_names),
         help="Choose, or type a key" + (", its parts divided by commas." if len(node.key_names) > 1 else "."),
-    )  # fmt: skip
+    )
     if chosen:
         found = known.get(chosen) or _parsed(chosen)
         return (found,) if found is not None else ()

@@ -59,9 +59,12 @@ def _field(drafting: Drafting, option: Option) -> None:
             shown = text.strip().upper() if text.strip().upper() in _PHASES else _PHASES[0]
             pending().draw(key, shown, take)
             st.selectbox(
-                option.title, _PHASES, _PHASES.index(shown), key=key,
+                option.title,
+                _PHASES,
+                _PHASES.index(shown),
+                key=key,
                 help=f"{option.description} Flink's {option.name}.",
-            )  # fmt: skip
+            )
         case Value.NUMBER | Value.TIME:
             pending().draw(key, text, take)
             st.text_input(option.title, text, key=key, help=f"{option.description} Flink's {option.name}.")

@@ -65,8 +65,13 @@ def page_tools(title: str) -> None:
     if state.present:
         st.html(_PRESENTED)
         with st.container(key="page-tools"):
-            st.button("Leave presentation", icon=":material/close_fullscreen:", key="present-end", on_click=_present,
-                      args=(False,))  # fmt: skip
+            st.button(
+                "Leave presentation",
+                icon=":material/close_fullscreen:",
+                key="present-end",
+                on_click=_present,
+                args=(False,),
+            )
         return
     st.html(_PLACE)
 
@@ -79,16 +84,31 @@ def page_tools(title: str) -> None:
         with st.popover("Export", icon=":material/ios_share:", type="tertiary"):
             name = f"{title.lower().replace(' ', '-')}{f'-run-{state.run}' if state.run is not None else ''}.html"
             st.download_button(
-                "This page as HTML", make, name, "text/html", icon=":material/download:", on_click="ignore",
-                key="export-page", width="stretch",
+                "This page as HTML",
+                make,
+                name,
+                "text/html",
+                icon=":material/download:",
+                on_click="ignore",
+                key="export-page",
+                width="stretch",
                 help="One file with the page's texts, tables and charts; it needs no network.",
-            )  # fmt: skip
+            )
             st.session_state.setdefault(IMAGE_FORMAT, "png")
             st.segmented_control(
-                "Charts are saved as", ["png", "svg"], key=IMAGE_FORMAT, required=True, format_func=str.upper,
+                "Charts are saved as",
+                ["png", "svg"],
+                key=IMAGE_FORMAT,
+                required=True,
+                format_func=str.upper,
                 help="By the camera above a chart, which shows when the mouse is over it.",
-            )  # fmt: skip
+            )
         st.button(
-            "Present", icon=":material/slideshow:", type="tertiary", key="present-begin", on_click=_present,
-            args=(True,), help="Large, and nothing but the page.",
-        )  # fmt: skip
+            "Present",
+            icon=":material/slideshow:",
+            type="tertiary",
+            key="present-begin",
+            on_click=_present,
+            args=(True,),
+            help="Large, and nothing but the page.",
+        )

@@ -58,10 +58,14 @@ def _row(summary: PipelineSummary) -> None:
             st.text_input("Name", summary.name, key=widget, on_change=guarded(_rename), args=(summary, widget))
             st.button("Duplicate", key=f"{key}|twin", on_click=guarded(_duplicate), args=(summary,), width="stretch")
             st.download_button(
-                "Export as JSON", lambda: store().pipelines.load(summary.pipeline_id).document,
-                file_name=f"{summary.name}.json", mime="application/json", key=f"{key}|export", on_click="ignore",
+                "Export as JSON",
+                lambda: store().pipelines.load(summary.pipeline_id).document,
+                file_name=f"{summary.name}.json",
+                mime="application/json",
+                key=f"{key}|export",
+                on_click="ignore",
                 width="stretch",
-            )  # fmt: skip
+            )
             st.button("Delete", key=f"{key}|delete", on_click=guarded(_delete), args=(summary,), width="stretch")
 
 
@@ -95,9 +99,13 @@ def _draft(draft: Draft, pipeline: Pipeline) -> None:
             resume(draft.key)
             go("build")
         st.button(
-            "Discard", key=f"d{draft.key}|discard", type="tertiary", on_click=guarded(_discard), args=(draft.key,),
+            "Discard",
+            key=f"d{draft.key}|discard",
+            type="tertiary",
+            on_click=guarded(_discard),
+            args=(draft.key,),
             help=f"Forget this draft of {pipeline.name}",
-        )  # fmt: skip
+        )
 
 
 def _discard(key: str) -> None:

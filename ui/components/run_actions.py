@@ -58,20 +58,32 @@ def _ask_to_delete(run: Run) -> None:
 def options_form(document: str, pipeline_id: int | None, version: int | None, *, label: str) -> None:
     """The options of a run and the button that starts it."""
     st.text_input(
-        "Engine", value=default_master(), key="run-engine",
+        "Engine",
+        value=default_master(),
+        key="run-engine",
         help="`local[*]` runs on every core of this machine, `local[2]` on two. "
         "`spark://host:port` is a cluster, `sc://host:port` a Spark Connect server. "
         "The app keeps the first one until it is restarted.",
-    )  # fmt: skip
+    )
     st.number_input(
-        "Epochs", 1, 1000, None, key="run-epochs", placeholder="by the size of the input",
+        "Epochs",
+        1,
+        1000,
+        None,
+        key="run-epochs",
+        placeholder="by the size of the input",
         help="The input is cut into so many parts, with the state carried over. The changelog is the same "
         "for any number; more epochs need less memory.",
-    )  # fmt: skip
+    )
     st.button(
-        label, type="primary", icon=":material/play_arrow:", key="run-start", width="stretch",
-        on_click=_start, args=(document, pipeline_id, version),
-    )  # fmt: skip
+        label,
+        type="primary",
+        icon=":material/play_arrow:",
+        key="run-start",
+        width="stretch",
+        on_click=_start,
+        args=(document, pipeline_id, version),
+    )
 
 
 def run_actions(run: Run, *, is_live: bool) -> None:

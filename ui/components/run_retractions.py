@@ -72,6 +72,9 @@ def _cancelled(run: Run, edge: Edge) -> None:
         f"**For nothing**: {said}, which is {2 * (found.updates + found.inserts) / edge.total:.0%} of the edge."
     )
     grid(
-        cancelled_table(found), key="cancelled", on_pick=lambda seq: move_to(int(seq)), height=240,
+        cancelled_table(found),
+        key="cancelled",
+        on_pick=lambda seq: move_to(int(seq)),
+        height=240,
         label="Pairs that undo each other",
-    )  # fmt: skip
+    )

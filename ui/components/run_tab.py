@@ -40,9 +40,14 @@ def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
         mode = "raw"
         if not edge.is_insert_only:
             mode = st.segmented_control(
-                "Show", ["raw", "folded"], default="raw", required=True, key="canvas-log-mode",
-                label_visibility="collapsed", help="Folded: a -U with its +U is one change, old → new.",
-            )  # fmt: skip
+                "Show",
+                ["raw", "folded"],
+                default="raw",
+                required=True,
+                key="canvas-log-mode",
+                label_visibility="collapsed",
+                help="Folded: a -U with its +U is one change, old → new.",
+            )
     changelog = workspace.store().changelog
     if mode == "folded":
         table = folded_table(edge, changelog.folded(edge.run_id, node_id, edge.port, limit=_RECORDS).changes, None)

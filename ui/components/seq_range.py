@@ -19,12 +19,18 @@ def seq_range(run_id: int, first: int, last: int) -> tuple[int, int]:
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.slider(
-            "Events shown", first, last, key=key,
+            "Events shown",
+            first,
+            last,
+            key=key,
             help="Drag over the chart to zoom into a range; what is drawn is refined.",
-        )  # fmt: skip
+        )
         st.button(
-            "Whole run", key=f"{key}-whole", icon=":material/zoom_out_map:", on_click=whole,
+            "Whole run",
+            key=f"{key}-whole",
+            icon=":material/zoom_out_map:",
+            on_click=whole,
             disabled=st.session_state[key] == (first, last),
-        )  # fmt: skip
+        )
     chosen: tuple[int, int] = st.session_state[key]
     return chosen

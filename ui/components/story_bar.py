@@ -112,21 +112,39 @@ def story_bar() -> None:
         st.markdown(step.text)
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.button(
-                "Back", icon=":material/arrow_back:", key="story-back", disabled=at == 0, on_click=_to,
+                "Back",
+                icon=":material/arrow_back:",
+                key="story-back",
+                disabled=at == 0,
+                on_click=_to,
                 args=(name, at - 1),
-            )  # fmt: skip
+            )
             if at < last:
                 st.button(
-                    "Next step", icon=":material/arrow_forward:", key="story-next", type="primary", disabled=waits,
-                    on_click=_to, args=(name, at + 1),
-                )  # fmt: skip
+                    "Next step",
+                    icon=":material/arrow_forward:",
+                    key="story-next",
+                    type="primary",
+                    disabled=waits,
+                    on_click=_to,
+                    args=(name, at + 1),
+                )
             st.button(
-                "Show me again", icon=":material/my_location:", key="story-here", type="tertiary", disabled=waits,
-                on_click=_to, args=(name, at), help="Back to the page that this step is told on.",
-            )  # fmt: skip
+                "Show me again",
+                icon=":material/my_location:",
+                key="story-here",
+                type="tertiary",
+                disabled=waits,
+                on_click=_to,
+                args=(name, at),
+                help="Back to the page that this step is told on.",
+            )
             st.button(
-                "Finish" if at == last else "End the story", icon=":material/close:", key="story-end",
-                type="primary" if at == last else "tertiary", on_click=_end,
-            )  # fmt: skip
+                "Finish" if at == last else "End the story",
+                icon=":material/close:",
+                key="story-end",
+                type="primary" if at == last else "tertiary",
+                on_click=_end,
+            )
             if waits and state.run is not None:
                 _wait(state.run)

@@ -65,9 +65,14 @@ def table_as_of(edge: Edge, event: int, *, height: int) -> None:
         st.space("stretch")
         if edge.upsert_key and found.total > 1:
             st.segmented_control(
-                "Order", ["key", "newest"], default="key", key=f"{key}-order", required=True,
-                label_visibility="collapsed", format_func=lambda name: "by key" if name == "key" else "newest first",
-            )  # fmt: skip
+                "Order",
+                ["key", "newest"],
+                default="key",
+                key=f"{key}-order",
+                required=True,
+                label_visibility="collapsed",
+                format_func=lambda name: "by key" if name == "key" else "newest first",
+            )
     if found.total == 0 and not found.removed:
         st.caption("No rows yet at this event." if event else "Before the first event every table is empty.")
         return

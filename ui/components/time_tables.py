@@ -42,9 +42,14 @@ def _arrival(record: Arrival, event: int | None) -> Row:
 def source_table(sources: Sequence[SourceTimes]) -> Table:
     """One line per source."""
     columns = (
-        "source", "records", "out of order", "late", "most behind", "ahead of its watermark, on average",
+        "source",
+        "records",
+        "out of order",
+        "late",
+        "most behind",
+        "ahead of its watermark, on average",
         "watermark in the end",
-    )  # fmt: skip
+    )
     rows = [
         Row(
             (

@@ -43,10 +43,14 @@ def _version(drafting: Drafting, saved: SavedPipeline) -> None:
         action.caption(":material/check: as on the canvas")
     else:
         action.button(
-            f"Open version {saved.version}", key=f"version|{drafting.key}|{saved.version}", type="tertiary",
-            icon=":material/history:", on_click=guarded(_open), args=(drafting, document),
+            f"Open version {saved.version}",
+            key=f"version|{drafting.key}|{saved.version}",
+            type="tertiary",
+            icon=":material/history:",
+            on_click=guarded(_open),
+            args=(drafting, document),
             help="It takes the place of what is on the canvas; undo brings that back.",
-        )  # fmt: skip
+        )
 
 
 def _document(saved: SavedPipeline) -> Pipeline | None:

@@ -26,8 +26,10 @@ def watermark_pair_chart(left: Timeline, right: Timeline, names: tuple[str, str]
         chart.add_scatter(
             x=[*(seq for seq, _ in steps), last],
             y=[words.instant(mark).replace(" ", "T") for _, mark in [*steps, steps[-1]]],
-            mode="lines", line={"shape": "hv", **style}, name=name,
-        )  # fmt: skip
+            mode="lines",
+            line={"shape": "hv", **style},
+            name=name,
+        )
     chart.update_xaxes(title="arrival order (event number)", tickformat=",d")
     chart.update_yaxes(title="watermark (UTC)")
     return chart

@@ -60,8 +60,10 @@ def _without(run: Run, other: Run, edge: Edge, right_table: TableAsOf) -> None:
     complete = right_table.total == len(right_table.rows)
     grid(
         _drawn(edge, wrong_table, expected if complete else {}, marks=complete),
-        key="without-retraction", height=320, label="Without retraction",
-    )  # fmt: skip
+        key="without-retraction",
+        height=320,
+        label="Without retraction",
+    )
     if found.is_same:
         st.caption(f"Nothing that {name_of(edge)} says was ever wrong: here retraction is not needed.")
     else:

@@ -191,9 +191,14 @@ def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
 
     if not field.is_optional and len(options) <= _FEW and sum(map(len, words.values())) <= 34:
         st.segmented_control(
-            field.title, options, default=value, required=value is not None, format_func=in_words, key=key,
+            field.title,
+            options,
+            default=value,
+            required=value is not None,
+            format_func=in_words,
+            key=key,
             **look,
-        )  # fmt: skip
+        )
     else:
         at = options.index(value) if value in options else None
         st.selectbox(field.title, options, at, format_func=in_words, key=key, **look)

@@ -4,8 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-KEYWORDS: Final = ("AND", "OR", "NOT", "IS", "IN", "LIKE", "BETWEEN", "CASE", "WHEN", "THEN", "ELSE", "END", "NULL",
-                   "TRUE", "FALSE", "AS", "DIV")  # fmt: skip
+KEYWORDS: Final = (
+    "AND",
+    "OR",
+    "NOT",
+    "IS",
+    "IN",
+    "LIKE",
+    "BETWEEN",
+    "CASE",
+    "WHEN",
+    "THEN",
+    "ELSE",
+    "END",
+    "NULL",
+    "TRUE",
+    "FALSE",
+    "AS",
+    "DIV",
+)
 
 SIGNATURES: Final[dict[str, str]] = {
     # Choice and NULL

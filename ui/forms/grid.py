@@ -53,9 +53,14 @@ def grid_field(field: Field, form: FormContext) -> None:
     pending().draw(key, shown, switch)
     with place:
         st.segmented_control(
-            f"{field.title} as", [_TABLE, _TEXT], default=shown, required=True, key=key,
-            label_visibility="collapsed", disabled=not can_be,
-        )  # fmt: skip
+            f"{field.title} as",
+            [_TABLE, _TEXT],
+            default=shown,
+            required=True,
+            key=key,
+            label_visibility="collapsed",
+            disabled=not can_be,
+        )
     if not columns:
         st.caption(_COLUMN_HINT)
     if is_table:
@@ -92,9 +97,13 @@ def _table(field: Field, form: FormContext, items: Sequence[Any], columns: dict[
         config[KIND] = st.column_config.SelectboxColumn(KIND, options=list(SYMBOLS), required=True, default="+I")
     frame = pd.DataFrame({name: pd.Series([row[at] for row in base], dtype=object) for at, name in enumerate(names)})
     st.data_editor(
-        frame, num_rows="dynamic", hide_index=True, column_config=config, key=key,
+        frame,
+        num_rows="dynamic",
+        hide_index=True,
+        column_config=config,
+        key=key,
         alt=f"{field.title}: {', '.join(names)}",
-    )  # fmt: skip
+    )
 
 
 def _applied(base: Sequence[list[Any]], edits: dict[str, Any], names: Sequence[str]) -> list[list[Any]]:

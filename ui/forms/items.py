@@ -79,9 +79,14 @@ def _menu(field: Field, form: FormContext, at: int, span: tuple[int, int]) -> No
             _rearrange(form, said(key), at)
 
     st.menu_button(
-        "", options, key=key, icon=":material/more_vert:", type="tertiary", on_click=guarded(chosen),
+        "",
+        options,
+        key=key,
+        icon=":material/more_vert:",
+        type="tertiary",
+        on_click=guarded(chosen),
         help=f"{field.title}, row {at + 1}: move or remove",
-    )  # fmt: skip
+    )
 
 
 def _rearrange(form: FormContext, choice: str | None, at: int) -> None:

@@ -49,9 +49,14 @@ def _records(edge: Edge, wanted: Filter, event: int) -> None:
         mode = "raw"
         if not edge.is_insert_only:
             mode = st.segmented_control(
-                "Show", ["raw", "folded"], default="raw", required=True, key="changelog-mode",
-                label_visibility="collapsed", help="Folded: a -U with its +U is one change, old → new.",
-            )  # fmt: skip
+                "Show",
+                ["raw", "folded"],
+                default="raw",
+                required=True,
+                key="changelog-mode",
+                label_visibility="collapsed",
+                help="Folded: a -U with its +U is one change, old → new.",
+            )
     key, offset = _page_of(edge, wanted, event)
     if mode == "folded":
         folded = changelog.folded(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)

@@ -98,20 +98,24 @@ class _Differences:
             ("Counters", counters, f"{words.count(counters, 'node')} with other counts", self._counters),
             ("Event time", times, f"{words.count(times, 'difference')} in watermarks and windows", self._times),
             (
-                "Late records", late,
+                "Late records",
+                late,
                 f"{self.late.only_left:,} only in {one}, {self.late.only_right:,} only in {other}, "
-                f"{self.late.both:,} in both", self._late,
+                f"{self.late.both:,} in both",
+                self._late,
             ),
-        ]  # fmt: skip
+        ]
         if self.table is not None:
             found.insert(
                 0,
                 (
-                    "Final table", self.table.different,
+                    "Final table",
+                    self.table.different,
                     f"{words.count(self.table.different, 'row')} not the same, {self.table.equal:,} the same "
-                    f"({self.table.left:,} and {self.table.right:,} rows)", self._table,
+                    f"({self.table.left:,} and {self.table.right:,} rows)",
+                    self._table,
                 ),
-            )  # fmt: skip
+            )
             said = "the same, record by record" if self.event is None else f"they part at event {self.event:,}"
             found.insert(1, ("Changelog", int(self.event is not None), said, self._changelog))
         return sorted(found, key=lambda part: part[1] == 0)
@@ -139,9 +143,12 @@ class _Differences:
             st.success("The same records were late in both, or none.", icon=":material/check_circle:")
             return
         grid(
-            late_pairs_table(self.late.rows, *self.names, state.event), key="compare-late", height=420,
-            on_pick=lambda seq: move_to(int(seq)), label="Late records compared",
-        )  # fmt: skip
+            late_pairs_table(self.late.rows, *self.names, state.event),
+            key="compare-late",
+            height=420,
+            on_pick=lambda seq: move_to(int(seq)),
+            label="Late records compared",
+        )
 
     def _table(self) -> None:
         assert self.table is not None
@@ -163,9 +170,12 @@ class _Differences:
         )
         st.caption(f"From event {start:,} on, position by position: they part at event {self.event:,}.")
         grid(
-            record_pairs_table(pairs, self.edge.names, *self.names, state.event or self.event), key="compare-records",
-            height=420, on_pick=lambda seq: move_to(int(seq)), label="Changelogs compared",
-        )  # fmt: skip
+            record_pairs_table(pairs, self.edge.names, *self.names, state.event or self.event),
+            key="compare-records",
+            height=420,
+            on_pick=lambda seq: move_to(int(seq)),
+            label="Changelogs compared",
+        )
 
 
 def _overview(parts: list[tuple[str, int, str, Callable[[], None]]]) -> None:

@@ -61,9 +61,13 @@ def _seen_by(run: Run, sources: list[Edge]) -> tuple[str | None, list[str]]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if operators:
             node = st.selectbox(
-                "As seen by", operators, index=None, key=f"seen-by-{run.run_id}", placeholder="the whole pipeline",
+                "As seen by",
+                operators,
+                index=None,
+                key=f"seen-by-{run.run_id}",
+                placeholder="the whole pipeline",
                 help="An operator sees the sources above it, and the lowest of their watermarks.",
-            )  # fmt: skip
+            )
         if len(names) > 1:
             above = [name for name in names if node is None or name in run.holdbacks(node)]
             chosen = st.multiselect("Sources", above, key=f"sources-{run.run_id}-{node}", placeholder="all")
@@ -94,10 +98,15 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
                 st.session_state[f"part-{run.run_id}"] = _RECORDS
 
     st.plotly_chart(
-        chart, key=key, theme="streamlit", width="stretch", on_select=brushed, selection_mode="box",
+        chart,
+        key=key,
+        theme="streamlit",
+        width="stretch",
+        on_select=brushed,
+        selection_mode="box",
         config=chart_config("event-time", modeBarButtonsToRemove=["lasso2d", "autoScale2d"]),
         alt="Event time over arrival order",
-    )  # fmt: skip
+    )
     notes = []
     if not timeline.is_exact:
         notes.append(
@@ -120,9 +129,13 @@ def _findings(run: Run, timeline: Timeline) -> None:
         said, way = st.columns([6, 1], vertical_alignment="center")
         said.warning(future_sentence(record), icon=":material/fast_forward:")
         way.button(
-            "Go there", key=f"future-{record.seq}", icon=":material/my_location:", on_click=_around,
-            args=(run.run_id, record.seq), width="stretch",
-        )  # fmt: skip
+            "Go there",
+            key=f"future-{record.seq}",
+            icon=":material/my_location:",
+            on_click=_around,
+            args=(run.run_id, record.seq),
+            width="stretch",
+        )
     sentences = holder_sentences(holders(timeline), timeline)
     sentences += [silence_sentence(silence) for silence in workspace.store().silences.find(run.run_id, timeline)]
     if sentences:
@@ -148,14 +161,22 @@ def _records(run: Run, timeline: Timeline) -> None:
     key = f"records-{run.run_id}-{timeline.from_seq}-{timeline.to_seq}-{source}-{state_}"
     offset = int(st.session_state.get(key, 0))
     page = workspace.store().arrivals.page(
-        run.run_id, from_seq=timeline.from_seq, to_seq=timeline.to_seq, source=source, state=state_,
-        offset=offset, limit=_PAGE,
-    )  # fmt: skip
+        run.run_id,
+        from_seq=timeline.from_seq,
+        to_seq=timeline.to_seq,
+        source=source,
+        state=state_,
+        offset=offset,
+        limit=_PAGE,
+    )
     st.caption(f"{words.count(page.total, 'event')} from {timeline.from_seq:,} to {timeline.to_seq:,}")
     grid(
-        arrival_table(page.records, state.event), key=f"records-{run.run_id}-grid", height=380,
-        on_pick=lambda seq: move_to(int(seq)), label="Records of the range",
-    )  # fmt: skip
+        arrival_table(page.records, state.event),
+        key=f"records-{run.run_id}-grid",
+        height=380,
+        on_pick=lambda seq: move_to(int(seq)),
+        label="Records of the range",
+    )
     pager(key, offset, _PAGE, page.total, what="events")
 
 
@@ -210,9 +231,12 @@ def _late(run: Run, records: int) -> None:
     offset = int(st.session_state.get(key, 0))
     page = ledger.page(run.run_id, offset=offset, limit=_PAGE)
     grid(
-        late_table(page.records, state.event), key=f"{key}-grid", on_pick=lambda seq: move_to(int(seq)),
-        height=380, label="Late records",
-    )  # fmt: skip
+        late_table(page.records, state.event),
+        key=f"{key}-grid",
+        on_pick=lambda seq: move_to(int(seq)),
+        height=380,
+        label="Late records",
+    )
     pager(key, offset, _PAGE, page.total, what="late records")
     if state.event is not None and st.button(
         f"See what event {state.event:,} did", icon=":material/receipt_long:", key="late-to-changelog"

@@ -51,9 +51,13 @@ def _editor(run: Run) -> None:
             st.button(example.title, key=f"example-{at}", type="tertiary", on_click=_ask, args=(example.sql,))
     st.session_state.setdefault(_TEXT, examples[0].sql)
     st.text_area(
-        "SQL", key=_TEXT, height=170, label_visibility="collapsed", placeholder="SELECT ...",
+        "SQL",
+        key=_TEXT,
+        height=170,
+        label_visibility="collapsed",
+        placeholder="SELECT ...",
         help="DuckDB's SQL. Tables of the chosen run need no prefix; those of another run are run_2.name.",
-    )  # fmt: skip
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Ask", type="primary", icon=":material/play_arrow:", key="sql-ask", on_click=_ask_what_is_written)
         st.caption(
@@ -69,9 +73,16 @@ def _result(result: QueryResult, text: str, schema: str) -> None:
         st.markdown(f"**{'The first ' if result.is_cut else ''}{shown}**{more} · {words.elapsed(result.seconds)}")
         st.space("stretch")
         st.download_button(
-            "CSV", _writer(text, schema), "result.csv", "text/csv", icon=":material/download:", on_click="ignore",
-            key="sql-csv", help="All rows, up to a million.", disabled=not result.rows,
-        )  # fmt: skip
+            "CSV",
+            _writer(text, schema),
+            "result.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+            key="sql-csv",
+            help="All rows, up to a million.",
+            disabled=not result.rows,
+        )
     if not result.rows:
         st.caption("The query gave no row.")
         return

@@ -45,17 +45,23 @@ def _sliders(judged: Judged, losses: Losses, key: str) -> tuple[int, int]:
     st.session_state.setdefault(f"{key}-lateness", lateness or 0)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         delay_ms = st.slider(
-            f"Watermark delay of {' and '.join(judged.sources)} (ms)", 0, top, key=f"{key}-delay",
+            f"Watermark delay of {' and '.join(judged.sources)} (ms)",
+            0,
+            top,
+            key=f"{key}-delay",
             help="How far out of order records may come. "
             + ("Results wait that long." if judged.delays_results else "Rows are kept that much longer."),
-        )  # fmt: skip
+        )
         lateness_ms = 0
         if lateness is not None:
             lateness_ms = st.slider(
-                f"Allowed lateness of {judged.node} (ms)", 0, top, key=f"{key}-lateness",
+                f"Allowed lateness of {judged.node} (ms)",
+                0,
+                top,
+                key=f"{key}-lateness",
                 help="For how long after it has fired a window still takes records: results come no later, but are "
                 "corrected with -U and +U.",
-            )  # fmt: skip
+            )
     known = lateness_ms if lateness is not None else 0
     with st.container(horizontal=True, gap="small"):
         for label, at, name in (
@@ -65,9 +71,12 @@ def _sliders(judged: Judged, losses: Losses, key: str) -> tuple[int, int]:
         ):
             given = (lateness or 0) if name == "ran" else known
             st.button(
-                f"{label}: {words.duration(at)}", key=f"{key}-{name}", on_click=_set, args=(key, at, given),
+                f"{label}: {words.duration(at)}",
+                key=f"{key}-{name}",
+                on_click=_set,
+                args=(key, at, given),
                 type="secondary",
-            )  # fmt: skip
+            )
     return int(delay_ms), int(lateness_ms)
 
 
@@ -80,15 +89,19 @@ def _figures(run: Run, judged: Judged, losses: Losses, delay_ms: int, lateness_m
         st.metric("Records kept", f"{kept:,} of {losses.total:,}", f"{now - then:+,}" if now != then else None)
         st.metric("Records lost", f"{then:,}", f"{then - now:+,}" if now != then else None, delta_color="inverse")
         st.metric(
-            "Results wait" if judged.delays_results else "Rows are kept longer by", words.duration(delay_ms),
-            _signed(delay_ms - judged.delay_ms) if delay_ms != judged.delay_ms else None, delta_color="inverse",
-        )  # fmt: skip
+            "Results wait" if judged.delays_results else "Rows are kept longer by",
+            words.duration(delay_ms),
+            _signed(delay_ms - judged.delay_ms) if delay_ms != judged.delay_ms else None,
+            delta_color="inverse",
+        )
         if wait.windows:
             st.metric(
-                "Windows fire", f"{abs(wait.events):,.1f} events {'earlier' if wait.events < 0 else 'later'}"
-                if wait.events else "as in the run",
+                "Windows fire",
+                f"{abs(wait.events):,.1f} events {'earlier' if wait.events < 0 else 'later'}"
+                if wait.events
+                else "as in the run",
                 help="On average, compared with the run.",
-            )  # fmt: skip
+            )
     if wait.at_end and delay_ms > judged.delay_ms:
         st.caption(
             f"{wait.at_end:,} of {words.count(wait.windows, 'window')} would fire only when the input ends: nothing "
@@ -118,9 +131,12 @@ def _records(run: Run, judged: Judged, delay_ms: int, lateness_ms: int, losses: 
     columns = ("event", "with this", "event time (UTC)", *windows, "kept by a wait of", "record")
     rows = [_record(each, bool(windows)) for each in found]
     grid(
-        Table(columns, rows, frozenset({"event", "kept by a wait of"})), key=f"what-if-grid-{run.run_id}", height=340,
-        on_pick=lambda seq: move_to(int(seq)), label="Records that would be lost or kept",
-    )  # fmt: skip
+        Table(columns, rows, frozenset({"event", "kept by a wait of"})),
+        key=f"what-if-grid-{run.run_id}",
+        height=340,
+        on_pick=lambda seq: move_to(int(seq)),
+        label="Records that would be lost or kept",
+    )
     pager(key, offset, _PAGE, total, what="records")
 
 
@@ -174,10 +190,15 @@ def _apply(run: Run, judged: Judged, delay_ms: int, lateness_ms: int) -> None:
     same = (delay_ms, lateness_ms) == (judged.delay_ms, judged.allowed_lateness_ms or 0)
     with st.container(horizontal=True):
         st.button(
-            "Apply and run", type="primary", icon=":material/play_arrow:", key="what-if-run", disabled=same,
-            on_click=_run_it, args=(run, judged, delay_ms, lateness_ms),
+            "Apply and run",
+            type="primary",
+            icon=":material/play_arrow:",
+            key="what-if-run",
+            disabled=same,
+            on_click=_run_it,
+            args=(run, judged, delay_ms, lateness_ms),
             help="A new version of the pipeline, where it is a saved one, and a run of it to compare with this one.",
-        )  # fmt: skip
+        )
         if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft", disabled=same):
             open_draft(_changed(run, judged, delay_ms, lateness_ms))
             go("build")

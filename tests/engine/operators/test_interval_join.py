@@ -77,15 +77,23 @@ RIGHT_LATE = """
 
 test_cases = check_cases(
     [
-        case("inner: a row meets those that are kept at once, by their time", JoinKind.INNER, """
+        case(
+            "inner: a row meets those that are kept at once, by their time",
+            JoinKind.INNER,
+            """
             seq  kind  k  x  lt    k0  y   rt
             2    +I    a  1  1000  a   10  2000
             4    +I    a  1  1000  a   20  500
             7    +I    a  4  2000  a   20  500
             7    +I    a  4  2000  a   10  2000
             8    +I    a  3  6000  a   40  7000
-        """, LEFT_LATE + RIGHT_LATE.replace("    seq  time  start  end   wm     lateness\n", "")),
-        case("right: padded by timer, a late row at once", JoinKind.RIGHT, """
+        """,
+            LEFT_LATE + RIGHT_LATE.replace("    seq  time  start  end   wm     lateness\n", ""),
+        ),
+        case(
+            "right: padded by timer, a late row at once",
+            JoinKind.RIGHT,
+            """
             seq  kind  k     x     lt    k0  y   rt
             2    +I    a     1     1000  a   10  2000
             4    +I    a     1     1000  a   20  500
@@ -95,8 +103,13 @@ test_cases = check_cases(
             10   +I    NULL  NULL  NULL  b   30  9000
             12   +I    NULL  NULL  NULL  a   60  6500
             13   +I    NULL  NULL  NULL  d   50  21000
-        """, LEFT_LATE),
-        case("left with a condition: who meets nobody is padded", JoinKind.LEFT, """
+        """,
+            LEFT_LATE,
+        ),
+        case(
+            "left with a condition: who meets nobody is padded",
+            JoinKind.LEFT,
+            """
             seq  kind  k  x  lt     k0    y     rt
             2    +I    a  1  1000   a     10    2000
             4    +I    a  1  1000   a     20    500
@@ -106,8 +119,14 @@ test_cases = check_cases(
             9    +I    b  2  3000   NULL  NULL  NULL
             11   +I    a  6  9000   NULL  NULL  NULL
             13   +I    c  5  20000  NULL  NULL  NULL
-        """, RIGHT_LATE, "x < y"),
-        case("full with a condition that nobody fulfils", JoinKind.FULL, """
+        """,
+            RIGHT_LATE,
+            "x < y",
+        ),
+        case(
+            "full with a condition that nobody fulfils",
+            JoinKind.FULL,
+            """
             seq  kind  k     x     lt     k0    y     rt
             6    +I    a     1     1000   NULL  NULL  NULL
             7    +I    NULL  NULL  NULL   a     20    500
@@ -121,9 +140,12 @@ test_cases = check_cases(
             12   +I    NULL  NULL  NULL   a     60    6500
             13   +I    c     5     20000  NULL  NULL  NULL
             13   +I    NULL  NULL  NULL   d     50    21000
-        """, "", "x > y"),
+        """,
+            "",
+            "x > y",
+        ),
     ]
-)  # fmt: skip
+)
 
 Step = tuple[int, int]
 steps = st.lists(st.tuples(st.integers(0, 1), st.integers(-6, 6)), max_size=14)

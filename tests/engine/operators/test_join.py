@@ -90,13 +90,23 @@ LAST_ROWS = """
 
 test_cases = check_cases(
     [
-        case("inner with a condition: kinds are forwarded, also alone", JoinKind.INNER, CHANGES, """
+        case(
+            "inner with a condition: kinds are forwarded, also alone",
+            JoinKind.INNER,
+            CHANGES,
+            """
             seq  kind  k  x  k0  y
             7    +U    b  3  b   20
             14   -U    b  3  b   20
             15   +U    b  3  b   21
-        """, "x * 10 > y"),
-        case("left: padding goes before the first match and comes back after the last", JoinKind.LEFT, CHANGES, """
+        """,
+            "x * 10 > y",
+        ),
+        case(
+            "left: padding goes before the first match and comes back after the last",
+            JoinKind.LEFT,
+            CHANGES,
+            """
             seq  kind  k     x  k0    y
             1    +I    a     1  NULL  NULL
             2    -D    a     1  NULL  NULL
@@ -117,8 +127,13 @@ test_cases = check_cases(
             14   +I    b     3  NULL  NULL
             15   -D    b     3  NULL  NULL
             15   +I    b     3  b     21
-        """),
-        case("left with a condition: padding depends on it", JoinKind.LEFT, CHANGES, """
+        """,
+        ),
+        case(
+            "left with a condition: padding depends on it",
+            JoinKind.LEFT,
+            CHANGES,
+            """
             seq  kind  k     x  k0    y
             1    +I    a     1  NULL  NULL
             2    -D    a     1  NULL  NULL
@@ -137,8 +152,14 @@ test_cases = check_cases(
             14   +I    b     3  NULL  NULL
             15   -D    b     3  NULL  NULL
             15   +I    b     3  b     21
-        """, "x * 10 >= y"),
-        case("right: the mirror image", JoinKind.RIGHT, CHANGES, """
+        """,
+            "x * 10 >= y",
+        ),
+        case(
+            "right: the mirror image",
+            JoinKind.RIGHT,
+            CHANGES,
+            """
             seq  kind  k     x     k0    y
             2    +I    a     1     a     10
             3    +I    a     1     a     11
@@ -152,8 +173,13 @@ test_cases = check_cases(
             12   +I    NULL  NULL  NULL  99
             14   -D    b     3     b     20
             15   +I    b     3     b     21
-        """),
-        case("semi: left rows come with their first partner and go with the last", JoinKind.SEMI, CHANGES, """
+        """,
+        ),
+        case(
+            "semi: left rows come with their first partner and go with the last",
+            JoinKind.SEMI,
+            CHANGES,
+            """
             seq  kind  k  x
             2    +I    a  1
             5    +I    b  2
@@ -162,8 +188,13 @@ test_cases = check_cases(
             10   -D    a  1
             14   -U    b  3
             15   +U    b  3
-        """),
-        case("anti: left rows go with their first partner and come back after the last", JoinKind.ANTI, CHANGES, """
+        """,
+        ),
+        case(
+            "anti: left rows go with their first partner and come back after the last",
+            JoinKind.ANTI,
+            CHANGES,
+            """
             seq  kind  k     x
             1    +I    a     1
             2    -D    a     1
@@ -175,8 +206,12 @@ test_cases = check_cases(
             13   +I    a     4
             14   +I    b     3
             15   -D    b     3
-        """),
-        case("anti by a condition alone: NOT IN knows NULL", JoinKind.ANTI, """
+        """,
+        ),
+        case(
+            "anti by a condition alone: NOT IN knows NULL",
+            JoinKind.ANTI,
+            """
             seq  kind  port  k     v
             1    +I    0     a     1
             2    +I    1     a     0
@@ -185,7 +220,8 @@ test_cases = check_cases(
             5    +I    1     NULL  0
             6    -D    1     NULL  0
             7    -D    1     a     0
-        """, """
+        """,
+            """
             seq  kind  k     x
             1    +I    a     1
             2    -D    a     1
@@ -194,8 +230,15 @@ test_cases = check_cases(
             6    +I    b     2
             7    +I    a     1
             7    +I    NULL  3
-        """, "k IS NULL OR k0 IS NULL OR k = k0", key=()),
-        case("full join of two aggregates: one row per key and side", JoinKind.FULL, AGGREGATES, """
+        """,
+            "k IS NULL OR k0 IS NULL OR k = k0",
+            key=(),
+        ),
+        case(
+            "full join of two aggregates: one row per key and side",
+            JoinKind.FULL,
+            AGGREGATES,
+            """
             seq  kind  k     x     k0    y
             1    +I    a     1     NULL  NULL
             2    +I    NULL  NULL  c     5
@@ -208,9 +251,15 @@ test_cases = check_cases(
             5    +I    a     4     a     7
             6    -D    b     2     NULL  NULL
             6    +I    b     2     b     9
-        """, side=SINGLE),
+        """,
+            side=SINGLE,
+        ),
         # Flink 2.3 takes the +U at 4 for a second match and loses the padding at 8 (FLINK-40681).
-        case("left: a bare +U replaces, so padding comes back after a delete", JoinKind.LEFT, LAST_ROWS, """
+        case(
+            "left: a bare +U replaces, so padding comes back after a delete",
+            JoinKind.LEFT,
+            LAST_ROWS,
+            """
             seq  kind  k  x  k0    y
             1    +I    a  1  NULL  NULL
             2    -D    a  1  NULL  NULL
@@ -223,16 +272,27 @@ test_cases = check_cases(
             7    +I    b  3  b     20
             8    -D    a  4  a     11
             8    +I    a  4  NULL  NULL
-        """, side=SINGLE),
-        case("semi: a bare +U replaces, so the row goes after a delete", JoinKind.SEMI, LAST_ROWS, """
+        """,
+            side=SINGLE,
+        ),
+        case(
+            "semi: a bare +U replaces, so the row goes after a delete",
+            JoinKind.SEMI,
+            LAST_ROWS,
+            """
             seq  kind  k  x
             2    +I    a  1
             3    +U    a  2
             6    +U    a  4
             7    +I    b  3
             8    -D    a  4
-        """, side=SINGLE),
-        case("inner: equal rows are counted, each copy has its pairs", JoinKind.INNER, """
+        """,
+            side=SINGLE,
+        ),
+        case(
+            "inner: equal rows are counted, each copy has its pairs",
+            JoinKind.INNER,
+            """
             seq  kind  port  k  v
             1    +I    0     a  1
             2    +I    0     a  1
@@ -241,7 +301,8 @@ test_cases = check_cases(
             5    +I    1     a  5
             6    -D    0     a  1
             7    -D    0     a  1
-        """, """
+        """,
+            """
             seq  kind  k  x  k0  y
             3    +I    a  1  a   5
             3    +I    a  1  a   5
@@ -249,9 +310,10 @@ test_cases = check_cases(
             5    +I    a  1  a   5
             6    -D    a  1  a   5
             6    -D    a  1  a   5
-        """),
+        """,
+        ),
     ]
-)  # fmt: skip
+)
 
 rows = st.tuples(st.sampled_from(["a"]), st.integers(0, 3))
 steps = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 9), rows), max_size=20)

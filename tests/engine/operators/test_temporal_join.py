@@ -115,7 +115,11 @@ LATE_ROWS = """
 
 test_cases = check_cases(
     [
-        case("inner: a row waits for its time; NULL meets NULL, as in Flink", JoinKind.INNER, VERSIONS, """
+        case(
+            "inner: a row waits for its time; NULL meets NULL, as in Flink",
+            JoinKind.INNER,
+            VERSIONS,
+            """
             seq  kind  k     a  k0    p
             2    +I    x     1  x     100
             5    +I    x     2  x     101
@@ -123,8 +127,14 @@ test_cases = check_cases(
             10   +I    y     5  y     201
             12   +I    NULL  6  NULL  999
             15   +I    x     8  x     102
-        """, LATE_ROW),
-        case("left: rows without a version are padded", JoinKind.LEFT, VERSIONS, """
+        """,
+            LATE_ROW,
+        ),
+        case(
+            "left: rows without a version are padded",
+            JoinKind.LEFT,
+            VERSIONS,
+            """
             seq  kind  k     a  k0    p
             2    +I    x     1  x     100
             5    +I    x     2  x     101
@@ -134,8 +144,14 @@ test_cases = check_cases(
             12   +I    NULL  6  NULL  999
             13   +I    z     7  NULL  NULL
             15   +I    x     8  x     102
-        """, LATE_ROW),
-        case("a condition that the version does not meet pads the row", JoinKind.LEFT, VERSIONS, """
+        """,
+            LATE_ROW,
+        ),
+        case(
+            "a condition that the version does not meet pads the row",
+            JoinKind.LEFT,
+            VERSIONS,
+            """
             seq  kind  k     a  k0    p
             2    +I    x     1  NULL  NULL
             5    +I    x     2  x     101
@@ -145,23 +161,39 @@ test_cases = check_cases(
             12   +I    NULL  6  NULL  999
             13   +I    z     7  NULL  NULL
             15   +I    x     8  NULL  NULL
-        """, LATE_ROW, "p <> 100 AND p <> 200 AND p <> 102"),
-        case("the kinds of the left input are passed on, each row at its own time", JoinKind.INNER, KINDS_OF_THE_LEFT,
-             """
+        """,
+            LATE_ROW,
+            "p <> 100 AND p <> 200 AND p <> 102",
+        ),
+        case(
+            "the kinds of the left input are passed on, each row at its own time",
+            JoinKind.INNER,
+            KINDS_OF_THE_LEFT,
+            """
             seq  kind  k  a   k0  p
             5    +I    x  10  x   100
             5    -U    x  10  x   100
             7    +U    x  11  x   101
             7    -D    x  11  x   101
-        """),
-        case("a version that is taken back ends there; of one time the last counts", JoinKind.LEFT, ENDED_VERSIONS, """
+        """,
+        ),
+        case(
+            "a version that is taken back ends there; of one time the last counts",
+            JoinKind.LEFT,
+            ENDED_VERSIONS,
+            """
             seq  kind  k  a  k0    p
             3    +I    x  1  x     100
             5    +I    x  2  NULL  NULL
             10   +I    x  3  x     102
             10   +I    x  4  x     103
-        """),
-        case("late rows meet what is left, late versions those that wait", JoinKind.LEFT, LATE, """
+        """,
+        ),
+        case(
+            "late rows meet what is left, late versions those that wait",
+            JoinKind.LEFT,
+            LATE,
+            """
             seq  kind  k  a   k0    p
             2    +I    x  10  x     100
             8    +I    x  20  x     102
@@ -169,9 +201,11 @@ test_cases = check_cases(
             8    +I    x  40  x     102
             12   +I    x  50  x     103
             14   +I    x  60  NULL  NULL
-        """, LATE_ROWS),
+        """,
+            LATE_ROWS,
+        ),
     ]
-)  # fmt: skip
+)
 
 Script = Sequence[tuple[int, int, int, int]]
 scripts = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 12), KINDS, st.integers(0, 14)), max_size=16)

@@ -115,8 +115,13 @@ MANY_TO_MANY = """
 
 test_cases = check_cases(
     [
-        case("the document's join, delay 5100: four pairs", JoinKind.INNER, seed(5100), FIRST_WINDOW + SECOND_WINDOW,
-             width=3),
+        case(
+            "the document's join, delay 5100: four pairs",
+            JoinKind.INNER,
+            seed(5100),
+            FIRST_WINDOW + SECOND_WINDOW,
+            width=3,
+        ),
         case(
             "the document's join, delay 5000: two pairs, two records lost by a millisecond",
             JoinKind.INNER,
@@ -129,7 +134,11 @@ test_cases = check_cases(
             """,
             width=3,
         ),
-        case("a right join goes by the right rows", JoinKind.RIGHT, TWO_SIDES, """
+        case(
+            "a right join goes by the right rows",
+            JoinKind.RIGHT,
+            TWO_SIDES,
+            """
             seq  kind  k     v     k0  v0  window_start  window_end  window_time
             7    +I    a     1     a   10  0             10000000    9999000
             7    +I    a     3     a   10  0             10000000    9999000
@@ -137,20 +146,38 @@ test_cases = check_cases(
             13   +I    a     4     a   30  10000000      20000000    19999000
             13   +I    a     4     a   40  10000000      20000000    19999000
             14   +I    NULL  NULL  d   60  20000000      30000000    29999000
-        """, late=TWO_LATE),
-        case("a semi join keeps left rows with a partner, once", JoinKind.SEMI, TWO_SIDES, """
+        """,
+            late=TWO_LATE,
+        ),
+        case(
+            "a semi join keeps left rows with a partner, once",
+            JoinKind.SEMI,
+            TWO_SIDES,
+            """
             seq  kind  k  v  window_start  window_end  window_time
             7    +I    a  1  0             10000000    9999000
             7    +I    a  3  0             10000000    9999000
             13   +I    a  4  10000000      20000000    19999000
-        """, late=TWO_LATE),
-        case("an anti join keeps left rows without a partner", JoinKind.ANTI, TWO_SIDES, """
+        """,
+            late=TWO_LATE,
+        ),
+        case(
+            "an anti join keeps left rows without a partner",
+            JoinKind.ANTI,
+            TWO_SIDES,
+            """
             seq  kind  k  v  window_start  window_end  window_time
             7    +I    b  2  0             10000000    9999000
             13   +I    c  5  10000000      20000000    19999000
             14   +I    b  7  20000000      30000000    29999000
-        """, late=TWO_LATE),
-        case("a full join pads both sides", JoinKind.FULL, TWO_SIDES, """
+        """,
+            late=TWO_LATE,
+        ),
+        case(
+            "a full join pads both sides",
+            JoinKind.FULL,
+            TWO_SIDES,
+            """
             seq  kind  k     v     k0    v0    window_start  window_end  window_time
             7    +I    a     1     a     10    0             10000000    9999000
             7    +I    a     3     a     10    0             10000000    9999000
@@ -161,30 +188,48 @@ test_cases = check_cases(
             13   +I    c     5     NULL  NULL  10000000      20000000    19999000
             14   +I    NULL  NULL  d     60    20000000      30000000    29999000
             14   +I    b     7     NULL  NULL  20000000      30000000    29999000
-        """, late=TWO_LATE),
-        case("a side that has ended no longer holds the windows back", JoinKind.LEFT, ONE_SIDE_ENDS, """
+        """,
+            late=TWO_LATE,
+        ),
+        case(
+            "a side that has ended no longer holds the windows back",
+            JoinKind.LEFT,
+            ONE_SIDE_ENDS,
+            """
             seq  kind  k  v  k0  v0  window_start  window_end  window_time
             5    +I    a  1  a   10  0             10000000    9999000
             7    +I    a  2  a   20  10000000      20000000    19999000
-        """, late="""
+        """,
+            late="""
             seq  time  start  end    wm     lateness
             6    9000  0      10000  11000  1001
-        """),
+        """,
+        ),
         case("NULL keys meet nobody, not even NULL", JoinKind.INNER, NULL_KEYS, ""),
-        case("NULL keys are padded", JoinKind.FULL, NULL_KEYS, """
+        case(
+            "NULL keys are padded",
+            JoinKind.FULL,
+            NULL_KEYS,
+            """
             seq  kind  k     v     k0    v0    window_start  window_end  window_time
             3    +I    NULL  1     NULL  NULL  0             10000000    9999000
             3    +I    NULL  NULL  NULL  10    0             10000000    9999000
-        """),
-        case("pairs go by left rows, windows before 1970 come first", JoinKind.INNER, MANY_TO_MANY, """
+        """,
+        ),
+        case(
+            "pairs go by left rows, windows before 1970 come first",
+            JoinKind.INNER,
+            MANY_TO_MANY,
+            """
             seq  kind  k  v  k0  v0  window_start  window_end  window_time
             6    +I    a  2  a   10  0             10000000    9999000
             6    +I    a  2  a   30  0             10000000    9999000
             6    +I    a  4  a   10  0             10000000    9999000
             6    +I    a  4  a   30  0             10000000    9999000
-        """),
+        """,
+        ),
     ]
-)  # fmt: skip
+)
 
 rows = st.tuples(st.integers(0, 1), st.integers(-25_000, 40_000))
 

@@ -19,18 +19,47 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
 PLAIN: Final = (
-    "string", "binary", "tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "date", "timestamp",
-    "timestamp_ntz", "decimal(10,2)", "decimal(5,0)", "decimal(38,0)", "decimal(38,38)", "decimal(20,10)",
+    "string",
+    "binary",
+    "tinyint",
+    "smallint",
+    "int",
+    "bigint",
+    "float",
+    "double",
+    "boolean",
+    "date",
+    "timestamp",
+    "timestamp_ntz",
+    "decimal(10,2)",
+    "decimal(5,0)",
+    "decimal(38,0)",
+    "decimal(38,38)",
+    "decimal(20,10)",
     "decimal(3,3)",
-)  # fmt: skip
+)
 # Not array<timestamp_ntz>: for a text that is none Spark fails as a whole.
 NESTED: Final = (
-    "array<bigint>", "array<int>", "array<smallint>", "array<tinyint>", "array<string>", "array<double>",
+    "array<bigint>",
+    "array<int>",
+    "array<smallint>",
+    "array<tinyint>",
+    "array<string>",
+    "array<double>",
     "array<float>",
-    "array<boolean>", "array<date>", "array<timestamp>", "array<decimal(5,2)>", "array<array<bigint>>", "array<binary>",
-    "map<string,int>", "map<string,string>", "map<string,double>", "map<string,bigint>", "map<string,boolean>",
+    "array<boolean>",
+    "array<date>",
+    "array<timestamp>",
+    "array<decimal(5,2)>",
+    "array<array<bigint>>",
+    "array<binary>",
+    "map<string,int>",
+    "map<string,string>",
+    "map<string,double>",
+    "map<string,bigint>",
+    "map<string,boolean>",
     "map<string,array<bigint>>",
-)  # fmt: skip
+)
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 FIRST_US, LAST_US = -62_135_596_800_000_000, 253_402_300_799_999_999
 

@@ -46,8 +46,10 @@ def texts_of(folder: Path, *lines: str | bytes) -> list[Any]:
         ('{"a": null}', (None, None)),
         ('{"a": "", "b": "null"}', ("", "null")),
         ('{"a": NaN, "b": -Infinity}', ("NaN", "-Infinity")),
-        ('{"a": {"z": 1, "y": [1.50, null, true, "\\u00e9\\n\\/"]}, "b": [ ]}',
-         ('{"z":1,"y":[1.50,null,true,"é\\n/"]}', "[]")),
+        (
+            '{"a": {"z": 1, "y": [1.50, null, true, "\\u00e9\\n\\/"]}, "b": [ ]}',
+            ('{"z":1,"y":[1.50,null,true,"é\\n/"]}', "[]"),
+        ),
         ('{"a": 1, "b": 2, "a": 3}', ("3", "2")),
         ('{"A": 1, "b": 2}', (None, "2")),
         ('{"a": "\\ud83d\\ude00", "b": ["\\ud83d\\ude00"]}', ("😀", '["😀"]')),
@@ -68,31 +70,97 @@ def texts_of(folder: Path, *lines: str | bytes) -> list[Any]:
         ('{"a": 1},{"b": 2}', SEVERAL),
         ('{"a": 1}, null', SEVERAL),
     ],
-)  # fmt: skip
+)
 def test_a_line_is_worth_its_texts(tmp_path: Path, line: str, values: Any) -> None:
     assert texts_of(tmp_path, line) == [values]
     assert texts_of(tmp_path, '{"a": "x"}', line, "", '{"b": "y"}') == [("x", None), values, (None, "y")]
 
 
 TYPES: Final = (
-    "string", "bigint", "tinyint", "double", "float", "boolean", "date", "timestamp", "decimal(5,2)", "array<bigint>",
-)  # fmt: skip
+    "string",
+    "bigint",
+    "tinyint",
+    "double",
+    "float",
+    "boolean",
+    "date",
+    "timestamp",
+    "decimal(5,2)",
+    "array<bigint>",
+)
 NICE: Final = {
-    "string": ('"a"', '"b\\n\\u00e9"', '""', '"😀"'), "double": ("1", "1.5", "-1e3", "0.1", "-0"),
-    "float": ("0.1", "16777217"), "boolean": ("true", "false"), "date": ('"2024-05-01"',),
-    "timestamp": ('"2024-05-01T10:00:00.5Z"',), "decimal(5,2)": ('"1.50"',), "array<bigint>": ("[]", "[1, 2]"),
-}  # fmt: skip
+    "string": ('"a"', '"b\\n\\u00e9"', '""', '"😀"'),
+    "double": ("1", "1.5", "-1e3", "0.1", "-0"),
+    "float": ("0.1", "16777217"),
+    "boolean": ("true", "false"),
+    "date": ('"2024-05-01"',),
+    "timestamp": ('"2024-05-01T10:00:00.5Z"',),
+    "decimal(5,2)": ('"1.50"',),
+    "array<bigint>": ("[]", "[1, 2]"),
+}
 ODD: Final = (
-    "1", "1.0", "1e400", "-0", "128", "9223372036854775808", "01", "NaN", "Infinity", "-Inf", "Inf", "true", "null",
-    '"x"', '"1"', '" 5 "', '"true"', '"NaN"', "{}", '{"a": {"c0": 1}}', "[1, [2.50]]", '"a\tb"', '"\\ud83d"',
-    '"\\u0000"', "tru", "", '"2024-02-30"', "1714557600000", '"+I"', '"upsert"', '"{"', '"}"', "'x'", "\x0c1",
-    '"\\q"', "1.",
-)  # fmt: skip
+    "1",
+    "1.0",
+    "1e400",
+    "-0",
+    "128",
+    "9223372036854775808",
+    "01",
+    "NaN",
+    "Infinity",
+    "-Inf",
+    "Inf",
+    "true",
+    "null",
+    '"x"',
+    '"1"',
+    '" 5 "',
+    '"true"',
+    '"NaN"',
+    "{}",
+    '{"a": {"c0": 1}}',
+    "[1, [2.50]]",
+    '"a\tb"',
+    '"\\ud83d"',
+    '"\\u0000"',
+    "tru",
+    "",
+    '"2024-02-30"',
+    "1714557600000",
+    '"+I"',
+    '"upsert"',
+    '"{"',
+    '"}"',
+    "'x'",
+    "\x0c1",
+    '"\\q"',
+    "1.",
+)
 LINES: Final = (
-    "", " ", "null", "x", "{", "}", "{}", "[]", "{} {}", "{},{}", '{"c0": 1}{"c0": 2}', ' {"c0": 1}', '{"c0": 1} ',
-    '{"c0":', '1}', '{"c0": [{}', '{"c0": 1, "c0": 2}', '{"z": NaN}', '{"z": Inf}', '{"\\u0063\\u0030": 1}',
-    "\ufeff{}", "\x85", "\u2028",
-)  # fmt: skip
+    "",
+    " ",
+    "null",
+    "x",
+    "{",
+    "}",
+    "{}",
+    "[]",
+    "{} {}",
+    "{},{}",
+    '{"c0": 1}{"c0": 2}',
+    ' {"c0": 1}',
+    '{"c0": 1} ',
+    '{"c0":',
+    "1}",
+    '{"c0": [{}',
+    '{"c0": 1, "c0": 2}',
+    '{"z": NaN}',
+    '{"z": Inf}',
+    '{"\\u0063\\u0030": 1}',
+    "\ufeff{}",
+    "\x85",
+    "\u2028",
+)
 
 
 @st.composite

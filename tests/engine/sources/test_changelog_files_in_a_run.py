@@ -38,8 +38,14 @@ def test_upserts_of_a_file_are_completed_with_the_rows_that_they_replace(
     source = {"id": "in", "operator": "csv", "parameters": parameters}
     sink = {"id": "out", "operator": "sink", "parameters": {"mode": "changelog"}}
     assert changelog(spark, pipeline(source, sink), tmp_path, epochs) == [
-        "+I(a, 1)", "-U(a, 1)", "+U(a, 2)", "-D(a, 2)", "+I(b, 3)", "-U(b, 3)", "+U(b, 4)",
-    ]  # fmt: skip
+        "+I(a, 1)",
+        "-U(a, 1)",
+        "+U(a, 2)",
+        "-D(a, 2)",
+        "+I(b, 3)",
+        "-U(b, 3)",
+        "+U(b, 4)",
+    ]
 
 
 @pytest.mark.parametrize("epochs", [1, 3])

@@ -51,7 +51,12 @@ RANK_ENDS = """
 
 test_cases = check_cases(
     [
-        ranked("with rank: every rank that shifts is an update", "v", (1, 2, True), BOOKS, """
+        ranked(
+            "with rank: every rank that shifts is an update",
+            "v",
+            (1, 2, True),
+            BOOKS,
+            """
             seq  kind  cat    id  v   rank
             1    +I    book   1   12  1
             2    +I    book   2   19  2
@@ -71,8 +76,15 @@ test_cases = check_cases(
             10   +U    book   8   1   1
             10   -U    book   5   11  2
             10   +U    book   4   11  2
-        """, append=True),
-        ranked("with rank, nobody needs -U", "v", (1, 2, True), BOOKS, """
+        """,
+            append=True,
+        ),
+        ranked(
+            "with rank, nobody needs -U",
+            "v",
+            (1, 2, True),
+            BOOKS,
+            """
             seq  kind  cat    id  v   rank
             1    +I    book   1   12  1
             2    +I    book   2   19  2
@@ -85,8 +97,16 @@ test_cases = check_cases(
             7    +U    fruit  4   33  2
             10   +U    book   8   1   1
             10   +U    book   4   11  2
-        """, update_before=False, append=True),
-        ranked("without rank: the row that falls out goes before the one that comes in", "v", (1, 2), BOOKS, """
+        """,
+            update_before=False,
+            append=True,
+        ),
+        ranked(
+            "without rank: the row that falls out goes before the one that comes in",
+            "v",
+            (1, 2),
+            BOOKS,
+            """
             seq  kind  cat    id  v
             1    +I    book   1   12
             2    +I    book   2   19
@@ -100,8 +120,15 @@ test_cases = check_cases(
             7    +I    fruit  5   22
             10   -D    book   5   11
             10   +I    book   8   1
-        """, append=True),
-        ranked("ranks 2 to 3", "v", (2, 3, True), BOOKS, """
+        """,
+            append=True,
+        ),
+        ranked(
+            "ranks 2 to 3",
+            "v",
+            (2, 3, True),
+            BOOKS,
+            """
             seq  kind  cat    id  v   rank
             2    +I    book   2   19  2
             3    -U    book   2   19  2
@@ -119,8 +146,15 @@ test_cases = check_cases(
             10   +U    book   4   11  2
             10   -U    book   1   12  3
             10   +U    book   5   11  3
-        """, append=True),
-        ranked("descending", "v DESC", (1, 3, True), BOOKS, """
+        """,
+            append=True,
+        ),
+        ranked(
+            "descending",
+            "v DESC",
+            (1, 3, True),
+            BOOKS,
+            """
             seq  kind  cat    id  v   rank
             1    +I    book   1   12  1
             2    -U    book   1   12  1
@@ -140,8 +174,15 @@ test_cases = check_cases(
             9    +U    book   2   19  2
             9    -U    book   6   12  3
             9    +U    book   1   12  3
-        """, append=True),
-        ranked("NULL is lowest, so last when descending", "v DESC", (1, 2, True), NULLS, """
+        """,
+            append=True,
+        ),
+        ranked(
+            "NULL is lowest, so last when descending",
+            "v DESC",
+            (1, 2, True),
+            NULLS,
+            """
             seq  kind  cat  id  v     rank
             1    +I    a    1   NULL  1
             2    -U    a    1   NULL  1
@@ -149,8 +190,15 @@ test_cases = check_cases(
             2    +I    a    1   NULL  2
             4    -U    a    1   NULL  2
             4    +U    a    4   1     2
-        """, append=True),
-        ranked("ORDER BY with LIMIT and OFFSET is an offset without partition", "v DESC", (2, 3), FOUR, """
+        """,
+            append=True,
+        ),
+        ranked(
+            "ORDER BY with LIMIT and OFFSET is an offset without partition",
+            "v DESC",
+            (2, 3),
+            FOUR,
+            """
             seq  kind  cat  id  v
             2    +I    a    1   5
             3    -U    a    1   5
@@ -160,8 +208,16 @@ test_cases = check_cases(
             4    +U    d    4   8
             4    -U    a    1   5
             4    +U    c    3   7
-        """, key=(), append=True),
-        ranked("two sort keys, no partition", "v DESC, id", (1, 2, True), TWO_KEYS, """
+        """,
+            key=(),
+            append=True,
+        ),
+        ranked(
+            "two sort keys, no partition",
+            "v DESC, id",
+            (1, 2, True),
+            TWO_KEYS,
+            """
             seq  kind  cat  id  v  rank
             1    +I    a    1   5  1
             2    +I    b    2   5  2
@@ -169,8 +225,16 @@ test_cases = check_cases(
             3    +U    c    3   7  1
             3    -U    b    2   5  2
             3    +U    a    1   5  2
-        """, key=(), append=True),
-        ranked("the rank end comes from a column", "v", (1, "id", True), RANK_ENDS, """
+        """,
+            key=(),
+            append=True,
+        ),
+        ranked(
+            "the rank end comes from a column",
+            "v",
+            (1, "id", True),
+            RANK_ENDS,
+            """
             seq  kind  cat    id  v   rank
             1    +I    book   2   12  1
             2    +I    book   2   19  2
@@ -181,15 +245,29 @@ test_cases = check_cases(
             4    +I    fruit  1   33  1
             6    -U    fruit  1   33  1
             6    +U    fruit  1   22  1
-        """, append=True),
-        ranked("NULLS FIRST although descending", "v DESC NULLS FIRST", (1, 2), NULLS, """
+        """,
+            append=True,
+        ),
+        ranked(
+            "NULLS FIRST although descending",
+            "v DESC NULLS FIRST",
+            (1, 2),
+            NULLS,
+            """
             seq  kind  cat  id  v
             1    +I    a    1   NULL
             2    +I    a    2   5
             3    -D    a    2   5
             3    +I    a    3   NULL
-        """, append=True),
-        ranked("the rank end comes from a column, without rank", "v", (1, "id"), RANK_ENDS, """
+        """,
+            append=True,
+        ),
+        ranked(
+            "the rank end comes from a column, without rank",
+            "v",
+            (1, "id"),
+            RANK_ENDS,
+            """
             seq  kind  cat    id  v
             1    +I    book   2   12
             2    +I    book   2   19
@@ -198,8 +276,15 @@ test_cases = check_cases(
             4    +I    fruit  1   33
             6    -D    fruit  1   33
             6    +I    fruit  1   22
-        """, append=True),
-        ranked("Top 1 is an update of the partition", "v", (1, 1), BOOKS, """
+        """,
+            append=True,
+        ),
+        ranked(
+            "Top 1 is an update of the partition",
+            "v",
+            (1, 1),
+            BOOKS,
+            """
             seq  kind  cat    id  v
             1    +I    book   1   12
             3    -U    book   1   12
@@ -209,22 +294,37 @@ test_cases = check_cases(
             7    +U    fruit  5   22
             10   -U    book   4   11
             10   +U    book   8   1
-        """, append=True),
-        ranked("Top 1 with rank, nobody needs -U", "v DESC", (1, 1, True), BOOKS, """
+        """,
+            append=True,
+        ),
+        ranked(
+            "Top 1 with rank, nobody needs -U",
+            "v DESC",
+            (1, 1, True),
+            BOOKS,
+            """
             seq  kind  cat    id  v   rank
             1    +I    book   1   12  1
             2    +U    book   2   19  1
             5    +I    fruit  4   33  1
             6    +U    fruit  3   44  1
             9    +U    book   7   30  1
-        """, append=True, update_before=False),
-        ranked("text and dates in descending order", "name DESC, id", (1, 2, True), """
+        """,
+            append=True,
+            update_before=False,
+        ),
+        ranked(
+            "text and dates in descending order",
+            "name DESC, id",
+            (1, 2, True),
+            """
             seq  kind  id  name
             1    +I    1   pear
             2    +I    2   apple
             3    +I    3   pear
             4    +I    4   quince
-        """, """
+        """,
+            """
             seq  kind  id  name    rank
             1    +I    1   pear    1
             2    +I    2   apple   2
@@ -234,17 +334,28 @@ test_cases = check_cases(
             4    +U    4   quince  1
             4    -U    3   pear    2
             4    +U    1   pear    2
-        """, key=(), append=True),
-        ranked("NaN is above all numbers", "f DESC", (1, 1), """
+        """,
+            key=(),
+            append=True,
+        ),
+        ranked(
+            "NaN is above all numbers",
+            "f DESC",
+            (1, 1),
+            """
             seq  kind  f
             1    +I    1.5
             2    +I    nan
             3    +I    inf
-        """, """
+        """,
+            """
             seq  kind  f
             1    +I    1.5
             2    -U    1.5
             2    +U    nan
-        """, key=(), append=True),
+        """,
+            key=(),
+            append=True,
+        ),
     ]
-)  # fmt: skip
+)

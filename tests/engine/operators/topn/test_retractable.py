@@ -47,7 +47,12 @@ SALES = """
 
 test_cases = check_cases(
     [
-        ranked("without rank: -D and +I", "v DESC", (1, 2), CHANGES, """
+        ranked(
+            "without rank: -D and +I",
+            "v DESC",
+            (1, 2),
+            CHANGES,
+            """
             seq  kind  cat  id  v
             1    +I    a    1   10
             2    +I    a    2   20
@@ -64,8 +69,14 @@ test_cases = check_cases(
             11   -D    a    2   40
             12   -D    a    5   15
             13   +I    a    6   1
-        """),
-        ranked("equal rows are counted one by one, their shifts are no-op pairs", "v", (1, 2, True), EQUAL_ROWS, """
+        """,
+        ),
+        ranked(
+            "equal rows are counted one by one, their shifts are no-op pairs",
+            "v",
+            (1, 2, True),
+            EQUAL_ROWS,
+            """
             seq  kind  cat  id  v  rank
             1    +I    a    1   5  1
             2    +I    a    1   5  2
@@ -80,9 +91,15 @@ test_cases = check_cases(
             7    -U    a    1   5  1
             7    +U    a    2   6  1
             7    -D    a    2   6  2
-        """),
+        """,
+        ),
         # Flink 2.3 misses the deletion at 10: it keeps rows with the kind they were last emitted with.
-        ranked("ranks 2 to 3 without rank", "v DESC", (2, 3), CHANGES, """
+        ranked(
+            "ranks 2 to 3 without rank",
+            "v DESC",
+            (2, 3),
+            CHANGES,
+            """
             seq  kind  cat  id  v
             2    +I    a    1   10
             3    -U    a    1   10
@@ -106,8 +123,14 @@ test_cases = check_cases(
             10   +U    a    5   15
             10   -D    a    5   15
             11   -D    a    5   15
-        """),
-        ranked("ranks 2 to 3 with rank", "v DESC", (2, 3, True), CHANGES, """
+        """,
+        ),
+        ranked(
+            "ranks 2 to 3 with rank",
+            "v DESC",
+            (2, 3, True),
+            CHANGES,
+            """
             seq  kind  cat  id  v   rank
             2    +I    a    1   10  2
             3    -U    a    1   10  2
@@ -131,8 +154,14 @@ test_cases = check_cases(
             10   +U    a    5   15  2
             10   -D    a    5   15  3
             11   -D    a    5   15  2
-        """),
-        ranked("with rank, nobody needs -U", "v DESC", (1, 3, True), CHANGES, """
+        """,
+        ),
+        ranked(
+            "with rank, nobody needs -U",
+            "v DESC",
+            (1, 3, True),
+            CHANGES,
+            """
             seq  kind  cat  id  v   rank
             1    +I    a    1   10  1
             2    +U    a    2   20  1
@@ -155,8 +184,15 @@ test_cases = check_cases(
             11   -D    a    5   15  2
             12   -D    a    5   15  1
             13   +I    a    6   1   1
-        """, update_before=False),
-        ranked("the document: an insert shifts ranks, a delete pulls one up", "sales DESC", (1, 3, True), SALES, """
+        """,
+            update_before=False,
+        ),
+        ranked(
+            "the document: an insert shifts ranks, a delete pulls one up",
+            "sales DESC",
+            (1, 3, True),
+            SALES,
+            """
             seq  kind  cat   product  sales  rank
             1    +I    food  bread    30     1
             2    -U    food  bread    30     1
@@ -181,8 +217,14 @@ test_cases = check_cases(
             7    +U    food  rice     45     2
             7    -U    food  bread    30     3
             7    +U    food  eggs     40     3
-        """, leaves_state=True),
-        ranked("Top 1 comes and goes, even with its rank", "v", (1, 1, True), """
+        """,
+            leaves_state=True,
+        ),
+        ranked(
+            "Top 1 comes and goes, even with its rank",
+            "v",
+            (1, 1, True),
+            """
             seq  kind  cat  id  v
             1    +I    a    1   5
             2    +I    a    2   5
@@ -192,7 +234,8 @@ test_cases = check_cases(
             5    +U    a    1   7
             6    -D    a    1   7
             7    -D    a    2   5
-        """, """
+        """,
+            """
             seq  kind  cat  id  v  rank
             1    +I    a    1   5  1
             3    -D    a    1   5  1
@@ -202,26 +245,40 @@ test_cases = check_cases(
             5    -D    a    1   5  1
             5    +I    a    2   5  1
             7    -D    a    2   5  1
-        """, leaves_state=False),
-        ranked("a retraction of an unknown row is ignored", "v", (1, 2, True), """
+        """,
+            leaves_state=False,
+        ),
+        ranked(
+            "a retraction of an unknown row is ignored",
+            "v",
+            (1, 2, True),
+            """
             seq  kind  cat  id  v
             1    -D    a    1   5
             2    +I    a    1   5
             3    -U    a    1   6
-        """, """
+        """,
+            """
             seq  kind  cat  id  v  rank
             2    +I    a    1   5  1
-        """),
-        ranked("rows with lists are taken back by content", "f", (1, 2), """
+        """,
+        ),
+        ranked(
+            "rows with lists are taken back by content",
+            "f",
+            (1, 2),
+            """
             seq  kind  cat  f    list
             1    +I    a    2.5  [1,2]
             2    +I    a    2.5  []
             3    -D    a    2.5  [1,2]
-        """, """
+        """,
+            """
             seq  kind  cat  f    list
             1    +I    a    2.5  [1,2]
             2    +I    a    2.5  []
             3    -D    a    2.5  [1,2]
-        """),
+        """,
+        ),
     ]
-)  # fmt: skip
+)

@@ -69,7 +69,12 @@ def tied(
 
 test_cases = check_cases(
     [
-        tied("RANK: ties share a rank and leave a gap after them", "RANK", (1, 3, True), SCORES, """
+        tied(
+            "RANK: ties share a rank and leave a gap after them",
+            "RANK",
+            (1, 3, True),
+            SCORES,
+            """
             seq  kind  cat  id  v   rank
             1    +I    a    1   10  1
             2    -U    a    1   10  1
@@ -94,8 +99,14 @@ test_cases = check_cases(
             8    -U    a    1   10  3
             8    +U    a    1   10  2
             8    +I    a    3   5   3
-        """),
-        tied("DENSE_RANK: a tie moves nobody", "DENSE_RANK", (1, 2, True), SCORES, """
+        """,
+        ),
+        tied(
+            "DENSE_RANK: a tie moves nobody",
+            "DENSE_RANK",
+            (1, 2, True),
+            SCORES,
+            """
             seq  kind  cat  id  v   rank
             1    +I    a    1   10  1
             2    -U    a    1   10  1
@@ -111,8 +122,14 @@ test_cases = check_cases(
             8    -U    a    4   15  2
             8    +U    a    4   15  1
             8    +I    a    1   10  2
-        """),
-        tied("without the rank only what crosses the end is heard of", "RANK", (1, 3, False), SCORES, """
+        """,
+        ),
+        tied(
+            "without the rank only what crosses the end is heard of",
+            "RANK",
+            (1, 3, False),
+            SCORES,
+            """
             seq  kind  cat  id  v
             1    +I    a    1   10
             2    +I    a    2   20
@@ -127,37 +144,59 @@ test_cases = check_cases(
             7    +I    a    1   10
             8    -D    a    5   20
             8    +I    a    3   5
-        """),
-        tied("an offset: rows come in from above and from below", "DENSE_RANK", (2, 2, False), SCORES, """
+        """,
+        ),
+        tied(
+            "an offset: rows come in from above and from below",
+            "DENSE_RANK",
+            (2, 2, False),
+            SCORES,
+            """
             seq  kind  cat  id  v
             2    +I    a    1   10
             4    -D    a    1   10
             4    +I    a    4   15
             8    -D    a    4   15
             8    +I    a    1   10
-        """),
-        tied("who needs no -U gets a +U by the row's own key", "RANK", (1, 2, True), """
+        """,
+        ),
+        tied(
+            "who needs no -U gets a +U by the row's own key",
+            "RANK",
+            (1, 2, True),
+            """
             seq  kind  cat  id  v
             1    +I    a    1   10
             2    +I    a    2   20
-        """, """
+        """,
+            """
             seq  kind  cat  id  v   rank
             1    +I    a    1   10  1
             2    +U    a    1   10  2
             2    +I    a    2   20  1
-        """, append=True, update_before=False),
-        tied("a retraction of an unknown row is ignored, and nothing is left of a known one", "RANK", (1, 2, True), """
+        """,
+            append=True,
+            update_before=False,
+        ),
+        tied(
+            "a retraction of an unknown row is ignored, and nothing is left of a known one",
+            "RANK",
+            (1, 2, True),
+            """
             seq  kind  cat  id  v
             1    -D    a    1   10
             2    +I    a    1   10
             3    -D    a    1   10
-        """, """
+        """,
+            """
             seq  kind  cat  id  v   rank
             2    +I    a    1   10  1
             3    -D    a    1   10  1
-        """, leaves_state=False),
+        """,
+            leaves_state=False,
+        ),
     ]
-)  # fmt: skip
+)
 
 
 def batch(table: Sequence[Row], order: str, ranks: tuple[int, int, bool], function: str) -> Counter[Row]:

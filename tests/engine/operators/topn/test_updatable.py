@@ -37,7 +37,12 @@ LEAST = """
 
 test_cases = check_cases(
     [
-        ranked("without rank", "c DESC", (1, 2), WORDS, """
+        ranked(
+            "without rank",
+            "c DESC",
+            (1, 2),
+            WORDS,
+            """
             seq  kind  g  w  c
             1    +I    x  a  1
             2    +I    x  b  1
@@ -56,8 +61,16 @@ test_cases = check_cases(
             12   +I    x  b  4
             13   -U    x  b  4
             13   +U    x  b  5
-        """, key=("g",), row_key=("g", "w")),
-        ranked("ranks 2 to 3: a row that rises takes its old rank back first", "c DESC", (2, 3), WORDS, """
+        """,
+            key=("g",),
+            row_key=("g", "w"),
+        ),
+        ranked(
+            "ranks 2 to 3: a row that rises takes its old rank back first",
+            "c DESC",
+            (2, 3),
+            WORDS,
+            """
             seq  kind  g  w  c
             2    +I    x  b  1
             3    -U    x  b  1
@@ -83,8 +96,16 @@ test_cases = check_cases(
             12   +U    x  a  3
             13   -U    x  b  4
             13   +U    x  c  4
-        """, key=("g",), row_key=("g", "w")),
-        ranked("with rank, nobody needs -U", "c DESC", (1, 2, True), WORDS, """
+        """,
+            key=("g",),
+            row_key=("g", "w"),
+        ),
+        ranked(
+            "with rank, nobody needs -U",
+            "c DESC",
+            (1, 2, True),
+            WORDS,
+            """
             seq  kind  g  w  c  rank
             1    +I    x  a  1  1
             2    +I    x  b  1  2
@@ -100,8 +121,17 @@ test_cases = check_cases(
             12   +U    x  b  4  2
             13   +U    x  b  5  1
             13   +U    x  c  4  2
-        """, key=("g",), update_before=False, row_key=("g", "w")),
-        ranked("a row that rises over several ranks reaches its old rank last", "m", (1, 4, True), LEAST, """
+        """,
+            key=("g",),
+            update_before=False,
+            row_key=("g", "w"),
+        ),
+        ranked(
+            "a row that rises over several ranks reaches its old rank last",
+            "m",
+            (1, 4, True),
+            LEAST,
+            """
             seq  kind  g  w  m   rank
             1    +I    x  a  1   1
             2    +I    x  b  2   2
@@ -143,8 +173,16 @@ test_cases = check_cases(
             9    -U    x  d  0   3
             9    +U    x  b  -5  3
             9    +U    x  d  0   4
-        """, key=("g",), row_key=("g", "w")),
-        ranked("the same in ranks 2 to 2", "m", (2, 2), LEAST, """
+        """,
+            key=("g",),
+            row_key=("g", "w"),
+        ),
+        ranked(
+            "the same in ranks 2 to 2",
+            "m",
+            (2, 2),
+            LEAST,
+            """
             seq  kind  g  w  m
             2    +I    x  b  2
             5    -U    x  b  2
@@ -157,14 +195,22 @@ test_cases = check_cases(
             8    +U    x  b  -5
             9    -U    x  b  -5
             9    +U    x  c  -5
-        """, key=("g",), row_key=("g", "w")),
-        ranked("a row that falls, since its aggregate lost its state", "c DESC", (1, 3, True), """
+        """,
+            key=("g",),
+            row_key=("g", "w"),
+        ),
+        ranked(
+            "a row that falls, since its aggregate lost its state",
+            "c DESC",
+            (1, 3, True),
+            """
             seq  kind  g  w  c
             1    +I    x  a  5
             2    +I    x  b  4
             3    +I    x  c  3
             4    +I    x  a  1
-        """, """
+        """,
+            """
             seq  kind  g  w  c  rank
             1    +I    x  a  5  1
             2    +I    x  b  4  2
@@ -175,25 +221,41 @@ test_cases = check_cases(
             4    -U    x  c  3  3
             4    +U    x  c  3  2
             4    +U    x  a  1  3
-        """, key=("g",), row_key=("g", "w")),
-        ranked("the rest of a row may change under the same sort key", "c DESC", (1, 2, True), """
+        """,
+            key=("g",),
+            row_key=("g", "w"),
+        ),
+        ranked(
+            "the rest of a row may change under the same sort key",
+            "c DESC",
+            (1, 2, True),
+            """
             seq  kind  g  w  c  note
             1    +I    x  a  5  old
             2    +U    x  a  5  new
-        """, """
+        """,
+            """
             seq  kind  g  w  c  note  rank
             1    +I    x  a  5  old   1
             2    -U    x  a  5  old   1
             2    +U    x  a  5  new   1
-        """, key=("g",), row_key=("g", "w")),
-        ranked("a group that is empty between -U and +U stays where it is", "c DESC", (1, 2, True), """
+        """,
+            key=("g",),
+            row_key=("g", "w"),
+        ),
+        ranked(
+            "a group that is empty between -U and +U stays where it is",
+            "c DESC",
+            (1, 2, True),
+            """
             seq  kind  g  w  c
             1    +I    x  a  5
             2    +I    x  b  4
             3    -D    x  a  5
             3    +I    x  a  6
             4    -D    x  q  9
-        """, """
+        """,
+            """
             seq  kind  g  w  c  rank
             1    +I    x  a  5  1
             2    +I    x  b  4  2
@@ -201,32 +263,51 @@ test_cases = check_cases(
             3    +U    x  a  5  1
             3    -U    x  a  5  1
             3    +U    x  a  6  1
-        """, key=("g",), row_key=("g", "w")),
-        ranked("Top 1 of a group that is empty between -U and +U", "c DESC", (1, 1), """
+        """,
+            key=("g",),
+            row_key=("g", "w"),
+        ),
+        ranked(
+            "Top 1 of a group that is empty between -U and +U",
+            "c DESC",
+            (1, 1),
+            """
             seq  kind  g  w  c
             1    +I    x  a  5
             2    -D    x  a  5
             2    +I    x  a  6
-        """, """
+        """,
+            """
             seq  kind  g  w  c
             1    +I    x  a  5
             2    -U    x  a  5
             2    +U    x  a  6
-        """, key=("g",), row_key=("g", "w")),
-        ranked("Top 1: the best row changes hands, and its own updates go out", "c DESC", (1, 1, True), """
+        """,
+            key=("g",),
+            row_key=("g", "w"),
+        ),
+        ranked(
+            "Top 1: the best row changes hands, and its own updates go out",
+            "c DESC",
+            (1, 1, True),
+            """
             seq  kind  g  w  c  note
             1    +I    x  a  1  .
             2    +I    x  b  1  .
             3    +U    x  b  2  .
             4    +U    x  b  2  seen
             5    +U    x  a  2  .
-        """, """
+        """,
+            """
             seq  kind  g  w  c  note  rank
             1    +I    x  a  1  .     1
             3    -U    x  a  1  .     1
             3    +U    x  b  2  .     1
             4    -U    x  b  2  .     1
             4    +U    x  b  2  seen  1
-        """, key=("g",), row_key=("g", "w")),
+        """,
+            key=("g",),
+            row_key=("g", "w"),
+        ),
     ]
-)  # fmt: skip
+)
