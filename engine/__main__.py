@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
+from engine.model.pipeline import Pipeline
+from engine.model.schema import Schema
 from engine.operator import OUT, Analyzer
-from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.recorder import Recorder
 from engine.running import Collected
-from engine.schema import Schema
 from engine.session import DEFAULT_MASTER, get_spark
 
 if TYPE_CHECKING:

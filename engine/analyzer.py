@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import ExpressionError
 from engine.expressions import Expression
-from engine.schema import Schema
+from engine.model.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from engine.changelog import APPEND, UpdateKind
-from engine.schema import TimeUnit
+from engine.model.changelog import APPEND, UpdateKind
+from engine.model.schema import TimeUnit
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

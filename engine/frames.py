@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from engine.schema import Schema, arrow_type
+from engine.model.schema import Schema, arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

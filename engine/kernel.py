@@ -15,8 +15,8 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from engine.described import Description, Names
-from engine.position import ORDINALS, ordinal, timer
-from engine.timeline import MIN_WATERMARK, Clock, Timeline
+from engine.model.position import ORDINALS, ordinal, timer
+from engine.model.timeline import MIN_WATERMARK, Clock, Timeline
 
 Row = tuple[Any, ...]
 Key = tuple[Any, ...]
@@ -31,7 +31,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Take the next record. kind: an int of engine.changelog. row: the step's `values` of `out.port`."""
+        """Take the next record. kind: an int of engine.model.changelog. row: the step's `values` of `out.port`."""
 
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
         """A timer is due: the watermark has reached time_ms. Called in the order of time."""

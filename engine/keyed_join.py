@@ -12,9 +12,9 @@ from engine.errors import ExpressionError, PlanRejected
 from engine.expressions import compile_condition
 from engine.joins import PORTS, JoinKind, joined, key_expressions, pair_origins
 from engine.kernel import Row
+from engine.model.origin import Origin
+from engine.model.schema import Column, Schema, quote
 from engine.operator import Analyzer, Derived, Operator, StepContext
-from engine.origin import Origin
-from engine.schema import Column, Schema, quote
 from engine.step import KeyedInput
 
 Matches = Callable[[Row], Any]

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.errors import PipelineError
-from engine.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, is_on, is_one_phase, records, time_ms
+from engine.model.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, is_on, is_one_phase, records, time_ms
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from engine.batch.given import BatchInput
-from engine.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
 from engine.errors import PlanRejected
 from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
-from engine.origin import Origin
+from engine.model.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
+from engine.model.origin import Origin
+from engine.model.schema import Schema, TimeUnit, quote
 from engine.reading.scan import Scan, rows_of
-from engine.schema import Schema, TimeUnit, quote
 from engine.step import Step
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from engine.errors import RunFailed, StudioError
 from engine.frames import POSITION
 from engine.local import LocalRun, Spark
 from engine.local.sources import read
-from engine.options import MINI_BATCH
+from engine.model.options import MINI_BATCH
+from engine.model.printing import Printed
 from engine.planner import Plan
-from engine.printing import Printed
 from engine.runtime.failures import failure_sentence
 
 ROWS: Final = 100

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from engine.explanation import PlanExplanation
-from engine.schema import Schema
+from engine.model.schema import Schema
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 import engine.operators
 import engine.sources
 from engine.errors import UnknownOperator
+from engine.model.pipeline import Node, explain
 from engine.operator import Operator, Source
-from engine.pipeline import Node, explain
 
 
 @cache

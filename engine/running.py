@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from engine.analyzer import SparkAnalyzer
 from engine.batch.checking import Recorded
-from engine.changelog import SYMBOLS
 from engine.frames import KIND, SEQ, STEP
+from engine.model.changelog import SYMBOLS
+from engine.model.pipeline import Pipeline
+from engine.model.schema import quote
 from engine.operator import OUT
-from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.recorder import EdgeFile, EdgeInfo, EpochOutput, Recorder, RunPlan
 from engine.runtime import run
 from engine.runtime.edges import EdgeRecords, records_of, together
-from engine.schema import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import duckdb
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage.as_of import TablesAsOf
 from storage.database import Database, first_sentence
 from storage.errors import ExportFailed

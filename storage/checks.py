@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from engine.changelog import RowKind
 from engine.frames import KIND, SEQ, STEP
+from engine.model.changelog import RowKind
 from storage.database import Database
 from storage.model import Edge, EdgeColumn
 from storage.runs import Runs

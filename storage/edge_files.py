@@ -11,9 +11,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from engine.changelog import RowKind
 from engine.frames import KIND as FILE_KIND
 from engine.frames import SEQ, STEP
+from engine.model.changelog import RowKind
 from engine.recorder import ClockFile, EdgeFile
 from storage.database import Cursor
 from storage.model import Edge

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage.answers import Answers
 from storage.database import Database
 from storage.graph import inputs_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage.model import Change, Edge, Record, Values
 
 

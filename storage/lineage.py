@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from engine.origin import Origin
-from engine.position import TIMER
+from engine.model.origin import Origin
+from engine.model.position import TIMER
 from storage.database import Database
 from storage.graph import inputs_of
 from storage.lifetimes import Lifetimes

@@ -8,8 +8,8 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from engine.changelog import RowKind
 from engine.explanation import PlanExplanation
+from engine.model.changelog import RowKind
 from storage.graph import inputs_of, parameters_of, sources_above
 
 Values = tuple[Any, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage.database import Database
 from storage.filters import conditions
 from storage.model import Edge, Filter, Record

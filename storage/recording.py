@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from engine.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, RunPlan
 from storage import lifetimes, runs
 from storage.database import Cursor, Database

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from engine.changelog import RowKind
 from engine.frames import KIND, SEQ, STEP
-from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
+from engine.model.changelog import RowKind
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from storage.database import Database
 from storage.filters import conditions
 from storage.model import Edge, Filter

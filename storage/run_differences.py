@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage.answers import Answers
 from storage.database import Database, Row
 from storage.lifetimes import FOREVER

@@ -6,8 +6,8 @@ import json
 from datetime import datetime
 from typing import Final
 
-from engine.changelog import RowKind
 from engine.explanation import PlanExplanation
+from engine.model.changelog import RowKind
 from storage.database import NOW, Cursor, Database, Row
 from storage.errors import RunIsRunning, UnknownEdge, UnknownRun
 from storage.graph import inputs_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.pipeline import Pipeline
-from engine.position import TIMER
+from engine.model.pipeline import Pipeline
+from engine.model.position import TIMER
 from storage.model import CascadeRecord, Edge, Record
 
 Output = tuple[str, str]

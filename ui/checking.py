@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import StudioError
+from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.pipeline import Node, Pipeline
+from engine.model.schema import Schema
 from engine.operator import Source
-from engine.pipeline import Node, Pipeline
 from engine.planner import Check, check
-from engine.schema import Schema
 from ui import workspace
 from ui.editing import operator_class
 from ui.engine_gate import EngineStarting, gate

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.errors import StudioError
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from storage import Store, default_path
 from storage.errors import StoreError
 from storage.model import Run

@@ -11,7 +11,7 @@ from typing import Final
 
 import streamlit as st
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from ui.editing import changed_places, edge_at, placed_like, unplaced
 from ui.history import History
 from ui.state import state

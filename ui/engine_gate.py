@@ -17,8 +17,8 @@ from typing import Any, Final
 from engine.analyzer import SparkAnalyzer
 from engine.archiving import make_in_background
 from engine.errors import EngineUnavailable, StudioError
+from engine.model.schema import Schema
 from engine.runtime.rehearsal import rehearse
-from engine.schema import Schema
 from engine.session import DEFAULT_MASTER, get_spark
 from ui.log import app_log
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.changelog import SYMBOLS, ChangelogMode, RowKind
-from engine.pipeline import Pipeline
+from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
+from engine.model.pipeline import Pipeline
 from ui.components.graph_svg import Marks, graph_svg
 from ui.components.grid import Cell, Row, Table, html_of
 

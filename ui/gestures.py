@@ -9,7 +9,7 @@ from typing import Any, assert_never
 from pydantic import TypeAdapter
 
 from engine.errors import PlanRejected
-from engine.pipeline import Edge, Node, Pipeline, Place
+from engine.model.pipeline import Edge, Node, Pipeline, Place
 from ui.checking import checked, errors
 from ui.drafting import Drafting
 from ui.editing import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.errors import PipelineError
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 
 _STEPS: Final = 100
 _KEPT_CHARS: Final = 400_000

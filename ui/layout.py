@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.errors import PipelineError
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 
 _SWEEPS: Final = 4
 

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Final
 
 from engine.errors import StudioError
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.planner import Plan, check
 from engine.preview import Preview, first_records
 from engine.reading.file_source import FileSource

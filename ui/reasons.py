@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from engine.changelog import RowKind
-from engine.pipeline import Node, Pipeline
-from engine.position import origin_of
+from engine.model.changelog import RowKind
+from engine.model.pipeline import Node, Pipeline
+from engine.model.position import origin_of
 from storage.folding import differing, key_of
 from storage.model import Edge, Record
 from ui import words

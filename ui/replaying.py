@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from engine.changelog import RowKind
 from engine.errors import NotReplayable, StudioError
 from engine.local.values import Spark
-from engine.pipeline import Pipeline
+from engine.model.changelog import RowKind
+from engine.model.pipeline import Pipeline
 from engine.planner import Plan, check
 from engine.replay import KeyedNode, Replay, Replayed
 from engine.replay.question import Question

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.changelog import SYMBOLS
-from engine.pipeline import Pipeline
+from engine.model.changelog import SYMBOLS
+from engine.model.pipeline import Pipeline
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui import workspace

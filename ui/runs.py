@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.errors import RunCancelled, StudioError
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.recorder import NodeProgress, Progress
 from engine.session import DEFAULT_MASTER
 from storage import Store, default_path

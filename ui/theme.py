@@ -16,7 +16,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 import streamlit as st
 
-from engine.changelog import SYMBOLS, ChangelogMode, RowKind
+from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
 
 KIND_COLORS: Final = {
     RowKind.INSERT: "#2e8553",

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from engine.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, RETRACTION
-from engine.pipeline import Pipeline
+from engine.model.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, RETRACTION
+from engine.model.pipeline import Pipeline
 from storage import Store
 from storage.model import Run, RunStatus
 

@@ -13,7 +13,7 @@ from engine.aggregate_functions import INTEGER_BITS, Function, decimal_scale
 from engine.batch.rows import TAKES
 from engine.frames import SEQ, STEP, key_name
 from engine.kernels.aggregation import Aggregate
-from engine.schema import Schema, quote
+from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -18,13 +18,13 @@ from engine.batch.given import BatchInput
 from engine.batch.rows import by_whole_row, comparable, table_of
 from engine.batch.windows import not_late
 from engine.frames import END_MS, KIND, PLACED, SEQ, START_MS, STEP, WATERMARK_MS, late_ddl
+from engine.model.schema import Schema, quote
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.operator import OUT, InputPlan, Operator, StepContext
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.recorder import ClockFile
 from engine.runtime.edges import EdgeRecords, together, watermark_marks
-from engine.schema import Schema, quote
-from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from engine.batch.given import BatchInput
 from engine.frames import END_MS, PLACED, SEQ, START_MS, STEP, WATERMARK_MS
 from engine.joins import JoinKind, joined
-from engine.schema import Schema, quote
-from engine.timeline import MIN_WATERMARK
+from engine.model.schema import Schema, quote
+from engine.model.timeline import MIN_WATERMARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

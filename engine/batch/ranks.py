@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from engine.batch.given import BatchInput
 from engine.batch.rows import PUTS, by_key
-from engine.changelog import UPDATE_BEFORE
 from engine.frames import KIND, PLACED, RANK
-from engine.schema import quote
+from engine.model.changelog import UPDATE_BEFORE
+from engine.model.schema import quote
 from engine.sort_keys import Nulls
 
 if TYPE_CHECKING:

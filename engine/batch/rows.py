@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.frames import KIND, PLACED
-from engine.schema import Schema, quote
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -8,7 +8,7 @@ from engine.batch.given import BatchInput
 from engine.batch.rows import PUTS, first_of
 from engine.frames import PLACED, SEQ, STEP, WATERMARK_MS
 from engine.joins import JoinKind, joined
-from engine.schema import Schema, quote
+from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

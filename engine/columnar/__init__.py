@@ -23,7 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.frames import GROUP, arrow_fields
-from engine.timeline import Timeline
+from engine.model.timeline import Timeline
 
 Longs = NDArray[np.int64]
 Kinds = NDArray[np.int8]

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.columnar import Chunk, Emitted, Kinds, Layout, Longs, Records, paths
 from engine.columnar.columns import Columns, joined, taken, valid
 from engine.columnar.runs import Flags
 from engine.joins import PORTS, JoinKind
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 
 NOBODY: Final = -1
 """In the place of a row where there is none."""

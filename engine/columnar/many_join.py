@@ -21,7 +21,7 @@ from engine.columnar.lives import Lives, identities, lives, lives_of_inserts
 from engine.columnar.runs import Flags, Runs
 from engine.frames import GROUP
 from engine.joins import JoinKind, JoinSide
-from engine.timeline import Timeline
+from engine.model.timeline import Timeline
 
 
 class Side(NamedTuple):

@@ -1,4 +1,4 @@
-"""Steps, the paths of `engine.position`, as Arrow arrays: what a record or a timer emits extends its path."""
+"""Steps, the paths of `engine.model.position`, as Arrow arrays: what a record or a timer emits extends its path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.columnar import Longs
-from engine.position import ORDINALS, TIMER, ordinal
+from engine.model.position import ORDINALS, TIMER, ordinal
 
 Bytes = NDArray[np.uint8]
 
@@ -45,7 +45,7 @@ def taken(steps: pa.Array, places: NDArray[np.integer[Any]]) -> pa.Array:
 
 
 def timer_paths(rank: int, times_ms: Longs, seqs: Longs, steps: pa.Array) -> pa.Array:
-    """The paths of what timers emit, without the ordinal of each output: `engine.position.timer` for many.
+    """The paths of what timers emit, without the ordinal of each output: `engine.model.position.timer` for many.
 
     times_ms: what each waited for. seqs, steps: the position of the first record of its window.
     """
@@ -55,7 +55,7 @@ def timer_paths(rank: int, times_ms: Longs, seqs: Longs, steps: pa.Array) -> pa.
 
 
 def codes_of(numbers: NDArray[Any]) -> pa.Array:
-    """The codes of numbers >= 0, as `engine.position.ordinal` makes them."""
+    """The codes of numbers >= 0, as `engine.model.position.ordinal` makes them."""
     if not (numbers >= _ONE_BYTE).any():
         return fixed(numbers.astype(np.uint8).reshape(len(numbers), 1))
     wide = np.empty((len(numbers), 9), np.uint8)

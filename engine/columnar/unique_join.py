@@ -20,7 +20,7 @@ from engine.columnar.join_rows import NOBODY, Rows, accumulating, can_match, emi
 from engine.columnar.runs import Flags, Runs, last_place, shifted
 from engine.frames import GROUP
 from engine.joins import PORTS, JoinKind
-from engine.timeline import Timeline
+from engine.model.timeline import Timeline
 
 
 class Meeting(NamedTuple):

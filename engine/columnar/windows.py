@@ -30,7 +30,7 @@ from engine.columnar.window_parts import WindowParts
 from engine.frames import GROUP
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.windows import LATE
-from engine.timeline import MIN_WATERMARK, Timeline
+from engine.model.timeline import MIN_WATERMARK, Timeline
 from engine.windows import Windowing, WindowKind
 
 _WORDS: Final = {

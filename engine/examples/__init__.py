@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 
 FOLDER = Path(__file__).parent
 

@@ -21,7 +21,7 @@ from sqlglot import exp
 from engine.expressions.bounds import is_number, required
 from engine.expressions.conditions import compile_condition
 from engine.expressions.parsing import UNREADABLE, Word, tree_of, words_of
-from engine.schema import Column, Schema
+from engine.model.schema import Column, Schema
 
 if TYPE_CHECKING:
     from engine.expressions.vectors import ArrowFunction

@@ -47,7 +47,7 @@ from engine.expressions.vectors import (
     Remainder,
     Vector,
 )
-from engine.schema import Column, Schema, arrow_type
+from engine.model.schema import Column, Schema, arrow_type
 
 _COMPARISONS: Final[dict[type[exp.Expr], str]] = {
     exp.EQ: "equal",

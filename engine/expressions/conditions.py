@@ -22,7 +22,7 @@ from sqlglot.errors import SqlglotError
 
 from engine.errors import ExpressionError
 from engine.expressions.parsing import tree_of
-from engine.schema import Schema
+from engine.model.schema import Schema
 
 Row = tuple[Any, ...]
 Function = Callable[[Row], Any]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.expressions import Expression
-from engine.schema import Schema
+from engine.model.schema import Schema
 from engine.step import Projection
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.schema import arrow_type
+from engine.model.schema import arrow_type
 
 
 class Vector(Protocol):

@@ -11,9 +11,9 @@ from engine.aggregate_functions import NEVER_NULL, NUMERIC, Function, result_typ
 from engine.errors import ExpressionError, PipelineError
 from engine.expressions import Expression
 from engine.kernels.accumulators import AggregateCall
+from engine.model.origin import Origin
+from engine.model.schema import Column, Schema, arrow_type, is_numeric, quote
 from engine.operator import Analyzer, Derived, Monotonicity, Parameters
-from engine.origin import Origin
-from engine.schema import Column, Schema, arrow_type, is_numeric, quote
 
 
 class NamedExpression(Parameters):

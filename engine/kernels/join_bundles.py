@@ -9,12 +9,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from engine.changelog import INSERT, UPDATE_AFTER
 from engine.described import Description, Names
 from engine.joins import JoinKind, JoinSide
 from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.bundles import held_back
 from engine.kernels.ordered_rows import identity
+from engine.model.changelog import INSERT, UPDATE_AFTER
 
 Change = tuple[int, Row]
 

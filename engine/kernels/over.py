@@ -16,12 +16,12 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from engine.changelog import INSERT
 from engine.described import Description, Names, instant, state_table
 from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.accumulator_state import accumulator
 from engine.kernels.accumulators import AggregateCall, compile_calls
-from engine.timeline import MIN_WATERMARK
+from engine.model.changelog import INSERT
+from engine.model.timeline import MIN_WATERMARK
 
 LATE_WATERMARK = "the watermark had reached its time"
 LATE_PASSED = "rows of its time or later have gone out"

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.described import Description, Names, state_table
 from engine.kernel import Kernel, Key, Output, Row
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 
 
 class UpsertMaterializeKernel(Kernel):

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from engine.errors import PipelineError, PlanRejected
 from engine.joins import free_name
 from engine.late_port import RoutesLate
-from engine.schema import Column, Schema, TimeUnit, quote
+from engine.model.schema import Column, Schema, TimeUnit, quote
 from engine.windows import Windowing, WindowKind
 
 LENGTHS: Final = {

@@ -18,12 +18,12 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.described import Description, Names
 from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.accumulators import AggregateCall, compile_calls
 from engine.kernels.window_slices import Slices, slicing
 from engine.kernels.window_state import results, windows
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.windows import Window, Windowing, WindowKind
 
 LATE: Final = "the window had closed before the record arrived"

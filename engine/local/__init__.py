@@ -25,15 +25,15 @@ from engine.local.keyed import Outcome, gather, key_order, outcome_of, run_keys
 from engine.local.native import run_native
 from engine.local.values import Spark
 from engine.local.watermarks import Mark, marks_of, timeline_of
+from engine.model.options import RETRACTION, is_on
+from engine.model.position import ORDINALS
+from engine.model.schema import Schema, arrow_type
+from engine.model.timeline import Timeline, combine
 from engine.operator import OUT, InputPlan, Operator
-from engine.options import RETRACTION, is_on
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
-from engine.position import ORDINALS
 from engine.runtime.steps import sources_by_event_time, step_of, watermark_steps_ms
-from engine.schema import Schema, arrow_type
 from engine.step import Keyed, Native
-from engine.timeline import Timeline, combine
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.local.values import plain_values
+from engine.model.pipeline import Arrival
 from engine.operator import Source
-from engine.pipeline import Arrival
 from engine.planner import NodePlan
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from engine.kernel import End, Input, Key
 from engine.mini_batch import Bundling
+from engine.model.position import ORDINALS, timer
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
 from engine.operator import InputPlan
-from engine.position import ORDINALS, timer
-from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
 
 Position = tuple[int, bytes]
 

@@ -13,12 +13,12 @@ from engine.kernel import Emitted, Input, Kernel, Key, Late, Output, Saved, run
 from engine.kernels.binary_row import hash_of, row_encoder
 from engine.local.bundles import KeyedRecord, unordered
 from engine.local.values import Spark, plain_values, select
+from engine.model.position import ORDINALS
+from engine.model.schema import Schema
+from engine.model.timeline import Timeline
 from engine.planner import NodePlan
-from engine.position import ORDINALS
 from engine.runtime.keyed import hashed_order
-from engine.schema import Schema
 from engine.step import Keyed
-from engine.timeline import Timeline
 
 if TYPE_CHECKING:
     import pyarrow as pa

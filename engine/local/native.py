@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from engine.frames import KIND, SEQ, STEP, changelog_schema
 from engine.local.values import Spark, select
+from engine.model.position import ORDINALS, ordinal
+from engine.model.schema import Column, Schema, arrow_type
 from engine.planner import NodePlan
-from engine.position import ORDINALS, ordinal
-from engine.schema import Column, Schema, arrow_type
 from engine.step import Native, Projection
 
 if TYPE_CHECKING:

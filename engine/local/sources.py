@@ -15,10 +15,10 @@ import engine
 from engine.frames import KIND, ORDINAL, WATERMARK
 from engine.local.arrivals import Events
 from engine.local.values import Spark
+from engine.model.schema import arrow_type, quote
 from engine.operator import Source
 from engine.planner import NodePlan, Plan
 from engine.reading.computed import computation_of, frames_of
-from engine.schema import arrow_type, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,7 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from engine.expressions import Expression
 from engine.frames import EACH
-from engine.schema import Column, Schema, quote
+from engine.model.schema import Column, Schema, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa

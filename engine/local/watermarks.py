@@ -8,9 +8,9 @@ from typing import NamedTuple
 from engine.frames import WATERMARK
 from engine.local.arrivals import Events
 from engine.local.values import plain_values, without_spark
+from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operator import Source
 from engine.planner import NodePlan
-from engine.timeline import MAX_WATERMARK, Timeline
 
 
 class Mark(NamedTuple):

@@ -19,16 +19,6 @@ from pydantic import Field, model_validator
 from engine.aggregate_functions import Function
 from engine.batch.aggregates import grouped
 from engine.batch.given import BatchInput
-from engine.changelog import (
-    ALL_CHANGES,
-    DELETE,
-    INSERT,
-    INSERT_UPDATE,
-    UPDATE_AFTER,
-    UPDATE_BEFORE,
-    ChangelogMode,
-    UpdateKind,
-)
 from engine.columnar import Columnar
 from engine.columnar.aggregate_parts import in_words, without_columns
 from engine.columnar.aggregation import AggregateColumns
@@ -52,10 +42,20 @@ from engine.kernels.aggregation import (
     plan_calls,
 )
 from engine.mini_batch import Bundling, bundling
+from engine.model.changelog import (
+    ALL_CHANGES,
+    DELETE,
+    INSERT,
+    INSERT_UPDATE,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    ChangelogMode,
+    UpdateKind,
+)
+from engine.model.options import has_state_ttl
+from engine.model.origin import Origin
+from engine.model.schema import Schema, quote
 from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
-from engine.options import has_state_ttl
-from engine.origin import Origin
-from engine.schema import Schema, quote
 from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from pydantic import Field
 
 from engine.batch.given import BatchInput
 from engine.batch.rows import PUTS, by_key
-from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
 from engine.columnar import Columnar
 from engine.columnar.changelog_normalize import ChangelogNormalizeColumns
 from engine.columnar.columns import without_equality
@@ -29,10 +28,11 @@ from engine.errors import ExpressionError
 from engine.frames import KIND
 from engine.kernel import Kernel, Key, Output, Row
 from engine.mini_batch import bundling
+from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
+from engine.model.options import has_state_ttl
+from engine.model.origin import Origin
+from engine.model.schema import Schema, quote
 from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
-from engine.options import has_state_ttl
-from engine.origin import Origin
-from engine.schema import Schema, quote
 from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from pydantic import Field, model_validator
 
 from engine.batch.given import BatchInput
 from engine.batch.rows import PUTS, first_of
-from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.columnar import Columnar
 from engine.columnar.columns import without_equality
 from engine.columnar.deduplication import KeepFirstColumns, KeepLastColumns, RowTimeColumns
@@ -41,10 +40,11 @@ from engine.kernels.deduplication import (
 )
 from engine.late_port import RoutesLate
 from engine.mini_batch import bundling
+from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
+from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on
+from engine.model.origin import Origin
+from engine.model.schema import Column, Schema, TimeUnit, quote
 from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
-from engine.options import COMPACT, SENSITIVE, has_state_ttl, is_on
-from engine.origin import Origin
-from engine.schema import Column, Schema, TimeUnit, quote
 from engine.step import Keyed, KeyedInput, Step
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from engine.batch.given import BatchInput
-from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import ExpressionError
 from engine.expressions import Expression
+from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.schema import Schema, quote
 from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
-from engine.schema import Schema, quote
 from engine.step import Native, Projection, Step
 
 if TYPE_CHECKING:

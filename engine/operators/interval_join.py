@@ -22,16 +22,16 @@ from pydantic import Field, model_validator
 
 from engine.batch.given import BatchInput
 from engine.batch.joins import paired
-from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.described import Description, Names, instant, state_table
 from engine.joins import PORTS, JoinKind, joined
 from engine.kernel import Kernel, Key, Output, Row
 from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
 from engine.late_port import RoutesLate
+from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.schema import Column, Schema, quote
+from engine.model.timeline import MAX_WATERMARK
 from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
-from engine.schema import Column, Schema, quote
 from engine.step import Keyed
-from engine.timeline import MAX_WATERMARK
 from engine.windows import duration, interval
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.batch.given import BatchInput
 from engine.batch.joins import paired
-from engine.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.columnar.join import columnar_join
 from engine.described import Description, Names, state_table
 from engine.joins import PORTS, JoinKind, JoinSide, join_keys, join_moves, join_side, joined
@@ -29,8 +28,9 @@ from engine.kernels.join_bundles import BundledJoin, Change, ReplacingKernel
 from engine.kernels.ordered_rows import identity
 from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside
 from engine.mini_batch import bundling
+from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.model.schema import Schema, quote
 from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
-from engine.schema import Schema, quote
 from engine.step import Keyed
 
 if TYPE_CHECKING:

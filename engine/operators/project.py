@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from engine.batch.given import BatchInput
-from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import ExpressionError, PipelineError
 from engine.expressions import Expression
+from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.schema import Column, Schema, arrow_type, quote
 from engine.operator import (
     Analyzer,
     ComputedColumn,
@@ -30,7 +31,6 @@ from engine.operator import (
     Strategy,
     forwarded,
 )
-from engine.schema import Column, Schema, arrow_type, quote
 from engine.step import Native, Projection, Step
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from engine.batch.given import BatchInput
-from engine.changelog import ChangelogMode, UpdateKind
 from engine.described import Description, Names
 from engine.errors import PipelineError
 from engine.kernel import Kernel, Key, Output, Row
+from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.schema import Schema, quote
 from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
-from engine.schema import Schema, quote
 from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:

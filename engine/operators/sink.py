@@ -20,10 +20,11 @@ from pydantic import Field
 
 from engine.batch.given import BatchInput
 from engine.batch.rows import first_of
-from engine.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.errors import PipelineError, PlanRejected
 from engine.frames import PLACED
 from engine.kernels.upsert_materialize import UpsertMaterializeKernel
+from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.model.schema import Schema, quote
 from engine.operator import (
     Analyzer,
     Derived,
@@ -34,7 +35,6 @@ from engine.operator import (
     Strategy,
     require_insert_only,
 )
-from engine.schema import Schema, quote
 from engine.step import Keyed, KeyedInput, Native, Projection, Step
 
 if TYPE_CHECKING:

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from engine.batch.given import BatchInput
 from engine.batch.versions import at_their_time
-from engine.changelog import INSERT, SYMBOLS, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.described import Description, Names, instant, state_table
 from engine.errors import PlanRejected
 from engine.joins import JoinKind, join_keys, joined
 from engine.kernel import Kernel, Key, Output, Row
 from engine.keyed_join import KeyedJoin, Matches, beside, event_time, require_event_times
+from engine.model.changelog import INSERT, SYMBOLS, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.model.schema import Schema, quote
 from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
-from engine.schema import Schema, quote
 from engine.step import Keyed
 
 if TYPE_CHECKING:

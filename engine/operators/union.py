@@ -13,8 +13,9 @@ from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.batch.given import BatchInput
-from engine.changelog import ChangelogMode, UpdateKind
 from engine.errors import PipelineError
+from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.schema import Column, Schema, quote
 from engine.operator import (
     Analyzer,
     Derived,
@@ -26,7 +27,6 @@ from engine.operator import (
     Strategy,
     forwarded,
 )
-from engine.schema import Column, Schema, quote
 from engine.step import Native, Projection, Step
 
 if TYPE_CHECKING:

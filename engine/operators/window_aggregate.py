@@ -24,7 +24,6 @@ from engine.batch.aggregates import grouped
 from engine.batch.given import BatchInput
 from engine.batch.rows import by_whole_row
 from engine.batch.windows import WINDOW, bounds, in_sessions, in_their_windows, in_windows
-from engine.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, ModifyKinds, UpdateKind
 from engine.columnar import Columnar
 from engine.columnar.windows import columnar_windows
 from engine.kernels.accumulators import AggregateCall
@@ -42,9 +41,10 @@ from engine.kernels.aggregation import (
 )
 from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
 from engine.kernels.windows import AttachedWindowKernel, SessionWindowKernel, SlicedWindowKernel
+from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, ModifyKinds, UpdateKind
+from engine.model.origin import Origin
+from engine.model.schema import Column, Schema, quote
 from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
-from engine.origin import Origin
-from engine.schema import Column, Schema, quote
 from engine.step import Keyed, KeyedInput
 from engine.windows import Windowing, WindowKind, duration
 

@@ -19,13 +19,13 @@ from pydantic import Field
 from engine.batch.given import BatchInput
 from engine.batch.rows import by_whole_row
 from engine.batch.windows import WINDOW, bounds, in_sessions, in_windows
-from engine.changelog import ChangelogMode, UpdateKind
 from engine.frames import EACH
 from engine.kernels.session_rows import SessionRowsKernel
 from engine.kernels.window_parameters import MadeWindows, bound_columns
+from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.origin import Origin
+from engine.model.schema import Column, Schema, quote
 from engine.operator import NO_KEYS, Analyzer, Derived, InputPlan, Keys, Offer, StepContext, Strategy, forwarded
-from engine.origin import Origin
-from engine.schema import Column, Schema, quote
 from engine.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.windows import WindowKind
 

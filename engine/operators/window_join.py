@@ -21,7 +21,6 @@ from pydantic import Field, model_validator
 from engine.batch.given import BatchInput
 from engine.batch.joins import paired
 from engine.batch.windows import bounds, in_their_windows, in_windows
-from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.described import Description, Names, instant, state_table
 from engine.joins import PORTS, JoinKind, joined, pair_origins
 from engine.kernel import Key, Output, Row
@@ -40,9 +39,10 @@ from engine.kernels.window_parameters import (
 from engine.kernels.window_rows import WindowRowsKernel
 from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
 from engine.late_port import RoutesLate
+from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.origin import Origin
+from engine.model.schema import Column, Schema, quote
 from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
-from engine.origin import Origin
-from engine.schema import Column, Schema, quote
 from engine.step import Keyed, KeyedInput
 from engine.windows import Window, Windowing, WindowKind
 

@@ -21,13 +21,15 @@ from pydantic import Field, model_validator
 from engine.batch.given import BatchInput
 from engine.batch.ranks import Ranked, best
 from engine.batch.windows import WINDOW, bounds, in_their_windows, in_windows
-from engine.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.described import Description, Names, instant, state_table
 from engine.errors import PipelineError
 from engine.frames import RANK, SEQ
 from engine.kernel import Key, Output, Row
 from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
 from engine.kernels.window_rows import WindowRowsKernel
+from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.origin import Origin
+from engine.model.schema import Column, Schema, quote
 from engine.operator import (
     NO_KEYS,
     Analyzer,
@@ -39,8 +41,6 @@ from engine.operator import (
     require_insert_only,
 )
 from engine.operators.topn.operator import OrderBy
-from engine.origin import Origin
-from engine.schema import Column, Schema, quote
 from engine.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
 from engine.step import Keyed, KeyedInput
 from engine.windows import Window, Windowing, WindowKind

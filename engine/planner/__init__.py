@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from engine.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
 from engine.errors import PipelineError, StudioError
 from engine.mini_batch import mini_batch
+from engine.model.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
+from engine.model.options import RETRACTION, check_options, is_on
+from engine.model.pipeline import Edge, Pipeline
 from engine.operator import OUT, Analyzer, InputPlan, Operator, Strategy
-from engine.options import RETRACTION, check_options, is_on
-from engine.pipeline import Edge, Pipeline
 from engine.planner.arrival import check_arrival
 from engine.planner.derive import DerivedNode, derive
 from engine.planner.normalise import normalised, without_idle

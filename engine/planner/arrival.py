@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.errors import PipelineError
+from engine.model.pipeline import Pipeline
 from engine.operator import Source
-from engine.pipeline import Pipeline
 from engine.planner.derive import DerivedNode
 
 

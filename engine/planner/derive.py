@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.errors import PipelineError, StudioError
+from engine.model.pipeline import Edge, Node, Pipeline
 from engine.operator import OUT, Analyzer, Derived, Operator, Source
-from engine.pipeline import Edge, Node, Pipeline
 from engine.reading.computed import output_of
 from engine.registry import configured
 

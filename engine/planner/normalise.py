@@ -11,21 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.changelog import UpdateKind
 from engine.errors import PlanRejected
 from engine.expressions import Expression
 from engine.kernels.aggregation import key_expressions
+from engine.model.changelog import UpdateKind
+from engine.model.options import DUPLICATES, is_on
+from engine.model.pipeline import Edge, Node, Pipeline
+from engine.model.schema import Schema, quote
 from engine.operator import Operator
 from engine.operators.aggregate import GroupAggregate
 from engine.operators.changelog_normalize import ChangelogNormalize
 from engine.operators.filter import Filter
 from engine.operators.project import Project
-from engine.options import DUPLICATES, is_on
-from engine.pipeline import Edge, Node, Pipeline
 from engine.planner.derive import DerivedNode
 from engine.planner.update_kinds import Chosen
 from engine.registry import configured
-from engine.schema import Schema, quote
 
 
 def normalised(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> Pipeline:

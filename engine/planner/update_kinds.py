@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.changelog import UpdateKind
 from engine.errors import PlanRejected
+from engine.model.changelog import UpdateKind
 from engine.operator import OUT, Offer, Operator
 from engine.planner.derive import DerivedNode
 

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.model.schema import arrow_type
 from engine.reading.nested import nested_from
-from engine.schema import arrow_type
 
 # Around integers, truths, dates and times a DEL is a blank too; around other numbers what Java's trim takes is all.
 _TRIM: Final = "".join(map(chr, range(0x21)))

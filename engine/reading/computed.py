@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 
 from engine.expressions import Expression
 from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, TIME, WATERMARK
+from engine.model.schema import Column, Schema, arrow_type, quote
 from engine.operator import Analyzer, Derived, Source, SourceFrames
 from engine.reading.columns import time_unit
 from engine.reading.scan import RAW_CHARS, ReadPart, Rejected, milliseconds
-from engine.schema import Column, Schema, arrow_type, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,10 +10,10 @@ from itertools import islice
 from typing import IO
 
 from engine.errors import PipelineError, SourceError
+from engine.model.schema import Column
 from engine.reading.columns import check_names
 from engine.reading.files import InputFile, opened, text_lines
 from engine.reading.inference import infer_text
-from engine.schema import Column
 
 
 @dataclass(frozen=True)

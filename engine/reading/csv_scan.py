@@ -17,12 +17,12 @@ import pyarrow as pa
 from pyarrow import csv
 
 from engine.frames import KIND
+from engine.model.schema import Column, arrow_type
 from engine.reading.casts import cast_texts
 from engine.reading.kinds import kinds_of
 from engine.reading.scan import ReadPart, Rejected
 from engine.reading.text_files import NOT_UTF8, Block, LineNumbers, TextPart, blocks_of
 from engine.reading.typed_rows import RowTypes, all_fit, records_of
-from engine.schema import Column, arrow_type
 
 _OPEN: Final = "a quoted field is not closed in its line, or goes on after its closing quote"
 _TRUE: Final = ["t", "true", "y", "yes", "1", "T", "True", "TRUE", "Y", "Yes", "YES"]

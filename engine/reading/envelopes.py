@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final
 from pydantic import Field
 
 from engine.errors import SourceError
+from engine.model.schema import Column, Schema
 from engine.operator import Derived
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.file_source import FileSource
@@ -26,7 +27,6 @@ from engine.reading.nested import text_of
 from engine.reading.scan import Scan
 from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
-from engine.schema import Column, Schema
 
 _SAID_CHARS: Final = 40
 

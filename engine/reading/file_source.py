@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field
 
-from engine.changelog import UpdateKind
 from engine.errors import PipelineError, SourceError
+from engine.model.changelog import UpdateKind
+from engine.model.schema import Column, Schema
 from engine.operator import Derived, Source, SourceFrames
 from engine.reading import texts
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.files import InputFile, find_files, opened
 from engine.reading.flink_table import create_table, from_changelog
-from engine.schema import Column, Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
+from engine.model.schema import Column, Schema, TimeUnit, flink_type, quote
 from engine.operator import Source
 from engine.reading.kinds import WORDS
-from engine.schema import Column, Schema, TimeUnit, flink_type, quote
 from engine.windows import interval
 
 _PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?")

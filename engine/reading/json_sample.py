@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any, Final
 
 from engine.errors import PipelineError, SourceError
+from engine.model.schema import Column
 from engine.reading.columns import check_names
 from engine.reading.files import InputFile, opened
-from engine.schema import Column
 
 ENDINGS: Final = (".jsonl", ".ndjson", ".json")
 

@@ -21,13 +21,13 @@ import pyarrow as pa
 from pyarrow import json as arrow_json
 
 from engine.frames import KIND
+from engine.model.schema import arrow_type
 from engine.reading.casts import cast_texts
 from engine.reading.kinds import kinds_of
 from engine.reading.nested import Number, decoder, parsed, text_of
 from engine.reading.scan import ReadPart, Rejected
 from engine.reading.text_files import NOT_UTF8, Block, LineNumbers, TextPart, blocks_of
 from engine.reading.typed_rows import RowTypes, all_fit, records_of
-from engine.schema import arrow_type
 
 _NO_OBJECT: Final = "the line is not a JSON object"
 _BROKEN: Final = "the line is broken JSON"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from engine.changelog import DELETE, INSERT, SYMBOLS, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.changelog import DELETE, INSERT, SYMBOLS, UPDATE_AFTER, UPDATE_BEFORE
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from engine.model.schema import arrow_type
 from engine.reading.scan import RAW_CHARS, ReadPart, Rejected
 from engine.reading.typed_rows import RowTypes, records_of
-from engine.schema import arrow_type
 
 _PART: Final = 16 << 20
 _BATCH: Final = 65_536

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, source_rows_ddl, source_rows_schema
-from engine.schema import Column, Schema, TimeUnit
+from engine.model.schema import Column, Schema, TimeUnit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

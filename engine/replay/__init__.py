@@ -19,10 +19,10 @@ from engine.kernels.bundles import held_back
 from engine.local.bundles import Bundles, KeyedRecord, flushes
 from engine.local.keyed import gather, key_order
 from engine.local.values import Spark
+from engine.model.timeline import MIN_WATERMARK, Timeline
 from engine.planner.derive import merge_holdbacks
 from engine.replay.clock import Marks, RunClock
 from engine.replay.question import KeyedNode, keyed_node, keyed_nodes
-from engine.timeline import MIN_WATERMARK, Timeline
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 
 
 class Marks(Protocol):
@@ -27,7 +27,7 @@ class Marks(Protocol):
 
 @dataclass(frozen=True)
 class RunClock:
-    """`engine.timeline.Clock` over a run, up to an event: what is due later is not due.
+    """`engine.model.timeline.Clock` over a run, up to an event: what is due later is not due.
 
     holdbacks: the sources above the operator, each with the ms by which its watermark is held back on the way.
     """

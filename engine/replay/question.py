@@ -10,17 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.changelog import RowKind
 from engine.described import moment
 from engine.errors import NotReplayable
 from engine.expressions import Expression
 from engine.kernel import Key
 from engine.local.keyed import gather
 from engine.local.values import Spark
+from engine.model.changelog import RowKind
+from engine.model.schema import Column, Schema
 from engine.operator import OUT, Operator
 from engine.planner import NodePlan, Plan
 from engine.runtime.steps import sources_by_event_time, step_of
-from engine.schema import Column, Schema
 from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:

@@ -35,8 +35,8 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import engine
-from engine.changelog import APPEND
 from engine.errors import RunCancelled, RunFailed, StudioError
+from engine.model.changelog import APPEND
 from engine.operator import OUT, Source
 from engine.planner import Plan
 from engine.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, NodeProgress, Progress, Recorder, RunPlan

@@ -16,8 +16,8 @@ import pyarrow as pa
 from engine.expressions import mentioned
 from engine.expressions.projections import ArrowProjection, arrow_projection
 from engine.frames import POSITION, STEP
+from engine.model.position import ordinal
 from engine.planner import NodePlan
-from engine.position import ordinal
 from engine.recorder import EdgeFile
 from engine.runtime.edges import EdgeRecords, longer, of_kinds
 from engine.runtime.workspace import Workspace

@@ -23,10 +23,10 @@ import pyarrow as pa
 from engine.frames import ENDS, SEQ, STEP
 from engine.kernels.binary_row import hash_of, row_encoder
 from engine.mini_batch import Bundling
-from engine.position import timer
+from engine.model.position import timer
+from engine.model.timeline import MIN_WATERMARK
 from engine.runtime.clocks import Clock
 from engine.runtime.keyed import plain
-from engine.timeline import MIN_WATERMARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

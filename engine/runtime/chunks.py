@@ -29,6 +29,7 @@ from engine.columnar import (
     TimedKernel,
 )
 from engine.frames import GROUP, KIND, PORT, SEQ, STEP
+from engine.model.timeline import Timeline
 from engine.runtime.bucket import Slice, load
 from engine.runtime.clocks import Clock, due_until
 from engine.runtime.edges import repeated
@@ -37,7 +38,6 @@ from engine.runtime.keyed import Gathered
 from engine.runtime.node_files import NodeFiles, NodeWriter
 from engine.runtime.reports import Report, task_name
 from engine.runtime.states import StateStore
-from engine.timeline import Timeline
 
 _SLICE: Final = 196_608
 

@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from engine.columnar import Longs
 from engine.frames import SEQ, TIME, WATERMARK, watermarks_schema
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
 from engine.runtime.reports import Batches, Report, run_tasks, task_name
 from engine.runtime.workspace import PartFile, Workspace
-from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,13 +13,13 @@ from typing import Final
 import pyarrow as pa
 
 from engine.frames import POSITION, changelog_schema
+from engine.model.schema import Schema
 from engine.recorder import EdgeFile
 from engine.runtime.arrow_native import Branch
 from engine.runtime.edges import EdgeRecords
 from engine.runtime.failures import NodeFailed
 from engine.runtime.reports import Report
 from engine.runtime.workspace import PartFile, Workspace
-from engine.schema import Schema
 
 RECORDS: Final = "records"
 

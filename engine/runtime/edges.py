@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.changelog import APPEND, INSERT
 from engine.frames import KIND, PLACE, SEQ, STEP, TOP, UNIT, changelog_ddl, ddl, watermarks_ddl
+from engine.model.changelog import APPEND, INSERT
+from engine.model.schema import Schema, quote
 from engine.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView
 from engine.runtime.workspace import Workspace
-from engine.schema import Schema, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from engine.changelog import ChangelogMode
 from engine.frames import KIND, POSITION, SEQ, STATE, STEP, arrow_fields, key_name
+from engine.model.changelog import ChangelogMode
+from engine.model.options import RETRACTION, is_on
+from engine.model.position import ordinal
+from engine.model.schema import quote
 from engine.operator import OUT, InputPlan, Operator
-from engine.options import RETRACTION, is_on
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
-from engine.position import ordinal
 from engine.recorder import EdgeFile, EdgeView
 from engine.runtime.arrow_native import Branch, branches_of
 from engine.runtime.bundles import Flushes, bundle
@@ -48,7 +49,6 @@ from engine.runtime.states import StateFile, StateStore
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.runtime.worker import PlainTask
 from engine.runtime.workspace import Workspace
-from engine.schema import quote
 from engine.step import Keyed, Native
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.changelog import APPEND
 from engine.columnar import RECORD_BY_RECORD
 from engine.explanation import (
     ColumnExplanation,
@@ -14,6 +13,7 @@ from engine.explanation import (
     SecondOutputExplanation,
 )
 from engine.expressions.projections import arrow_projection
+from engine.model.changelog import APPEND
 from engine.operator import OUT, Operator
 from engine.planner import NodePlan, Plan
 from engine.recorder import EdgeView

@@ -21,9 +21,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.changelog import INSERT
 from engine.errors import SourceError
 from engine.frames import EVENTS, FILE, LINE, ORDINAL, RAW, REASON, TIME, ddl, rejected_schema, watermarks_schema
+from engine.model.changelog import INSERT
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.operator import Source, SourceFrames
 from engine.planner import NodePlan, Plan
 from engine.reading.computed import computation_of, frames_of
@@ -38,7 +39,6 @@ from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_na
 from engine.runtime.steps import watermark_steps_ms
 from engine.runtime.units import Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
 from engine.runtime.workspace import PartFile, Workspace
-from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -24,14 +24,14 @@ import pyarrow.compute as pc
 from engine.columnar import Layout
 from engine.expressions import Expression, mentioned
 from engine.frames import END_SEQ, ENDS, KIND, PORT, POSITION, SEQ, STEP, arrow_fields, key_name, value_name
+from engine.model.position import ordinal
+from engine.model.schema import Schema, arrow_type, quote
 from engine.planner import NodePlan
-from engine.position import ordinal
 from engine.recorder import EdgeFile
 from engine.runtime.edges import EdgeRecords, longer, of_kinds
 from engine.runtime.hashing import Hashes, bucket_of, hashes_of
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
 from engine.runtime.workspace import PartFile, Workspace
-from engine.schema import Schema, arrow_type, quote
 from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:

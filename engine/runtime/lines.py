@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from engine.frames import POSITION, SEQ, STEP
-from engine.printing import Printed, aligned, cells, head, json_line, widths
+from engine.model.printing import Printed, aligned, cells, head, json_line, widths
+from engine.model.schema import Schema, quote
 from engine.runtime.edges import EdgeRecords
-from engine.schema import Schema, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from engine.frames import EACH, KIND, SEQ, STEP
+from engine.model.position import ordinal
 from engine.planner import NodePlan
-from engine.position import ordinal
 from engine.step import Native
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# `engine.position.ordinal` of the column __at, which posexplode counts below 2^31.
+# `engine.model.position.ordinal` of the column __at, which posexplode counts below 2^31.
 _ORDINAL: Final = (
     "unhex(CASE WHEN __at < 240 THEN lpad(hex(__at), 2, '0') WHEN __at < 256 THEN concat('F0', hex(__at)) "
     "WHEN __at < 65536 THEN concat('F1', lpad(hex(__at), 4, '0')) "

@@ -31,15 +31,15 @@ from engine.frames import (
     changelog_schema,
     ddl,
 )
+from engine.model.pipeline import Arrival
+from engine.model.schema import quote
 from engine.operator import Source
-from engine.pipeline import Arrival
 from engine.planner import NodePlan, Plan
 from engine.recorder import EdgeFile
 from engine.runtime.edges import numbered
 from engine.runtime.reports import Batches, Report, run_tasks, task_name
 from engine.runtime.units import Unit, UnitFiles
 from engine.runtime.workspace import PartFile, Workspace
-from engine.schema import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -18,10 +18,10 @@ import pyarrow as pa
 
 from engine.columnar import Longs
 from engine.frames import KIND, TIME, TOP, UNIT, rejected_schema, unit_schema
+from engine.model.schema import Schema
 from engine.runtime.clocks import NO_TIME, rises_of
 from engine.runtime.reports import Report
 from engine.runtime.workspace import PartFile, Workspace
-from engine.schema import Schema
 
 REJECTED: Final = "rejected"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.expressions.projections import renames_only
+from engine.model.options import RETRACTION, is_on
+from engine.model.position import ordinal
 from engine.operator import OUT, Operator
-from engine.options import RETRACTION, is_on
 from engine.planner import NodePlan, Plan
-from engine.position import ordinal
 from engine.recorder import EdgeView
 from engine.runtime.steps import step_of
 from engine.step import Native

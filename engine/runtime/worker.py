@@ -18,6 +18,7 @@ import pyarrow as pa
 from engine.columnar import NEVER
 from engine.frames import ENDS, KIND, PORT, SEQ, STEP
 from engine.kernel import End, Kernel, Key, KeyLoop, Late, Output, Saved
+from engine.model.timeline import MIN_WATERMARK, Timeline
 from engine.runtime.bucket import load
 from engine.runtime.clocks import Clock, due_until
 from engine.runtime.key_times import KeyTimes
@@ -25,7 +26,6 @@ from engine.runtime.keyed import Gathered
 from engine.runtime.node_files import NodeFiles, NodeWriter, typed
 from engine.runtime.reports import Report, task_name
 from engine.runtime.states import StateStore
-from engine.timeline import MIN_WATERMARK, Timeline
 
 _FLUSH: Final = 65_536
 _SLICE: Final = 65_536

@@ -18,11 +18,11 @@ from typing import Any, Final
 from sqlglot import exp
 
 from engine.errors import StudioError
+from engine.model.pipeline import Node
+from engine.model.schema import Column, Schema
 from engine.operator import Analyzer, Source
-from engine.pipeline import Node
 from engine.reading.columns import INTEGERS
 from engine.registry import configured
-from engine.schema import Column, Schema
 from engine.script.tables import TableDdl
 from engine.sql.algebra import Expr
 from engine.sql.expressions import Writer

@@ -12,11 +12,11 @@ from typing import Any
 
 from engine.errors import StudioError
 from engine.expressions import Expression
+from engine.model.pipeline import Node, Pipeline
+from engine.model.schema import Column, TimeUnit, quote
 from engine.operator import Analyzer
-from engine.pipeline import Node, Pipeline
 from engine.planner.derive import DerivedNode, derive
 from engine.registry import lookup
-from engine.schema import Column, TimeUnit, quote
 
 
 def unfolded(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> Pipeline:

@@ -14,8 +14,8 @@ from typing import ClassVar, Final
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from engine.model.schema import flink_type, quote, type_from
 from engine.reading.flink_table import literal
-from engine.schema import flink_type, quote, type_from
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions import SCALARS

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from engine.errors import PipelineError
-from engine.options import OPTIONS, check_options
+from engine.model.options import OPTIONS, check_options
 from engine.script.statements import Cursor, Statement, parsed, raw, statements
 from engine.script.tables import TableDdl, create_table
 from engine.sql.algebra import Expr

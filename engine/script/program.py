@@ -6,7 +6,7 @@ from pprint import pformat
 from textwrap import indent
 from typing import Final
 
-from engine.pipeline import Arrival, Edge, Node, Pipeline
+from engine.model.pipeline import Arrival, Edge, Node, Pipeline
 from engine.script.views import plain_node
 
 _HEAD: Final = """{title}
@@ -16,7 +16,7 @@ Run it with `python FILE.py`, the folder that holds `engine` on the PYTHONPATH. 
 _IMPORTS: Final = """
 from pathlib import Path
 
-from engine.pipeline import {names}
+from engine.model.pipeline import {names}
 from engine.running import finished
 from engine.session import get_spark
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from engine.pipeline import Edge, Node
+from engine.model.pipeline import Edge, Node
 from engine.registry import operators
 
 

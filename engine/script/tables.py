@@ -9,7 +9,7 @@ from typing import Final
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from engine.schema import type_from
+from engine.model.schema import type_from
 from engine.script.statements import Cursor, Statement, expression, raw
 from engine.sql.algebra import Expr, plain
 from engine.sql.intervals import interval_ms

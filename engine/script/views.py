@@ -15,11 +15,11 @@ from sqlglot import TokenType, exp
 from sqlglot.tokenizer_core import Token
 
 from engine.errors import StudioError
+from engine.model.pipeline import Node
+from engine.model.schema import quote, type_from
 from engine.operator import Operator, Source
-from engine.pipeline import Node
 from engine.reading.computed import output_of
 from engine.registry import configured, operators
-from engine.schema import quote, type_from
 from engine.script.flink_expressions import Translation
 from engine.script.statements import Cursor, Statement, parsed, raw, statements
 from engine.script.tables import TableDdl

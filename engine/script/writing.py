@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.errors import StudioError
+from engine.model.pipeline import Arrival, Node, Pipeline
+from engine.model.schema import flink_type
 from engine.operator import Analyzer, Source
 from engine.operators.deduplicate import Deduplicate, FirstRow, Keep
 from engine.operators.sink import Sink, SinkMode
-from engine.pipeline import Arrival, Node, Pipeline
 from engine.planner import plan
 from engine.planner.derive import DerivedNode, derive
 from engine.reading.flink_table import literal
 from engine.registry import configured, lookup
-from engine.schema import flink_type
 from engine.script.epoch_times import unfolded
 from engine.script.formatting import identifier, laid_out, unquoted
 from engine.script.parts import Parts, taken_apart

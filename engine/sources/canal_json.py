@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.reading.envelopes import Change, EnvelopeFile, unknown
 from engine.reading.inference import infer_text
 from engine.reading.json_scan import NoChange

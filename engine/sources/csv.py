@@ -17,6 +17,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from engine.errors import PipelineError
+from engine.model.schema import Column, Schema
 from engine.operator import Derived
 from engine.reading.csv_sample import Dialect, sample_csv
 from engine.reading.csv_scan import CsvReader
@@ -25,7 +26,6 @@ from engine.reading.files import InputFile
 from engine.reading.scan import Scan
 from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
-from engine.schema import Column, Schema
 
 
 class Csv(RowFile):

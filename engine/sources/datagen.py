@@ -13,6 +13,7 @@ from pydantic import Field
 
 from engine.errors import PipelineError
 from engine.frames import ORDINAL
+from engine.model.schema import Column, Schema, is_numeric
 from engine.operator import Derived, Parameters, Source, SourceFrames
 from engine.reading.columns import (
     INTEGERS,
@@ -22,7 +23,6 @@ from engine.reading.columns import (
     derive_source,
 )
 from engine.reading.flink_table import create_table
-from engine.schema import Column, Schema, is_numeric
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.schema import Schema
 from engine.reading.envelopes import Change, EnvelopeFile, unknown
 from engine.reading.json_scan import NoChange
-from engine.schema import Schema
 
 _ADVICE: Final = "in PostgreSQL set REPLICA IDENTITY FULL for the table, so that Debezium sees the old row"
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 from pydantic import Field
 
 from engine.frames import ORDINAL
+from engine.model.schema import Column, Schema
 from engine.operator import Derived, Source, SourceFrames
 from engine.reading.columns import derive_source
 from engine.reading.flink_table import create_table
-from engine.schema import Column, Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from engine.errors import SourceError
+from engine.model.schema import Column, Schema
 from engine.operator import Derived
 from engine.reading.columns import check_names, declared_type
 from engine.reading.file_source import RowFile
@@ -25,7 +26,6 @@ from engine.reading.json_scan import JsonReader
 from engine.reading.scan import Scan
 from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
-from engine.schema import Column, Schema
 
 
 class JsonLines(RowFile):

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from engine.errors import PipelineError, SourceError
 from engine.frames import FILE, LINE, ORDINAL, TEXT
+from engine.model.schema import Column, Schema, is_numeric, quote
 from engine.operator import Derived, SourceFrames
 from engine.reading.columns import check_names
 from engine.reading.file_source import RowFile
@@ -23,7 +24,6 @@ from engine.reading.files import InputFile
 from engine.reading.scan import Scan
 from engine.reading.texts import Field, written
 from engine.reading.typed_rows import RowTypes
-from engine.schema import Column, Schema, is_numeric, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.model.pipeline import Arrival, Node, Pipeline
+from engine.model.schema import quote
 from engine.operator import Analyzer, Source
-from engine.pipeline import Arrival, Node, Pipeline
 from engine.registry import configured
-from engine.schema import quote
 from engine.sql.algebra import Expr, Table
 from engine.sql.emit_options import without_emit_options
 from engine.sql.names import Names

@@ -15,7 +15,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from engine.joins import JoinKind
-from engine.pipeline import Node
+from engine.model.pipeline import Node
 from engine.windows import Windowing
 
 Expr = exp.Expr

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from engine.errors import PipelineError
-from engine.options import milliseconds
+from engine.model.options import milliseconds
 from engine.sql.algebra import Windowed
 from engine.sql.rejected import SqlRejected
 from engine.windows import WindowKind

@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from engine.schema import quote
+from engine.model.schema import quote
 from engine.sql.algebra import Expr
 from engine.sql.casts import cast
 from engine.sql.dialect import Flink

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import duckdb
 
-from engine.changelog import RowKind
-from engine.origin import Origin
+from engine.model.changelog import RowKind
+from engine.model.origin import Origin
 from engine.recorder import EdgeFile, EdgeInfo, EpochOutput
 from storage import Store
 from storage.model import Filter

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.analyzer import SparkAnalyzer
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.recorder import Progress
 from engine.runtime import run

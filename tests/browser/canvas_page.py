@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from engine.examples import examples
-from engine.pipeline import Edge, Node, Pipeline
+from engine.model.pipeline import Edge, Node, Pipeline
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, wait_until_settled

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from engine.pipeline import Edge, Node, Pipeline, Place
+from engine.model.pipeline import Edge, Node, Pipeline, Place
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, wait_until_settled

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from engine.model.schema import flink_type
 from engine.planner import NodePlan
-from engine.schema import flink_type
 from tests.conformance.running import Planned
 
 _NODES = {

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from engine.analyzer import SparkAnalyzer
 from engine.local import LocalRun
 from engine.local.sources import read
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
+from engine.model.printing import Printed
 from engine.planner import Plan, plan
-from engine.printing import Printed
 from engine.runtime import run
 from tests.conformance.case import Case, Record
 from tests.golden.trace import TraceRecorder, printed

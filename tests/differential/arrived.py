@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.changelog import RowKind
 from engine.frames import KIND, WATERMARK
 from engine.local import Events, LocalRun
-from engine.pipeline import Arrival, Node, Pipeline
+from engine.model.changelog import RowKind
+from engine.model.pipeline import Arrival, Node, Pipeline
+from engine.model.schema import Schema, arrow_type
 from engine.planner import Plan, plan
-from engine.schema import Schema, arrow_type
 from tests.differential.random_jobs import TIME_AT, Arrived, Job
 from tests.differential.random_joins import JoinJob
 from tests.engine.planning import KnownTypes

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 
 COLUMNS = (("k", "string"), ("v", "bigint"), ("w", "bigint"), ("rt", "timestamp"))
 TIME_AT = 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.sql.algebra import renamed
 from tests.differential.random_jobs import COLUMNS, Arrived, Operation, changes, is_changelog, random_calls, random_row
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from engine.analyzer import SparkAnalyzer
 from engine.batch.checking import Checked, Recorded, check
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.running import Collected
 from engine.runtime import run

@@ -48,14 +48,14 @@ from typing import Any
 
 import pytest
 
-from engine.changelog import SYMBOLS, ChangelogMode, RowKind
 from engine.described import Label, Names
 from engine.kernel import Emitted, Input, Kernel, Key, Late, Row, Saved
 from engine.local.bundles import Bundles, KeyedRecord, unordered
 from engine.local.keyed import outcome_of, run_keys
 from engine.mini_batch import Bundling
-from engine.position import ordinal
-from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
+from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
+from engine.model.position import ordinal
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 
 _CELL = re.compile(r"'[^']*'|\[[^\]]*\]|\S+")
 _WORDS = {"NULL": None, "true": True, "false": False, "MAX": MAX_WATERMARK, "MIN": MIN_WATERMARK}

@@ -16,9 +16,9 @@ from typing import Any
 
 from engine.errors import ExpressionError
 from engine.expressions import Expression
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
+from engine.model.schema import Schema
 from engine.planner import Plan, plan
-from engine.schema import Schema
 
 
 class KnownTypes:

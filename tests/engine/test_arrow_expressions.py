@@ -14,7 +14,7 @@ import pytest
 
 from engine.expressions import Expression
 from engine.expressions.projections import arrow_projection, renames_only
-from engine.schema import Column, Schema, arrow_type
+from engine.model.schema import Column, Schema, arrow_type
 from engine.step import Projection
 
 if TYPE_CHECKING:

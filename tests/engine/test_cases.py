@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from engine.changelog import INSERT
 from engine.described import Description, Names, state_table
 from engine.kernel import Kernel, Key, Output, Row
-from engine.timeline import MAX_WATERMARK
+from engine.model.changelog import INSERT
+from engine.model.timeline import MAX_WATERMARK
 from tests.engine.cases import Case, check, check_cases, parse
 
 

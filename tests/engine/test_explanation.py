@@ -10,10 +10,10 @@ import pytest
 
 from engine.examples import examples
 from engine.explanation import InputExplanation, NodeExplanation, PlanExplanation, SecondOutputExplanation, to_text
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
+from engine.model.schema import Schema, TimeUnit
 from engine.planner import plan
 from engine.runtime.explain import explanation
-from engine.schema import Schema, TimeUnit
 
 ROWS = {
     "columns": [{"name": "k", "type": "string"}, {"name": "v", "type": "bigint"}, {"name": "ts", "type": "bigint"}],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.expressions import Expression
-from engine.schema import Column, Schema
+from engine.model.schema import Column, Schema
 
 SCHEMA = Schema((Column("k", "string"), Column("Amount", "bigint"), Column("it's `odd`", "bigint")))
 NAMES = set(SCHEMA.names)

@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import ExpressionError
 from engine.expressions import compile_condition
-from engine.schema import Column, Schema
+from engine.model.schema import Column, Schema
 
 SCHEMA = Schema(
     (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engine.errors import StudioError
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from tests.differential.arrived import AnyJob, plan_of, with_rows
 from tests.differential.random_jobs import random_job
 from tests.differential.random_joins import random_join

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from engine.local.values import plain_values, select
-from engine.schema import Column, Schema, arrow_type
+from engine.model.schema import Column, Schema, arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

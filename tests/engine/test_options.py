@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import PipelineError
 from engine.mini_batch import MiniBatch, mini_batch
-from engine.options import OPTIONS, STATE_TTL, check_options, has_state_ttl
+from engine.model.options import OPTIONS, STATE_TTL, check_options, has_state_ttl
 
 ON = {"table.exec.mini-batch.enabled": "true"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.position import Firing, ordinal, origin_of, timer
+from engine.model.position import Firing, ordinal, origin_of, timer
 
 
 @given(st.integers(0, 10**6), st.integers(-(1 << 63), (1 << 63) - 1), st.integers(1, 1 << 62), st.integers(0, 300))

@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 
 from engine.errors import SourceError
 from engine.examples import FOLDER, examples
+from engine.model.pipeline import Pipeline
+from engine.model.printing import Printed, cells
 from engine.operator import Source
-from engine.pipeline import Pipeline
 from engine.preview import first_records
-from engine.printing import Printed, cells
 from engine.sources.csv import Csv
 from engine.sources.generator import Generator
 from engine.sources.jsonl import JsonLines

@@ -19,8 +19,8 @@ from engine.errors import NotReplayable
 from engine.examples import examples
 from engine.frames import IS_EMPTY, STATE
 from engine.kernel import Emitted, Key, Saved
+from engine.model.pipeline import Pipeline
 from engine.operator import Operator
-from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.registry import operators
 from engine.replay import KeyedNode, Replay, keyed_node, keyed_nodes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.schema import type_from
+from engine.model.schema import type_from
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.changelog import INSERT, UPDATE_AFTER
 from engine.explanation import PlanExplanation
 from engine.frames import POSITION
 from engine.local import LocalRun
 from engine.local.sources import read
+from engine.model.changelog import INSERT, UPDATE_AFTER
+from engine.model.pipeline import Pipeline
+from engine.model.printing import Printed, cells, head, table
+from engine.model.timeline import MAX_WATERMARK
 from engine.operator import OUT
-from engine.pipeline import Pipeline
 from engine.planner import Plan
-from engine.printing import Printed, cells, head, table
 from engine.recorder import ClockFile, EdgeFile, EdgeInfo, EpochOutput, RunPlan
-from engine.timeline import MAX_WATERMARK
 
 _EVENTS = ("seq", "source", "event_time_ms", "watermark_ms")
 _FIRES = ("seq", "node", "window_start_ms", "window_end_ms")

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage import Store
 from storage.errors import ExportFailed, UnknownColumn
 from storage.model import Change, Filter, FoldedPage

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage import Store
 from storage.flow import Amplification, RetractedKey, RetractedSecond, SlowKey, Wire
 from storage.sql import identifier

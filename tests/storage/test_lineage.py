@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.origin import Origin
-from engine.position import timer
+from engine.model.origin import Origin
+from engine.model.position import timer
 from storage import Store
 from storage.lineage import Ancestor
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded

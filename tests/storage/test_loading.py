@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from engine.recorder import ClockFile, EdgeFile, EdgeView, EpochOutput
 from storage import Store
 from storage.errors import StoreWriteFailed

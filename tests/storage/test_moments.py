@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage import Store
 from storage.errors import UnknownRun
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded

@@ -9,7 +9,7 @@ from typing import Any, Final
 import duckdb
 import pytest
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from engine.recorder import EdgeFile, EdgeView, EpochOutput
 from storage import Store
 from storage.database import Database

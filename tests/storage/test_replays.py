@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from engine.timeline import MAX_WATERMARK, MIN_WATERMARK
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from storage import Store
 from storage.model import Filter
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded

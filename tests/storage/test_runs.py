@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.changelog import RowKind
 from engine.explanation import NodeExplanation, PlanExplanation
+from engine.model.changelog import RowKind
 from storage import Store
 from storage.errors import RunIsRunning, UnknownEdge, UnknownRun
 from storage.model import RunStatus

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine import frames
-from engine.changelog import RowKind
 from engine.explanation import NodeExplanation, PlanExplanation
+from engine.model.changelog import RowKind
+from engine.model.schema import Column, Schema, TimeUnit, arrow_type
 from engine.recorder import EdgeFile, EdgeInfo, EpochOutput, RunPlan
-from engine.schema import Column, Schema, TimeUnit, arrow_type
 from storage import Store
 
 Event = tuple[int, bytes, str, tuple[Any, ...]]

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from engine.examples import examples
 from engine.explanation import NodeExplanation, PlanExplanation
-from engine.position import timer
+from engine.model.position import timer
+from engine.model.schema import Schema
 from engine.recorder import EdgeInfo, RunPlan
-from engine.schema import Schema
 from storage import Store
 from tests.storage.written_runs import Epoch, columns, edge
 

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from engine.errors import ExpressionError
 from engine.examples import examples
-from engine.pipeline import Pipeline
-from engine.schema import Schema
+from engine.model.pipeline import Pipeline
+from engine.model.schema import Schema
 from storage import Store
 from tests.ui.conftest import OpenView
 from ui.editing import add_node, set_parameter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, html_of, rows_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of, traces_of

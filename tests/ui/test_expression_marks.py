@@ -8,7 +8,7 @@ import pytest
 
 from engine.analyzer import SparkAnalyzer
 from engine.errors import ExpressionError
-from engine.schema import Column, Schema
+from engine.model.schema import Column, Schema
 from ui.forms.functions import SIGNATURES
 from ui.forms.marking import marked_html, wrong_word
 

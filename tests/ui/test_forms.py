@@ -8,9 +8,9 @@ import pytest
 
 from engine.errors import PipelineError
 from engine.examples import examples
+from engine.model.schema import Column, Schema, TimeUnit
 from engine.operator import Operator, Source
 from engine.registry import operators, sources
-from engine.schema import Column, Schema, TimeUnit
 from ui.editing import operator_class
 from ui.engine_gate import EngineStarting
 from ui.forms.complaints import complaints_of

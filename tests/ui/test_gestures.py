@@ -9,9 +9,9 @@ import pytest
 
 from engine.errors import PipelineError
 from engine.examples import examples
+from engine.model.pipeline import Edge, Node, Pipeline
+from engine.model.schema import Schema
 from engine.operator import Analyzer
-from engine.pipeline import Edge, Node, Pipeline
-from engine.schema import Schema
 from storage import Store
 from ui.checking import checked, errors
 from ui.drafting import Drafting

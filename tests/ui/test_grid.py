@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from ui.components.grid import Cell, Row, Table, html_of
 from ui.theme import KIND_COLORS
 

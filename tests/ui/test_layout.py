@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from engine.examples import examples
-from engine.pipeline import Edge, Node, Pipeline
+from engine.model.pipeline import Edge, Node, Pipeline
 from ui.components.graph_svg import Marks, graph_svg
 from ui.layout import layered
 

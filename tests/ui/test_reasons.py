@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.changelog import RowKind
-from engine.pipeline import Pipeline
+from engine.model.changelog import RowKind
+from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord, Edge, EdgeColumn, Record
 from ui.branches import branches, inputs_of
 from ui.reasons import reasons

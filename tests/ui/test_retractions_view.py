@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of
@@ -100,7 +100,7 @@ def test_an_edge_that_takes_nothing_back_says_so(seeded: dict[str, int], open_vi
 def test_mini_batch_compares_with_the_run_that_there_is_already(
     store: Store, seeded: dict[str, int], open_view: OpenView
 ) -> None:
-    from engine.pipeline import Pipeline
+    from engine.model.pipeline import Pipeline
     from ui.variants import in_mini_batch, run_of
 
     base = Pipeline.from_json(store.runs.get(seeded["word_count"]).document)

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from engine.errors import RunCancelled, RunFailed
-from engine.pipeline import Node, Pipeline
+from engine.model.pipeline import Node, Pipeline
 from storage import Store
 from storage.model import RunStatus
 from ui.runs import WAITING, Job, RunManager

@@ -11,7 +11,7 @@ import pytest
 
 from engine.analyzer import SparkAnalyzer
 from engine.examples import examples
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.planner import check
 from storage import Store
 from storage.model import RunStatus

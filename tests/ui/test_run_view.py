@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from engine.pipeline import Node, Pipeline
+from engine.model.pipeline import Node, Pipeline
 from storage import Store
 from storage.model import RunStatus
 from tests.ui.conftest import OpenView

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.errors import EngineUnavailable, ExpressionError
-from engine.schema import Column, Schema
+from engine.model.schema import Column, Schema
 from ui.engine_gate import EngineGate, EngineStarting, GateStatus, wait_for_rehearsal, without_rehearsal
 
 SCHEMA = Schema((Column("a", "bigint"),))

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.errors import PipelineError, StudioError
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
+from engine.model.schema import Schema
 from engine.planner import check
-from engine.schema import Schema
 from ui.starter import starter
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.changelog import ChangelogMode, RowKind
+from engine.model.changelog import ChangelogMode, RowKind
 from tests.ui.conftest import ROOT
 from ui.theme import KIND_COLORS, KIND_MARKERS, ON_COLOR, ROLE_COLORS, kind_badge, mode_badges, mode_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from storage import Store
 from tests.storage.written_runs import Epoch, columns, edge
 from tests.ui import seeded_store

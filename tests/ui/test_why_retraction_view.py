@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from storage import Store
 from storage.model import Run
 from tests.storage.written_runs import Epoch, columns, edge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.planner import Check
 from ui.checking import errors
 from ui.components.arrival import arrival_editor

@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from ui.components.graph import draw_miniature
 from ui.components.story_bar import story_of, tell
 from ui.drafting import open_draft

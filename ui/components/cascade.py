@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord
 from ui import words
 from ui.branches import branches, inputs_of

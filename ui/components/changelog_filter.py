@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage.model import Edge, Filter
 from ui.components.grid import Chip, chips
 from ui.guard import as_sentence

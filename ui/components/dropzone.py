@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from ui import workspace
 from ui.drafting import open_draft
 from ui.guard import guarded

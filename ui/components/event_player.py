@@ -14,7 +14,7 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage.model import Edge, Run
 from ui import workspace
 from ui.guard import guarded

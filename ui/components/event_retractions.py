@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage.model import Edge, Run
 from ui import words, workspace
 from ui.branches import inputs_of

@@ -8,9 +8,9 @@ from typing import Final
 
 import streamlit as st
 
-from engine.changelog import RowKind
 from engine.errors import StudioError
-from engine.pipeline import Pipeline
+from engine.model.changelog import RowKind
+from engine.model.pipeline import Pipeline
 from engine.preview import ROWS, Preview
 from ui import words
 from ui.components.grid import Cell, Row, Table, grid

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from ui.components.graph_svg import Marks, graph_svg
 
 _CSS: Final = """

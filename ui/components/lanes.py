@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 import plotly.graph_objects as go
 import streamlit as st
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage.model import Record
 from storage.moments import Around
 from ui import theme, words

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.errors import StudioError
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from storage.model import NodeCounters, Run, RunStatus
 from ui import words
 from ui.components.grid import Cell, Row, Table, grid

@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from engine.options import (
+from engine.model.options import (
     BUNDLE_SIZE,
     COMPACT,
     DUPLICATES,

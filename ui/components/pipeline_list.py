@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from engine.errors import PipelineError
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from storage.errors import StoreError
 from storage.model import Draft, PipelineSummary
 from ui import words

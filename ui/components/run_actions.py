@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from storage.model import Run
 from ui import workspace
 from ui.guard import guarded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from storage.comparing import TableComparison
 from storage.model import NodeCounters, Record
 from storage.run_differences import CounterPair, LatePair, PlanDifference, RecordPair, TimePair

@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from engine.changelog import SYMBOLS
+from engine.model.changelog import SYMBOLS
 from engine.operator import OUT
 from engine.planner import Check
 from storage.errors import UnknownEdge

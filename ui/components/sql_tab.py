@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from engine.errors import StudioError
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.planner import Check
 from engine.script import Written, program_of, script_of, sql_of
 from engine.sql import SqlRejected

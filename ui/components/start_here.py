@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from ui.drafting import open_draft
 from ui.guard import guarded
 from ui.navigation import go

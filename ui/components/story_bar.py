@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from engine.examples import examples
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui import workspace

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.changelog import SYMBOLS
-from engine.pipeline import Pipeline
+from engine.model.changelog import SYMBOLS
+from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord, Run
 from ui import words
 from ui.components.canvas import component

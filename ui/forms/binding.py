@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.joins import JoinKind, joined
-from engine.pipeline import Node
-from engine.schema import Schema
+from engine.model.pipeline import Node
+from engine.model.schema import Schema
 from ui.drafting import Drafting
 from ui.editing import ABSENT, set_parameter
 from ui.forms.complaints import Complaints, Path

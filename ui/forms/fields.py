@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.schema import Schema
+from engine.model.schema import Schema
 from ui.durations import format_duration, parse_duration
 from ui.editing import ABSENT
 from ui.forms.binding import FormContext

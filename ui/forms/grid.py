@@ -16,8 +16,8 @@ from typing import Any, Final
 import pandas as pd
 import streamlit as st
 
-from engine.changelog import SYMBOLS
-from engine.schema import is_numeric
+from engine.model.changelog import SYMBOLS
+from engine.model.schema import is_numeric
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field
 from ui.pending import pending

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from engine.schema import Schema, is_numeric
+from engine.model.schema import Schema, is_numeric
 from ui.forms.spec import Field, FieldKind, fields_of
 
 if TYPE_CHECKING:

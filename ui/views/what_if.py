@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from storage.judging import Judged
 from storage.model import Run
 from storage.what_if import JudgedRecord, Losses

@@ -15,10 +15,12 @@ from pydantic import Field, model_validator
 
 from engine.batch.given import BatchInput
 from engine.batch.ranks import Ranked, best, standing_since
-from engine.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
 from engine.columnar.topn import columnar_topn
 from engine.errors import PipelineError
 from engine.frames import RANK
+from engine.model.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
+from engine.model.origin import Origin
+from engine.model.schema import Column, Schema, quote
 from engine.operator import (
     NO_KEYS,
     Analyzer,
@@ -38,8 +40,6 @@ from engine.operators.topn.retractable import RetractableTopN
 from engine.operators.topn.tied import TiedTopN
 from engine.operators.topn.top_1 import FastTop1
 from engine.operators.topn.updatable import UpdatableTopN
-from engine.origin import Origin
-from engine.schema import Column, Schema, quote
 from engine.sort_keys import Nulls, SortColumn
 from engine.step import Keyed, KeyedInput
 

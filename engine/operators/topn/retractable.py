@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.kernel import Key, Output, Row
 from engine.kernels.ordered_rows import OrderedRows
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.operators.topn.ranks import Ranks, TopNKernel
 from engine.sort_keys import SortColumn
 

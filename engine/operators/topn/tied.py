@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.kernel import Key, Output, Row
 from engine.kernels.tied_rows import TiedRows
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.operators.topn.ranks import Ranks, TopNKernel
 from engine.sort_keys import SortColumn, SortKey
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import StudioError
+from engine.model.pipeline import Edge, Node
+from engine.model.schema import Schema, quote
 from engine.operator import Analyzer, Derived, Operator, Source
-from engine.pipeline import Edge, Node
 from engine.planner.derive import merge_holdbacks
 from engine.reading.computed import output_of
 from engine.registry import configured, operators
-from engine.schema import Schema, quote
 from engine.sql.algebra import Expr, Relation, free_name
 from engine.sql.expressions import Writer
 from engine.sql.rejected import SqlRejected

@@ -12,7 +12,7 @@ from engine.aggregate_functions import Function, result_type
 from engine.expressions import Expression
 from engine.joins import JoinKind
 from engine.kernels.window_parameters import BOUNDS
-from engine.schema import quote
+from engine.model.schema import quote
 from engine.sql.algebra import (
     Aggregate,
     Expr,

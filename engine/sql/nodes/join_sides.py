@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from engine.joins import JoinKind, joined
-from engine.schema import Schema, quote
+from engine.model.schema import Schema, quote
 from engine.sql.algebra import Expr, Join, Relation, mentioned, plain, ref, substituted, together
 from engine.sql.expressions import Writer
 from engine.sql.nodes.emitter import Emitted, Emitter

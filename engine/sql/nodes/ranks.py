@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from engine.options import MINI_BATCH, is_on
-from engine.schema import quote
+from engine.model.options import MINI_BATCH, is_on
+from engine.model.schema import quote
 from engine.sql.algebra import Rank, Relation, Select, SortKey, free_name, plain, ref
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.window_ranks import window_rank

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from engine.schema import quote
+from engine.model.schema import quote
 from engine.sql.algebra import Filter, Repeated, Scan, Select, Union, Values, mentioned, plain
 from engine.sql.constants import value_of
 from engine.sql.nodes.emitter import Emitted, Emitter

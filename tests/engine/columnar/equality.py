@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 
 from engine.columnar import Advanced, Chunk, ColumnarKernel, Layout, Records, no_state
 from engine.kernel import Emitted, Input, Kernel, Key, Late, Row, Saved, run
-from engine.position import ordinal
-from engine.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
+from engine.model.position import ordinal
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 
 INSERTS = (0,)
 ALL_KINDS = (0, 1, 2, 3)

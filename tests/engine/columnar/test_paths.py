@@ -1,4 +1,4 @@
-"""Paths of whole batches are those of `engine.position`, byte for byte."""
+"""Paths of whole batches are those of `engine.model.position`, byte for byte."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.columnar.paths import common_width, extended, taken, timer_paths
-from engine.position import ordinal, timer
+from engine.model.position import ordinal, timer
 
 ORDINALS = st.one_of(st.integers(0, 239), st.sampled_from([240, 255, 256, 70_000, 1 << 40, 1 << 62]))
 STEPS = st.one_of(

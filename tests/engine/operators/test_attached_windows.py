@@ -14,7 +14,7 @@ from engine.errors import PipelineError
 from engine.kernel import Input, run
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.windows import AttachedWindowKernel
-from engine.timeline import MAX_WATERMARK, Timeline
+from engine.model.timeline import MAX_WATERMARK, Timeline
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import plan_of, rows
 

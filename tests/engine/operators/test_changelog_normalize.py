@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from engine.changelog import ChangelogMode
 from engine.errors import ExpressionError, PlanRejected, UnknownColumn
+from engine.model.changelog import ChangelogMode
+from engine.model.pipeline import Pipeline
 from engine.operator import StepContext
 from engine.operators.changelog_normalize import BundledChangelogNormalize, ChangelogNormalizeKernel
-from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.step import Keyed
 from tests.engine.cases import Case, check_cases

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.kernel import Emitted, Input, Kernel, Output, Row, Saved, run
 from engine.kernels.deduplication import (
     KeepFirstKernel,
@@ -18,7 +17,8 @@ from engine.kernels.deduplication import (
     RowTimeKeepFirstKernel,
     RowTimeKernel,
 )
-from engine.timeline import MAX_WATERMARK, Timeline
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.timeline import MAX_WATERMARK, Timeline
 
 # A row is (v, time): few values, so that ties and repeats are common.
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 20)), max_size=30)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.changelog import UpdateKind
 from engine.errors import ExpressionError
+from engine.model.changelog import UpdateKind
 from engine.operator import StepContext
 from engine.operators.filter import Filter
 from engine.planner.plan import NodePlan

@@ -17,8 +17,8 @@ from engine.errors import PipelineError, PlanRejected
 from engine.kernel import Input, Kernel, run
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
+from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.over_aggregate import OverAggregate
-from engine.timeline import MAX_WATERMARK, Timeline
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import columns, pipeline_of, plan_of, rows
 from tests.golden.trace import run_pipeline

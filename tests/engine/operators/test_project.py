@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from engine.errors import ExpressionError, PipelineError
+from engine.model.schema import TimeUnit
 from engine.operator import Derived, Monotonicity, StepContext
 from engine.operators.project import Project
 from engine.planner.plan import NodePlan
-from engine.schema import TimeUnit
 from engine.step import Native
 from tests.engine.planning import KnownTypes, plan_of, rows
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UpdateKind
 from engine.errors import PipelineError, PlanRejected, UnknownColumn
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UpdateKind
 from engine.operator import StepContext
 from engine.planner.plan import NodePlan
 from engine.step import Keyed, Native

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.errors import ExpressionError
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from tests.engine.planning import columns, pipeline_of
 from tests.golden.trace import plan_of, run_pipeline
 

@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from engine.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, RowKind, UpdateKind
 from engine.errors import ExpressionError, PlanRejected
 from engine.expressions import compile_condition
 from engine.joins import JoinKind
 from engine.kernel import Input, run
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, RowKind, UpdateKind
+from engine.model.pipeline import Pipeline
+from engine.model.schema import Column, Schema, TimeUnit
+from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.temporal_join import TemporalJoin, TemporalJoinKernel
-from engine.pipeline import Pipeline
 from engine.planner import Plan, plan
-from engine.schema import Column, Schema, TimeUnit
-from engine.timeline import MAX_WATERMARK, Timeline
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes, rows
 

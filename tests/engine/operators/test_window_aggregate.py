@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from engine.aggregate_functions import Function
-from engine.changelog import ALL_CHANGES, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.errors import PlanRejected
 from engine.kernel import Input, Row, run
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.aggregation import Aggregate
 from engine.kernels.windows import SessionWindowKernel, SlicedWindowKernel, WindowKernel
 from engine.local.bundles import KeyedRecord
+from engine.model.changelog import ALL_CHANGES, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
+from engine.model.schema import Column, Schema, TimeUnit
+from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operator import Derived
 from engine.operators.window_aggregate import WindowAggregate
-from engine.schema import Column, Schema, TimeUnit
-from engine.timeline import MAX_WATERMARK, Timeline
 from engine.windows import Windowing, WindowKind
 from tests.engine.cases import Case, Given, Result, check_cases, run_epochs
 from tests.engine.planning import KnownTypes

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.changelog import ChangelogMode, RowKind
 from engine.errors import PipelineError, PlanRejected, StudioError
 from engine.kernels.session_rows import SessionRowsKernel
-from engine.position import ordinal
+from engine.model.changelog import ChangelogMode, RowKind
+from engine.model.position import ordinal
 from engine.windows import Windowing, WindowKind
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import pipeline_of, plan_of, rows

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from engine.model.schema import Column, TimeUnit
 from engine.reading import json_scan
 from engine.reading.json_scan import EnvelopeReader, JsonReader
 from engine.reading.text_files import TextPart, blocks_of, parts_of
 from engine.reading.typed_rows import RowTypes
-from engine.schema import Column, TimeUnit
 from engine.sources.debezium_json import DebeziumJson
 from tests.engine.reading.test_csv_scan import shown
 

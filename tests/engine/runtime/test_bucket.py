@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from engine.columnar import NEVER
 from engine.frames import KIND, SEQ, STEP, arrow_fields, key_name, value_name
+from engine.model.schema import Schema
 from engine.runtime.bucket import Slice, load
 from engine.runtime.edge_files import EdgeFiles
 from engine.runtime.keyed import Gathered, Shape
 from engine.runtime.node_files import NodeFiles
 from engine.runtime.states import StateFile, StateStore
 from engine.runtime.workspace import Workspace
-from engine.schema import Schema
 
 SHAPE = Shape(
     (key_name(0), key_name(1)),

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.errors import RunFailed
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.recorder import Progress
 from engine.runtime import epoch, run
 from tests.golden.trace import TraceRecorder, plan_of, run_locally, run_pipeline

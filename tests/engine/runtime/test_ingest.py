@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.errors import PipelineError, SourceError
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.runtime import run
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from engine.errors import PipelineError, PlanRejected, StudioError
 from engine.explanation import to_text
-from engine.pipeline import Arrival
+from engine.model.pipeline import Arrival
 from engine.runtime.explain import explanation
 from tests.engine.planning import pipeline_of, plan_of, rows
 from tests.golden.trace import run_pipeline

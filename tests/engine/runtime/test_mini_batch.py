@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from tests.engine.planning import columns, pipeline_of
 from tests.golden.trace import TraceRecorder, run_pipeline
 

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.errors import RunCancelled, RunFailed
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.recorder import EpochOutput, Progress, RunPlan
 from engine.runtime import epoch, run
 from tests.golden.trace import TraceRecorder, plan_of, run_locally, run_pipeline

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from engine.columnar import NEVER
 from engine.frames import key_name
+from engine.model.schema import Schema
 from engine.runtime.edge_files import EdgeFiles
 from engine.runtime.hashing import bucket_of, hashes_of
 from engine.runtime.node_files import MERGED, STATES, NodeFiles
 from engine.runtime.states import MERGED as MANY
 from engine.runtime.states import StateFile, StateStore
 from engine.runtime.workspace import Workspace
-from engine.schema import Schema
 
 KEY = pa.field(key_name(0), pa.string())
 KERNEL = pa.schema([("value", pa.int64())])

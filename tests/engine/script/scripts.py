@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.analyzer import SparkAnalyzer
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.script import Script, Written, script_of, sql_of
 from engine.script.views import plain_node
 

@@ -18,7 +18,7 @@ from engine.analyzer import SparkAnalyzer
 from engine.errors import StudioError
 from engine.examples import examples
 from engine.explanation import to_text
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.runtime.explain import explanation
 from engine.script import program_of

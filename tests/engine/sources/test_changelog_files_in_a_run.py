@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.pipeline import Pipeline
+from engine.model.pipeline import Pipeline
 from engine.runtime import run
 from tests.golden.trace import TraceRecorder, plan_of
 

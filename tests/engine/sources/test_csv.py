@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engine.errors import PipelineError, SourceError
-from engine.schema import TimeUnit
+from engine.model.schema import TimeUnit
 from engine.sources.csv import Csv
 from tests.engine.sources.reading import read, types
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engine.changelog import ALL_CHANGES, SYMBOLS, UpdateKind
 from engine.errors import SourceError
+from engine.model.changelog import ALL_CHANGES, SYMBOLS, UpdateKind
 from engine.reading.envelopes import EnvelopeFile
 from engine.sources.canal_json import CanalJson
 from engine.sources.debezium_json import DebeziumJson

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engine.schema import TimeUnit
+from engine.model.schema import TimeUnit
 from engine.sources.generator import Generator
 from tests.engine.sources.reading import read, types
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.changelog import ALL_CHANGES, INSERT_ONLY, UpdateKind
 from engine.errors import PipelineError
+from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, UpdateKind
 from engine.reading.file_source import RowFile
 from engine.sources.csv import Csv
 from engine.sources.jsonl import JsonLines

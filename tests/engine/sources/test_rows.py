@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engine.changelog import ALL_CHANGES, INSERT_ONLY
 from engine.errors import PipelineError
-from engine.schema import TimeUnit
+from engine.model.changelog import ALL_CHANGES, INSERT_ONLY
+from engine.model.schema import TimeUnit
+from engine.model.timeline import MAX_WATERMARK
 from engine.sources.rows import Rows
-from engine.timeline import MAX_WATERMARK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.expressions import Expression
-from engine.pipeline import Node, Pipeline
-from engine.schema import Schema
+from engine.model.pipeline import Node, Pipeline
+from engine.model.schema import Schema
 from engine.sql import Table, pipeline_of, table_of
 from tests.engine.planning import rows
 

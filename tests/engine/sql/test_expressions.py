@@ -13,8 +13,8 @@ import pytest
 
 from engine.analyzer import SparkAnalyzer
 from engine.errors import StudioError
-from engine.pipeline import Node
-from engine.schema import Schema, flink_type
+from engine.model.pipeline import Node
+from engine.model.schema import Schema, flink_type
 from engine.sql import pipeline_of, table_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.schema import Schema, quote
+from engine.model.schema import Schema, quote
 from ui.forms.functions import KEYWORDS, SIGNATURES
 
 _FOLDER: Final = Path(__file__).parent

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from ui.theme import KIND_WORDS, kind_badge
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from engine.changelog import RowKind
+from engine.model.changelog import RowKind
 from ui import words
 from ui.theme import kind_badge
 

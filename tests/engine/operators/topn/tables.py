@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from engine.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
+from engine.model.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
 from engine.operators.topn.operator import topn_kernel
 from engine.operators.topn.ranks import Ranks, TopNKernel
 from engine.sort_keys import Nulls, SortColumn

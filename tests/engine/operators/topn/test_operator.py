@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from engine.changelog import ALL_CHANGES, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.errors import PipelineError, UnknownColumn
+from engine.model.changelog import ALL_CHANGES, INSERT_UPDATE, ChangelogMode, UpdateKind
+from engine.model.schema import Column, Schema, TimeUnit
 from engine.operator import Derived, InputPlan, Monotonicity, StepContext
 from engine.operators.topn import TopN
 from engine.operators.topn.append_only import AppendOnlyTopN
@@ -17,7 +18,6 @@ from engine.operators.topn.retractable import RetractableTopN
 from engine.operators.topn.tied import TiedTopN
 from engine.operators.topn.top_1 import FastTop1
 from engine.operators.topn.updatable import UpdatableTopN
-from engine.schema import Column, Schema, TimeUnit
 from engine.step import Keyed
 
 SCHEMA = Schema(

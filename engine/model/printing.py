@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from engine.changelog import SYMBOLS
-from engine.position import hexadecimal
+from engine.model.changelog import SYMBOLS
+from engine.model.position import hexadecimal
 
 _PLAIN: Final = (int, str, bool, type(None))
 # json.dumps with options builds an encoder at every call.
