@@ -30,7 +30,7 @@ from engine.operator import OUT, Analyzer
 from engine.planner import Plan, plan
 from engine.recorder import Recorder
 from engine.running import Collected
-from engine.session import DEFAULT_MASTER, get_spark
+from engine.spark.session import DEFAULT_MASTER, get_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -164,8 +164,8 @@ class _Job:
 
 
 def _job(given: argparse.Namespace) -> _Job:
-    from engine.analyzer import SparkAnalyzer
     from engine.script import script_of
+    from engine.spark.analyzer import SparkAnalyzer
 
     path: Path = given.pipeline
     try:

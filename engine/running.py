@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.analyzer import SparkAnalyzer
 from engine.batch.checking import Recorded
 from engine.frames import KIND, SEQ, STEP
 from engine.model.changelog import SYMBOLS
@@ -20,6 +19,7 @@ from engine.planner import Plan, plan
 from engine.recorder import EdgeFile, EdgeInfo, EpochOutput, Recorder, RunPlan
 from engine.runtime import run
 from engine.runtime.edges import EdgeRecords, records_of, together
+from engine.spark.analyzer import SparkAnalyzer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

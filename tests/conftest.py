@@ -18,7 +18,7 @@ os.environ["CHANGELOG_STUDIO_ARCHIVE"] = "off"
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The engine's own Spark session, started when the first test asks for it."""
-    from engine.session import get_spark
+    from engine.spark.session import get_spark
 
     session = get_spark("local[2]")
     yield session

@@ -108,13 +108,13 @@ class Checker:
                 del self.going_on[run_id]
 
     def _check(self, run_id: int) -> dict[str, Any]:
-        from engine.analyzer import SparkAnalyzer
         from engine.batch.checking import Recorded, check
         from engine.operator import OUT
         from engine.planner import plan
         from engine.recorder import EdgeFile
         from engine.runtime.edges import EdgeRecords
-        from engine.session import DEFAULT_MASTER, get_spark
+        from engine.spark.analyzer import SparkAnalyzer
+        from engine.spark.session import DEFAULT_MASTER, get_spark
 
         try:
             run = self.store.runs.get(run_id)

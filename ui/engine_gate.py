@@ -14,12 +14,12 @@ from enum import Enum
 from functools import cache
 from typing import Any, Final
 
-from engine.analyzer import SparkAnalyzer
-from engine.archiving import make_in_background
 from engine.errors import EngineUnavailable, StudioError
 from engine.model.schema import Schema
 from engine.runtime.rehearsal import rehearse
-from engine.session import DEFAULT_MASTER, get_spark
+from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.archiving import make_in_background
+from engine.spark.session import DEFAULT_MASTER, get_spark
 from ui.log import app_log
 
 LOG: Final = app_log()

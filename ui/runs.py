@@ -22,7 +22,7 @@ from typing import Final
 from engine.errors import RunCancelled, StudioError
 from engine.model.pipeline import Pipeline
 from engine.recorder import NodeProgress, Progress
-from engine.session import DEFAULT_MASTER
+from engine.spark.session import DEFAULT_MASTER
 from storage import Store, default_path
 from storage.errors import StoreError, UnknownRun
 from storage.model import RunStatus
@@ -64,10 +64,10 @@ Execute = Callable[[Job, Store], None]
 
 def run_on_spark(job: Job, store: Store) -> None:
     """Plan and run on Spark. The imports are here so that the app opens before Spark is loaded."""
-    from engine.analyzer import SparkAnalyzer
     from engine.planner import plan
     from engine.runtime import run
-    from engine.session import get_spark
+    from engine.spark.analyzer import SparkAnalyzer
+    from engine.spark.session import get_spark
 
     job.progress.phase = "starting Spark"
     without_rehearsal()

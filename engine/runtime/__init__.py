@@ -40,13 +40,13 @@ from engine.model.changelog import APPEND
 from engine.operator import OUT, Source
 from engine.planner import Plan
 from engine.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, NodeProgress, Progress, Recorder, RunPlan
-from engine.runtime.engine_adapter import cancellable
 from engine.runtime.epoch import EpochRunner, NodeOutput
 from engine.runtime.explain import explanation
 from engine.runtime.failures import failing_node, failure_sentence
 from engine.runtime.ingest import ingest
 from engine.runtime.views import views_of
-from engine.runtime.workspace import Workspace
+from engine.spark.engine_adapter import cancellable
+from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

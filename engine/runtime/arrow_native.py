@@ -20,7 +20,7 @@ from engine.model.position import ordinal
 from engine.planner import NodePlan
 from engine.recorder import EdgeFile
 from engine.runtime.edges import EdgeRecords, longer, of_kinds
-from engine.runtime.workspace import Workspace
+from engine.spark.workspace import Workspace
 from engine.step import Native
 
 

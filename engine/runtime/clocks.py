@@ -20,7 +20,7 @@ from engine.columnar import Longs
 from engine.frames import SEQ, TIME, WATERMARK, watermarks_schema
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
 from engine.runtime.reports import Batches, Report, run_tasks, task_name
-from engine.runtime.workspace import PartFile, Workspace
+from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -19,7 +19,7 @@ from engine.runtime.arrow_native import Branch
 from engine.runtime.edges import EdgeRecords
 from engine.runtime.failures import NodeFailed
 from engine.runtime.reports import Report
-from engine.runtime.workspace import PartFile, Workspace
+from engine.spark.workspace import PartFile, Workspace
 
 RECORDS: Final = "records"
 

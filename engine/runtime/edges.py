@@ -14,7 +14,7 @@ from engine.frames import KIND, PLACE, SEQ, STEP, TOP, UNIT, changelog_ddl, ddl,
 from engine.model.changelog import APPEND, INSERT
 from engine.model.schema import Schema, quote
 from engine.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView
-from engine.runtime.workspace import Workspace
+from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -48,7 +48,7 @@ from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_na
 from engine.runtime.states import StateFile, StateStore
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.runtime.worker import PlainTask
-from engine.runtime.workspace import Workspace
+from engine.spark.workspace import Workspace
 from engine.step import Keyed, Native
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ def failing_node(error: Exception) -> str:
 
 def reason_of(error: Exception) -> str:
     """What a worker raised, or what Spark says, in one sentence."""
-    from engine.analyzer import sentence_of
+    from engine.spark.analyzer import sentence_of
 
     raised = _raised(error)
     return _told(*raised)[1] if raised else sentence_of(error)[:500]

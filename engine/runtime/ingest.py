@@ -38,7 +38,7 @@ from engine.runtime.numbering import Numbers
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
 from engine.runtime.steps import watermark_steps_ms
 from engine.runtime.units import Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
-from engine.runtime.workspace import PartFile, Workspace
+from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

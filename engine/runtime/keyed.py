@@ -31,7 +31,7 @@ from engine.recorder import EdgeFile
 from engine.runtime.edges import EdgeRecords, longer, of_kinds
 from engine.runtime.hashing import Hashes, bucket_of, hashes_of
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
-from engine.runtime.workspace import PartFile, Workspace
+from engine.spark.workspace import PartFile, Workspace
 from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from engine.runtime.edge_files import EdgeFiles
 from engine.runtime.hashing import hashes_of
 from engine.runtime.reports import Report
 from engine.runtime.states import StateStore
-from engine.runtime.workspace import PartFile
+from engine.spark.workspace import PartFile
 
 STATES: Final = "states"
 MERGED: Final = "merged"

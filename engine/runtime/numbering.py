@@ -39,7 +39,7 @@ from engine.recorder import EdgeFile
 from engine.runtime.edges import numbered
 from engine.runtime.reports import Batches, Report, run_tasks, task_name
 from engine.runtime.units import Unit, UnitFiles
-from engine.runtime.workspace import PartFile, Workspace
+from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -10,11 +10,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.analyzer import SparkAnalyzer
 from engine.examples import FOLDER, examples
 from engine.planner import plan
 from engine.recorder import EdgeFile, EpochOutput, RunPlan
 from engine.runtime import run
+from engine.spark.analyzer import SparkAnalyzer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -23,7 +23,7 @@ from engine.columnar import NEVER
 from engine.columnar.runs import Flags, Runs
 from engine.frames import DUE, HASH, IS_EMPTY, arrow_fields
 from engine.runtime.hashing import Hashes, bucket_of, codes_of, order_of
-from engine.runtime.workspace import Workspace
+from engine.spark.workspace import Workspace
 
 MERGED: Final = 8
 """So many files of one level become one of the next."""

@@ -21,7 +21,7 @@ from engine.frames import KIND, TIME, TOP, UNIT, rejected_schema, unit_schema
 from engine.model.schema import Schema
 from engine.runtime.clocks import NO_TIME, rises_of
 from engine.runtime.reports import Report
-from engine.runtime.workspace import PartFile, Workspace
+from engine.spark.workspace import PartFile, Workspace
 
 REJECTED: Final = "rejected"
 

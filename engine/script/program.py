@@ -18,7 +18,7 @@ from pathlib import Path
 
 from engine.model.pipeline import {names}
 from engine.running import finished
-from engine.session import get_spark
+from engine.spark.session import get_spark
 
 """
 _MAIN: Final = """

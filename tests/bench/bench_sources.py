@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from engine.operator import Source
-from engine.session import get_spark
 from engine.sources.csv import Csv
 from engine.sources.generator import Generator
 from engine.sources.jsonl import JsonLines
 from engine.sources.parquet import Parquet
+from engine.spark.session import get_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

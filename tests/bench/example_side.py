@@ -16,7 +16,7 @@ def example_01(job: Job) -> Measured:
     """Of this fresh process: loading our modules belongs to the session."""
     watch = Stopwatch()
     from engine import examples
-    from engine.session import get_spark
+    from engine.spark.session import get_spark
     from tests.bench.studio_side import kept
 
     spark = get_spark(job.engine)

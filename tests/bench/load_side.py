@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import duckdb
 
-from engine.analyzer import SparkAnalyzer
 from engine.planner import plan
 from engine.runtime import run
 from engine.script import script_of
-from engine.session import get_spark
+from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.session import get_spark
 from storage.store import Store
 from tests.bench.measured import Job, Measured, Spent, Stopwatch, answer
 from tests.bench.workloads import script

@@ -9,7 +9,7 @@ import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
-from engine.java import environment
+from engine.spark.java import environment
 
 
 def described(flink: str | None) -> str:

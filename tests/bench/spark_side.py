@@ -7,7 +7,7 @@ import sys
 import tempfile
 from typing import Final
 
-from engine.java import environment
+from engine.spark.java import environment
 from tests.bench.measured import Job, Measured, Stopwatch, answer
 
 _COLUMNS: Final = "seq BIGINT, k BIGINT, v BIGINT, ts BIGINT"

@@ -6,13 +6,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.analyzer import SparkAnalyzer
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.recorder import Progress
 from engine.runtime import run
 from engine.script import script_of
-from engine.session import get_spark
+from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.session import get_spark
 from storage.store import Store
 from tests.bench.measured import Job, Measured, NodeSpent, answer
 from tests.bench.phases import Phases

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.analyzer import SparkAnalyzer
 from engine.planner import plan
 from engine.recorder import Progress
 from engine.script import script_of
+from engine.spark.analyzer import SparkAnalyzer
 from tests.bench import process_tree, report
 from tests.bench.bench_engine import DEFAULT, KNOWN
 from tests.bench.child import Ended

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from engine.java import environment
+from engine.spark.java import environment
 from tests.bench import events
 from tests.bench.child import Ended, measure
 from tests.bench.measured import Job, Measured, Spent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from engine.session import get_spark
+from engine.spark.session import get_spark
 from tests.bench.measured import Job, Measured, answer
 from tests.bench.studio_side import kept
 

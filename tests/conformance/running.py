@@ -11,13 +11,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from engine.analyzer import SparkAnalyzer
 from engine.local import LocalRun
 from engine.local.sources import read
 from engine.model.pipeline import Pipeline
 from engine.model.printing import Printed
 from engine.planner import Plan, plan
 from engine.runtime import run
+from engine.spark.analyzer import SparkAnalyzer
 from tests.conformance.case import Case, Record
 from tests.golden.trace import TraceRecorder, printed
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from engine.analyzer import SparkAnalyzer
 from engine.batch.checking import Checked, Recorded, check
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.running import Collected
 from engine.runtime import run
+from engine.spark.analyzer import SparkAnalyzer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

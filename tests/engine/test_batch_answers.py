@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.analyzer import SparkAnalyzer
+from engine.spark.analyzer import SparkAnalyzer
 from tests.conformance.case import Case, cases_in
 from tests.engine.batch_answer import checked, complaints
 

@@ -16,7 +16,7 @@ import pytest
 
 from engine.__main__ import main
 from engine.examples import FOLDER
-from engine.java import environment
+from engine.spark.java import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.java import NoUsableJava, environment, is_supported, write_java_home
+from engine.spark.java import NoUsableJava, environment, is_supported, write_java_home
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -114,7 +114,7 @@ def test_the_generated_java_drops_one_argument_and_keeps_the_rest(tmp_path: Path
 
 SPARK_WITHOUT_JAVA = """
 import os, sys
-from engine.java import environment
+from engine.spark.java import environment
 os.environ.update(environment())
 os.environ["PYSPARK_PYTHON"] = sys.executable
 from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.jvm_guard import GuardedJvm
+from engine.spark.jvm_guard import GuardedJvm
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PARENT = """
 import subprocess, sys, time
 from pathlib import Path
-from engine.jvm_guard import GuardedJvm
+from engine.spark.jvm_guard import GuardedJvm
 child = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE)
 guarded = GuardedJvm(child, Path(sys.argv[1]), grace_s=1)
 print(child.pid, flush=True)

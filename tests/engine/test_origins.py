@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.analyzer import SparkAnalyzer
 from engine.examples import examples
 from engine.operator import Operator
 from engine.planner import plan
+from engine.spark.analyzer import SparkAnalyzer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

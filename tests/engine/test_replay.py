@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from engine.analyzer import SparkAnalyzer
 from engine.described import Description
 from engine.errors import NotReplayable
 from engine.examples import examples
@@ -25,7 +24,8 @@ from engine.planner import Plan, plan
 from engine.registry import operators
 from engine.replay import KeyedNode, Replay, keyed_node, keyed_nodes
 from engine.runtime import run
-from engine.runtime.workspace import Workspace
+from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.workspace import Workspace
 from storage import Store
 from storage.model import Filter
 from tests.conformance.case import Case

@@ -167,8 +167,8 @@ def printed(records: pa.Table) -> list[Printed]:
 
 def plan_of(pipeline: Pipeline, spark: Any, folder: Path) -> Plan:
     """The plan of a pipeline."""
-    from engine.analyzer import SparkAnalyzer
     from engine.planner import plan
+    from engine.spark.analyzer import SparkAnalyzer
 
     return plan(pipeline, SparkAnalyzer(lambda: spark), folder)
 

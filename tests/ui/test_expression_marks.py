@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.analyzer import SparkAnalyzer
 from engine.errors import ExpressionError
 from engine.model.schema import Column, Schema
+from engine.spark.analyzer import SparkAnalyzer
 from ui.forms.functions import SIGNATURES
 from ui.forms.marking import marked_html, wrong_word
 

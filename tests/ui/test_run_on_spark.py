@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from engine.analyzer import SparkAnalyzer
 from engine.examples import examples
 from engine.model.pipeline import Pipeline
 from engine.planner import check
+from engine.spark.analyzer import SparkAnalyzer
 from storage import Store
 from storage.model import RunStatus
 from tests.ui.conftest import OpenView

@@ -20,7 +20,7 @@ from engine.runtime.edge_files import EdgeFiles
 from engine.runtime.keyed import Gathered, Shape
 from engine.runtime.node_files import NodeFiles
 from engine.runtime.states import StateFile, StateStore
-from engine.runtime.workspace import Workspace
+from engine.spark.workspace import Workspace
 
 SHAPE = Shape(
     (key_name(0), key_name(1)),

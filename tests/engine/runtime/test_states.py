@@ -21,7 +21,7 @@ from engine.runtime.hashing import bucket_of, hashes_of
 from engine.runtime.node_files import MERGED, STATES, NodeFiles
 from engine.runtime.states import MERGED as MANY
 from engine.runtime.states import StateFile, StateStore
-from engine.runtime.workspace import Workspace
+from engine.spark.workspace import Workspace
 
 KEY = pa.field(key_name(0), pa.string())
 KERNEL = pa.schema([("value", pa.int64())])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.analyzer import SparkAnalyzer
 from engine.model.pipeline import Pipeline
 from engine.script import Script, Written, script_of, sql_of
 from engine.script.views import plain_node
+from engine.spark.analyzer import SparkAnalyzer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

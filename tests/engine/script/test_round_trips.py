@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.analyzer import SparkAnalyzer
 from engine.errors import StudioError
 from engine.examples import examples
 from engine.explanation import to_text
@@ -22,6 +21,7 @@ from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.runtime.explain import explanation
 from engine.script import program_of
+from engine.spark.analyzer import SparkAnalyzer
 from tests.conformance.case import Case, cases_in
 from tests.differential.random_jobs import random_job
 from tests.engine.script.scripts import content, read, written

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import pytest
 
-from engine.analyzer import SparkAnalyzer
 from engine.errors import StudioError
 from engine.model.pipeline import Node
 from engine.model.schema import Schema, flink_type
+from engine.spark.analyzer import SparkAnalyzer
 from engine.sql import pipeline_of, table_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from engine import session
+from engine.spark import session
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _MASTER: Final = "local[2]"
@@ -32,7 +32,7 @@ def make_in_background() -> subprocess.Popen[bytes] | None:
         return None
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "engine.archiving"],
+            [sys.executable, "-m", "engine.spark.archiving"],
             cwd=_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING, Final
 
-from engine.session import give_up
+from engine.spark.session import give_up
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,6 +1,6 @@
 """The Spark session: embedded, standalone or Spark Connect, quiet, and on the running interpreter.
 
-local[2], local[*], spark://host:port      a JVM of our own (engine.java finds or brings it)
+local[2], local[*], spark://host:port      a JVM of our own (engine.spark.java finds or brings it)
 sc://host:port                             Spark Connect; no Java needed here
 """
 
@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from engine.class_archive import QUIET, ClassArchive, class_archive
 from engine.errors import EngineUnavailable
-from engine.java import cache_folders, environment
-from engine.jvm_guard import GuardedJvm
+from engine.spark.class_archive import QUIET, ClassArchive, class_archive
+from engine.spark.java import cache_folders, environment
+from engine.spark.jvm_guard import GuardedJvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
