@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.contract.operator import OUT, Analyzer
+from engine.contract.recorder import Recorder
 from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
-from engine.operator import OUT, Analyzer
 from engine.planner import Plan, plan
-from engine.recorder import Recorder
 from engine.running import Collected
 from engine.spark.session import DEFAULT_MASTER, get_spark
 
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explain(given: argparse.Namespace) -> int:
-    from engine.explanation import to_text
+    from engine.contract.explanation import to_text
     from engine.runtime.explain import explanation
 
     job = _job(given)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from engine.contract.operator import Derived, Keys, Monotonicity
 from engine.errors import PlanRejected
 from engine.model.changelog import ModifyKind
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.operator import Derived, Keys, Monotonicity
 
 PORTS: Final = ("left", "right")
 

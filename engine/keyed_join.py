@@ -8,14 +8,14 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from engine.contract.kernel import Row
+from engine.contract.operator import Analyzer, Derived, Operator, StepContext
+from engine.contract.step import KeyedInput
 from engine.errors import ExpressionError, PlanRejected
 from engine.expressions import compile_condition
 from engine.joins import PORTS, JoinKind, joined, key_expressions, pair_origins
-from engine.kernel import Row
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.operator import Analyzer, Derived, Operator, StepContext
-from engine.step import KeyedInput
 
 Matches = Callable[[Row], Any]
 """Whether a pair of rows, as one row, meets the further condition."""

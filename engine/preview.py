@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from engine.contract.frames import POSITION
 from engine.errors import RunFailed, StudioError
-from engine.frames import POSITION
 from engine.local import LocalRun, Spark
 from engine.local.sources import read
 from engine.model.options import MINI_BATCH

@@ -15,9 +15,9 @@ from pydantic import ValidationError
 
 import engine.operators
 import engine.sources
+from engine.contract.operator import Operator, Source
 from engine.errors import UnknownOperator
 from engine.model.pipeline import Node, explain
-from engine.operator import Operator, Source
 
 
 @cache

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.batch.checking import Recorded
-from engine.frames import KIND, SEQ, STEP
+from engine.contract.frames import KIND, SEQ, STEP
+from engine.contract.operator import OUT
+from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, Recorder, RunPlan
 from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from engine.model.schema import quote
-from engine.operator import OUT
 from engine.planner import Plan, plan
-from engine.recorder import EdgeFile, EdgeInfo, EpochOutput, Recorder, RunPlan
 from engine.runtime import run
 from engine.runtime.edges import EdgeRecords, records_of, together
 from engine.spark.analyzer import SparkAnalyzer

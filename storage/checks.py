@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from engine.frames import KIND, SEQ, STEP
+from engine.contract.frames import KIND, SEQ, STEP
 from engine.model.changelog import RowKind
 from storage.database import Database
 from storage.model import Edge, EdgeColumn
@@ -20,7 +20,7 @@ _KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in Ro
 
 @dataclass(frozen=True)
 class HandedBack:
-    """A run's output as Parquet files, in the form of `engine.recorder`: by node and port, late ones, watermarks."""
+    """A run's output as Parquet files, in the form of `engine.contract.recorder`: by node and port, late ones, watermarks."""
 
     edges: Mapping[tuple[str, str], Path]
     late: Path | None

@@ -11,10 +11,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from engine.frames import KIND as FILE_KIND
-from engine.frames import SEQ, STEP
+from engine.contract.frames import KIND as FILE_KIND
+from engine.contract.frames import SEQ, STEP
+from engine.contract.recorder import ClockFile, EdgeFile
 from engine.model.changelog import RowKind
-from engine.recorder import ClockFile, EdgeFile
 from storage.database import Cursor
 from storage.model import Edge
 from storage.sql import blob, identifier, literal

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from engine.frames import TIME, TOP
-from engine.recorder import ClockFile, EpochOutput
+from engine.contract.frames import TIME, TOP
+from engine.contract.recorder import ClockFile, EpochOutput
 from storage.database import Cursor
 from storage.edge_files import PARQUET, NumberedFiles, columns_of, consecutive
 from storage.lifetimes import FOREVER

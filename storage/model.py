@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from engine.explanation import PlanExplanation
+from engine.contract.explanation import PlanExplanation
 from engine.model.changelog import RowKind
 from storage.graph import inputs_of, parameters_of, sources_above
 

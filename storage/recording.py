@@ -1,6 +1,6 @@
 """Takes the output of one run: a schema at the beginning, one transaction per epoch, a status at the end.
 
-Implements `engine.recorder.Recorder`. An edge is loaded as soon as its files are complete, while the next one is made.
+Implements `engine.contract.recorder.Recorder`. An edge is loaded as soon as its files are complete, while the next one is made.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from engine.contract.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, RunPlan
 from engine.model.changelog import RowKind
-from engine.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, RunPlan
 from storage import lifetimes, runs
 from storage.database import Cursor, Database
 from storage.edge_files import Counts, load

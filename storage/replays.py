@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from engine.frames import KIND, SEQ, STEP
+from engine.contract.frames import KIND, SEQ, STEP
 from engine.model.changelog import RowKind
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from storage.database import Database

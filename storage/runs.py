@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import Final
 
-from engine.explanation import PlanExplanation
+from engine.contract.explanation import PlanExplanation
 from engine.model.changelog import RowKind
 from storage.database import NOW, Cursor, Database, Row
 from storage.errors import RunIsRunning, UnknownEdge, UnknownRun

@@ -3,7 +3,7 @@
 store.pipelines   which pipelines are there, and what did they look like
 store.drafts      what was being edited
 store.runs        what ran, how it ended, its edges and counters
-store.record(id)  takes a run's output (engine.recorder.Recorder)
+store.record(id)  takes a run's output (engine.contract.recorder.Recorder)
 store.preparation finds out about large runs in the background, once they have ended
 store.lifetimes   from which to which event rows are alive
 store.changelog   pages of an edge, raw and folded; the table as of an event; cascades; exports

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from engine.contract.recorder import EdgeInfo
 from engine.model.changelog import RowKind
 from engine.model.schema import Schema
-from engine.recorder import EdgeInfo
 from storage.model import Edge, EdgeColumn, Record, StoredView
 from storage.sql import blob, identifier, literal
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import frames
+from engine.contract import frames
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("ui", "engine", "storage")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.contract.operator import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.pipeline import Node, Pipeline
 from engine.model.schema import Schema
-from engine.operator import Source
 from engine.planner import Check, check
 from ui import workspace
 from ui.editing import operator_class

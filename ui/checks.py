@@ -109,9 +109,9 @@ class Checker:
 
     def _check(self, run_id: int) -> dict[str, Any]:
         from engine.batch.checking import Recorded, check
-        from engine.operator import OUT
+        from engine.contract.operator import OUT
+        from engine.contract.recorder import EdgeFile
         from engine.planner import plan
-        from engine.recorder import EdgeFile
         from engine.runtime.edges import EdgeRecords
         from engine.spark.analyzer import SparkAnalyzer
         from engine.spark.session import DEFAULT_MASTER, get_spark

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from engine.contract.operator import OUT, Operator, Source
 from engine.errors import PipelineError, UnknownOperator
 from engine.model.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, Option
 from engine.model.pipeline import Arrival, Edge, Node, Pipeline, Place
-from engine.operator import OUT, Operator, Source
 from engine.registry import lookup, operators, sources
 
 ABSENT: Final = object()

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from engine.contract.operator import OUT, Source
 from engine.errors import StudioError
 from engine.model.pipeline import Edge, Node, Pipeline, Place
-from engine.operator import OUT, Source
 from engine.planner import Check
 from ui.checking import checked, errors, input_schemas, output_schema
 from ui.editing import add_node, connect, descendants, operator_class, set_parameter, takes_many

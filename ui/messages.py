@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.operator import OUT
+from engine.contract.operator import OUT
 
 Spot = tuple[float, float]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.contract.operator import Operator
 from engine.errors import StudioError
 from engine.model.origin import Origin
 from engine.model.pipeline import Pipeline
-from engine.operator import Operator
 from engine.registry import configured
 from storage.model import Edge
 

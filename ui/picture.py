@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from engine.contract.operator import OUT, Derived
 from engine.errors import StudioError
 from engine.model.changelog import APPEND, SYMBOLS, RowKind
 from engine.model.pipeline import Node, Pipeline, Place
-from engine.operator import OUT, Derived
 from engine.planner import Check, NodePlan
 from ui.checking import checked, edge_reason, errors, modes
 from ui.components.operator_table import OperatorLine

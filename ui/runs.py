@@ -19,9 +19,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from engine.contract.recorder import NodeProgress, Progress
 from engine.errors import RunCancelled, StudioError
 from engine.model.pipeline import Pipeline
-from engine.recorder import NodeProgress, Progress
 from engine.spark.session import DEFAULT_MASTER
 from storage import Store, default_path
 from storage.errors import StoreError, UnknownRun

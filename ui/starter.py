@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from engine.contract.operator import Source
 from engine.errors import PipelineError, StudioError
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Column, Schema
-from engine.operator import Source
 from ui.editing import free_id, operator_class
 from ui.forms.suggest import key_column
 

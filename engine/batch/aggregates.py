@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.aggregate_functions import INTEGER_BITS, Function, decimal_scale
 from engine.batch.rows import TAKES
-from engine.frames import SEQ, STEP, key_name
+from engine.contract.frames import SEQ, STEP, key_name
 from engine.kernels.aggregation import Aggregate
 from engine.model.schema import Schema, quote
 

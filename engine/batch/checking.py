@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.batch.given import BatchInput
 from engine.batch.rows import by_whole_row, comparable, table_of
 from engine.batch.windows import not_late
-from engine.frames import END_MS, KIND, PLACED, SEQ, START_MS, STEP, WATERMARK_MS, late_ddl
+from engine.contract.batch_input import BatchInput
+from engine.contract.frames import END_MS, KIND, PLACED, SEQ, START_MS, STEP, WATERMARK_MS, late_ddl
+from engine.contract.operator import OUT, InputPlan, Operator, StepContext
+from engine.contract.recorder import ClockFile
 from engine.model.schema import Schema, quote
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
-from engine.operator import OUT, InputPlan, Operator, StepContext
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
-from engine.recorder import ClockFile
 from engine.runtime.edges import EdgeRecords, together, watermark_marks
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _LATE: Final = late_ddl("node", "port", "seq", "step", "window_start_ms", "windo
 
 @dataclass(frozen=True)
 class Recorded:
-    """Where the output of a run is, in the form of `engine.recorder.EpochOutput`.
+    """Where the output of a run is, in the form of `engine.contract.recorder.EpochOutput`.
 
     edges: by node and port, epoch by epoch. late: the late ledger. clocks, watermarks: of the sources, per event.
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from engine.batch.given import BatchInput
-from engine.frames import END_MS, PLACED, SEQ, START_MS, STEP, WATERMARK_MS
+from engine.contract.batch_input import BatchInput
+from engine.contract.frames import END_MS, PLACED, SEQ, START_MS, STEP, WATERMARK_MS
 from engine.joins import JoinKind, joined
 from engine.model.schema import Schema, quote
 from engine.model.timeline import MIN_WATERMARK

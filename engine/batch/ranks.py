@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.batch.given import BatchInput
 from engine.batch.rows import PUTS, by_key
-from engine.frames import KIND, PLACED, RANK
+from engine.contract.batch_input import BatchInput
+from engine.contract.frames import KIND, PLACED, RANK
 from engine.model.changelog import UPDATE_BEFORE
 from engine.model.schema import quote
 from engine.sort_keys import Nulls

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.batch.given import BatchInput
 from engine.batch.rows import PUTS, first_of
-from engine.frames import PLACED, SEQ, STEP, WATERMARK_MS
+from engine.contract.batch_input import BatchInput
+from engine.contract.frames import PLACED, SEQ, STEP, WATERMARK_MS
 from engine.joins import JoinKind, joined
 from engine.model.schema import Schema, quote
 

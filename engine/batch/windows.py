@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.frames import END_MS, PLACED, SEQ, START_MS, WATERMARK_MS
+from engine.contract.frames import END_MS, PLACED, SEQ, START_MS, WATERMARK_MS
 from engine.windows import Windowing, WindowKind
 
 if TYPE_CHECKING:

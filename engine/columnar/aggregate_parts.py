@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from engine.aggregate_functions import INTEGER_BITS, Function
-from engine.columnar import Longs
 from engine.columnar.columns import Columns, flags, longs, valid
 from engine.columnar.runs import Flags, Runs, last_place, running_most, running_sum
+from engine.contract.columnar_kernel import Longs
 from engine.kernels.accumulators import AggregateCall
 
 Found = tuple[Longs, Flags | None]

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.aggregate_functions import decimal_scale
-from engine.columnar import Longs
 from engine.columnar.columns import flags, longs, valid
 from engine.columnar.runs import Flags
+from engine.contract.columnar_kernel import Longs
 
 Words = NDArray[np.uint64]
 

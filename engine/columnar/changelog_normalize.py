@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar import Advanced, Chunk, Emitted, Kinds, Layout, paths, state_batch
+from engine.columnar import paths
 from engine.columnar.columns import flags, joined, row_of_groups, same_rows, taken
 from engine.columnar.runs import Runs, shifted
+from engine.contract.columnar_kernel import Advanced, Chunk, Emitted, Kinds, Layout, state_batch
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.timeline import Timeline
 

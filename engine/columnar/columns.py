@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.columnar import Longs
 from engine.columnar.runs import Flags
+from engine.contract.columnar_kernel import Longs
 
 Columns = tuple[pa.Array, ...]
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar import Advanced, Chunk, Emitted, Kinds, Layout, Longs, Records, state_batch
 from engine.columnar.columns import Columns, by_group, joined, longs, row_of_groups, rows_of_others, same_rows, taken
 from engine.columnar.paths import extended
 from engine.columnar.paths import taken as taken_paths
 from engine.columnar.runs import Flags, Runs, last_place, running_most, shifted
+from engine.contract.columnar_kernel import Advanced, Chunk, Emitted, Kinds, Layout, Longs, Records, state_batch
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.timeline import Timeline
 

@@ -11,10 +11,21 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar import NEVER, Advanced, Chunk, Emitted, Kinds, Lates, Layout, Longs, Records, state_batch
 from engine.columnar.columns import Columns, flags, joined, longs, row_of_groups, taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Flags, Runs, last_place, running_most, shifted
+from engine.contract.columnar_kernel import (
+    NEVER,
+    Advanced,
+    Chunk,
+    Emitted,
+    Kinds,
+    Lates,
+    Layout,
+    Longs,
+    Records,
+    state_batch,
+)
 from engine.model.changelog import INSERT
 from engine.model.timeline import Timeline
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from engine.columnar import Columnar, ColumnarKernel, Layout
 from engine.columnar.binary_rows import has_order
 from engine.columnar.columns import without_equality
 from engine.columnar.many_join import ManyPairingJoin, ManySemiAntiJoin
 from engine.columnar.unique_join import UniquePairingJoin, UniqueSemiAntiJoin
+from engine.contract.columnar_kernel import Columnar, ColumnarKernel, Layout
 from engine.joins import PORTS, JoinKind, JoinSide
 
 

@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from engine.columnar import Chunk, Emitted, Kinds, Layout, Longs, Records, paths
+from engine.columnar import paths
 from engine.columnar.columns import Columns, joined, taken, valid
 from engine.columnar.runs import Flags
+from engine.contract.columnar_kernel import Chunk, Emitted, Kinds, Layout, Longs, Records
 from engine.joins import PORTS, JoinKind
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 

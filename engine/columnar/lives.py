@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar import Longs
 from engine.columnar.runs import Flags, Runs, last_place, running_least, running_sum, shifted
+from engine.contract.columnar_kernel import Longs
 
 _ROOM: Final = 1 << 62
 

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.columnar import Longs
 from engine.columnar.columns import longs, valid
 from engine.columnar.runs import Flags
+from engine.contract.columnar_kernel import Longs
 from engine.sort_keys import Nulls, SortColumn
 
 PAST_ALL: Final = np.iinfo(np.int64).max

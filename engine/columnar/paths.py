@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.columnar import Longs
+from engine.contract.columnar_kernel import Longs
 from engine.model.position import ORDINALS, TIMER, ordinal
 
 Bytes = NDArray[np.uint8]

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.columnar import Longs
+from engine.contract.columnar_kernel import Longs
 
 Flags = NDArray[np.bool_]
 

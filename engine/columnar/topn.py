@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar import Advanced, Chunk, Columnar, Emitted, Kinds, Layout, Longs, paths, state_batch
 from engine.columnar import columns as columns_of
+from engine.columnar import paths
 from engine.columnar.best_rows import BestRows, Entered
 from engine.columnar.order_keys import is_ordered, order_keys
 from engine.columnar.runs import Runs
+from engine.contract.columnar_kernel import Advanced, Chunk, Columnar, Emitted, Kinds, Layout, Longs, state_batch
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode
 from engine.model.schema import Schema
 from engine.sort_keys import SortColumn

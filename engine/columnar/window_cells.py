@@ -19,9 +19,9 @@ from typing import Final
 
 import numpy as np
 
-from engine.columnar import Longs
 from engine.columnar.runs import Flags, Runs, running_least
 from engine.columnar.window_parts import WindowParts
+from engine.contract.columnar_kernel import Longs
 
 _ROOM: Final = 1 << 62
 

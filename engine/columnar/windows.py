@@ -20,14 +20,25 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar import Advanced, Chunk, Columnar, Emitted, Fired, Lates, Layout, Longs, Records, state_batch
 from engine.columnar.aggregate_parts import in_words, without_columns
 from engine.columnar.columns import taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Flags, Runs
 from engine.columnar.window_cells import Cells, in_order
 from engine.columnar.window_parts import WindowParts
-from engine.frames import GROUP
+from engine.contract.columnar_kernel import (
+    Advanced,
+    Chunk,
+    Columnar,
+    Emitted,
+    Fired,
+    Lates,
+    Layout,
+    Longs,
+    Records,
+    state_batch,
+)
+from engine.contract.frames import GROUP
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.windows import LATE
 from engine.model.timeline import MIN_WATERMARK, Timeline

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from engine.contract.step import Projection
 from engine.expressions import Expression
 from engine.model.schema import Schema
-from engine.step import Projection
 
 if TYPE_CHECKING:
     from engine.expressions.vectors import ArrowFunction

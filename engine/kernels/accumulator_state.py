@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.described import Description, Names, Row, state_table
+from engine.contract.described import Description, Names, Row, state_table
 
 Acc = Sequence[Any]
 _SHOWN: Final = 50

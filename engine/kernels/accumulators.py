@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, assert_never
 
 from engine.aggregate_functions import FLOATS, Function
-from engine.kernel import Row
+from engine.contract.kernel import Row
 from engine.kernels import accumulator_parts as parts
 from engine.kernels.accumulator_parts import Acc, Part, Step
 from engine.kernels.accumulator_state import Kept, kept_of

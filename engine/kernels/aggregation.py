@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from engine.aggregate_functions import NEVER_NULL, NUMERIC, Function, result_type
+from engine.contract.operator import Analyzer, Derived, Monotonicity, Parameters
 from engine.errors import ExpressionError, PipelineError
 from engine.expressions import Expression
 from engine.kernels.accumulators import AggregateCall
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, arrow_type, is_numeric, quote
-from engine.operator import Analyzer, Derived, Monotonicity, Parameters
 
 
 class NamedExpression(Parameters):

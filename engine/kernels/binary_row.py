@@ -14,7 +14,7 @@ from decimal import Context
 from typing import Any, Final
 
 from engine.aggregate_functions import decimal_scale
-from engine.kernel import Row
+from engine.contract.kernel import Row
 
 Write = Callable[[Any, int], tuple[bytes, bytes]]
 """A value's eight bytes and what stands behind the columns, given the place where that begins."""

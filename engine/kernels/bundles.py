@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from engine.described import Description, Names, state_table
-from engine.kernel import Kernel, Key, Output, Row
+from engine.contract.described import Description, Names, state_table
+from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.model.changelog import SYMBOLS
 
 Records = Sequence[tuple[int, Row]]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.described import Description, Names, instant, kept_row, state_table
-from engine.kernel import Kernel, Key, Output, Row
+from engine.contract.described import Description, Names, instant, kept_row, state_table
+from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
 

@@ -9,9 +9,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from engine.described import Description, Names
+from engine.contract.described import Description, Names
+from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.joins import JoinKind, JoinSide
-from engine.kernel import Kernel, Key, Output, Row
 from engine.kernels.bundles import held_back
 from engine.kernels.ordered_rows import identity
 from engine.model.changelog import INSERT, UPDATE_AFTER

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.described import Description, Names, instant, state_table
-from engine.kernel import Output, Row
+from engine.contract.described import Description, Names, instant, state_table
+from engine.contract.kernel import Output, Row
 from engine.kernels.windows import SESSION_ACC, SessionWindowKernel
 from engine.windows import Windowing
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.described import Description, Names, state_table
-from engine.kernel import Kernel, Key, Output, Row
+from engine.contract.described import Description, Names, state_table
+from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 
 

@@ -11,9 +11,9 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, model_validator
 
+from engine.contract.late_port import RoutesLate
 from engine.errors import PipelineError, PlanRejected
 from engine.joins import free_name
-from engine.late_port import RoutesLate
 from engine.model.schema import Column, Schema, TimeUnit, quote
 from engine.windows import Windowing, WindowKind
 

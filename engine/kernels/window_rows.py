@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from engine.kernel import Kernel, Output, Row
+from engine.contract.kernel import Kernel, Output, Row
 from engine.kernels.windows import LATE
 from engine.windows import Window, Windowing
 

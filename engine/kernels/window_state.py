@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from engine.described import Description, Names, Row, instant, state_table
+from engine.contract.described import Description, Names, Row, instant, state_table
 from engine.kernels.accumulator_state import Kept
 
 

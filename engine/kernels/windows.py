@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from engine.described import Description, Names
-from engine.kernel import Kernel, Key, Output, Row
+from engine.contract.described import Description, Names
+from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.kernels.accumulators import AggregateCall, compile_calls
 from engine.kernels.window_slices import Slices, slicing
 from engine.kernels.window_state import results, windows

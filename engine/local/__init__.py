@@ -17,8 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from engine.frames import KIND, SEQ, STEP, changelog_schema
-from engine.kernel import Emitted, Late
+from engine.contract.frames import KIND, SEQ, STEP, changelog_schema
+from engine.contract.kernel import Emitted, Late
+from engine.contract.operator import OUT, InputPlan, Operator
+from engine.contract.step import Keyed, Native
 from engine.local.arrivals import Events, Numbers, numbered
 from engine.local.bundles import Bundles, flushes
 from engine.local.keyed import Outcome, gather, key_order, outcome_of, run_keys
@@ -29,11 +31,9 @@ from engine.model.options import RETRACTION, is_on
 from engine.model.position import ORDINALS
 from engine.model.schema import Schema, arrow_type
 from engine.model.timeline import Timeline, combine
-from engine.operator import OUT, InputPlan, Operator
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.runtime.steps import sources_by_event_time, step_of, watermark_steps_ms
-from engine.step import Keyed, Native
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,7 +76,7 @@ class LocalRun:
         self._done: dict[str, _Output] = {}
 
     def records(self, node_id: str, port: str = OUT) -> pa.Table:
-        """An output in order of position: `engine.frames.changelog_schema`."""
+        """An output in order of position: `engine.contract.frames.changelog_schema`."""
         output = self._output(self._plan.node(node_id))
         return output.records if port == OUT else output.second[port]
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from engine.kernel import End, Input, Key
+from engine.contract.kernel import End, Input, Key
+from engine.contract.operator import InputPlan
 from engine.mini_batch import Bundling
 from engine.model.position import ORDINALS, timer
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
-from engine.operator import InputPlan
 
 Position = tuple[int, bytes]
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from engine.described import Label
+from engine.contract.described import Label
+from engine.contract.frames import KIND, SEQ, STEP
+from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Output, Saved, run
+from engine.contract.step import Keyed
 from engine.expressions import Expression
-from engine.frames import KIND, SEQ, STEP
-from engine.kernel import Emitted, Input, Kernel, Key, Late, Output, Saved, run
 from engine.kernels.binary_row import hash_of, row_encoder
 from engine.local.bundles import KeyedRecord, unordered
 from engine.local.values import Spark, plain_values, select
@@ -18,7 +19,6 @@ from engine.model.schema import Schema
 from engine.model.timeline import Timeline
 from engine.planner import NodePlan
 from engine.runtime.keyed import hashed_order
-from engine.step import Keyed
 
 if TYPE_CHECKING:
     import pyarrow as pa

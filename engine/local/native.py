@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from engine.frames import KIND, SEQ, STEP, changelog_schema
+from engine.contract.frames import KIND, SEQ, STEP, changelog_schema
+from engine.contract.step import Native, Projection
 from engine.local.values import Spark, select
 from engine.model.position import ORDINALS, ordinal
 from engine.model.schema import Column, Schema, arrow_type
 from engine.planner import NodePlan
-from engine.step import Native, Projection
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,11 +12,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import engine
-from engine.frames import KIND, ORDINAL, WATERMARK
+from engine.contract.frames import KIND, ORDINAL, WATERMARK
+from engine.contract.operator import Source
 from engine.local.arrivals import Events
 from engine.local.values import Spark
 from engine.model.schema import arrow_type, quote
-from engine.operator import Source
 from engine.planner import NodePlan, Plan
 from engine.reading.computed import computation_of, frames_of
 

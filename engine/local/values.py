@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from engine.contract.frames import EACH
 from engine.expressions import Expression
-from engine.frames import EACH
 from engine.model.schema import Column, Schema, quote
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engine.frames import WATERMARK
+from engine.contract.frames import WATERMARK
+from engine.contract.operator import Source
 from engine.local.arrivals import Events
 from engine.local.values import plain_values, without_spark
 from engine.model.timeline import MAX_WATERMARK, Timeline
-from engine.operator import Source
 from engine.planner import NodePlan
 
 

@@ -18,13 +18,15 @@ from pydantic import Field, model_validator
 
 from engine.aggregate_functions import Function
 from engine.batch.aggregates import grouped
-from engine.batch.given import BatchInput
-from engine.columnar import Columnar
 from engine.columnar.aggregate_parts import in_words, without_columns
 from engine.columnar.aggregation import AggregateColumns
 from engine.columnar.columns import without_equality
-from engine.described import Description, Names, state_table
-from engine.kernel import Kernel, Key, Output, Row
+from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Columnar
+from engine.contract.described import Description, Names, state_table
+from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
+from engine.contract.step import Keyed, KeyedInput
 from engine.kernels.accumulator_state import accumulator
 from engine.kernels.accumulators import AggregateCall, compile_calls
 from engine.kernels.aggregation import (
@@ -55,8 +57,6 @@ from engine.model.changelog import (
 from engine.model.options import has_state_ttl
 from engine.model.origin import Origin
 from engine.model.schema import Schema, quote
-from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
-from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -18,22 +18,22 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from engine.batch.given import BatchInput
 from engine.batch.rows import PUTS, by_key
-from engine.columnar import Columnar
 from engine.columnar.changelog_normalize import ChangelogNormalizeColumns
 from engine.columnar.columns import without_equality
-from engine.described import Description, Names, kept_row
+from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Columnar
+from engine.contract.described import Description, Names, kept_row
+from engine.contract.frames import KIND
+from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
+from engine.contract.step import Keyed, KeyedInput
 from engine.errors import ExpressionError
-from engine.frames import KIND
-from engine.kernel import Kernel, Key, Output, Row
 from engine.mini_batch import bundling
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
 from engine.model.options import has_state_ttl
 from engine.model.origin import Origin
 from engine.model.schema import Schema, quote
-from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
-from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -20,16 +20,19 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self, assert_never
 
 from pydantic import Field, model_validator
 
-from engine.batch.given import BatchInput
 from engine.batch.rows import PUTS, first_of
-from engine.columnar import Columnar
 from engine.columnar.columns import without_equality
 from engine.columnar.deduplication import KeepFirstColumns, KeepLastColumns, RowTimeColumns
 from engine.columnar.first_row import RowTimeKeepFirstColumns
+from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Columnar
+from engine.contract.frames import PLACED
+from engine.contract.kernel import Kernel
+from engine.contract.late_port import RoutesLate
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
+from engine.contract.step import Keyed, KeyedInput, Step
 from engine.errors import PipelineError
-from engine.frames import PLACED
 from engine.joins import free_name
-from engine.kernel import Kernel
 from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
 from engine.kernels.deduplication import (
     KeepFirstKernel,
@@ -38,14 +41,11 @@ from engine.kernels.deduplication import (
     RowTimeKeepFirstKernel,
     RowTimeKernel,
 )
-from engine.late_port import RoutesLate
 from engine.mini_batch import bundling
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, TimeUnit, quote
-from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
-from engine.step import Keyed, KeyedInput, Step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

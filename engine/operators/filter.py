@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from engine.batch.given import BatchInput
+from engine.contract.batch_input import BatchInput
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
+from engine.contract.step import Native, Projection, Step
 from engine.errors import ExpressionError
 from engine.expressions import Expression
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
-from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
-from engine.step import Native, Projection, Step
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

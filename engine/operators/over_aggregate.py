@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field, model_validator
 
 from engine.batch.aggregates import over_frames
-from engine.batch.given import BatchInput
+from engine.contract.batch_input import BatchInput
+from engine.contract.frames import PLACED
+from engine.contract.kernel import Kernel
+from engine.contract.late_port import RoutesLate
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
+from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
-from engine.frames import PLACED
 from engine.joins import free_name
-from engine.kernel import Kernel
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.aggregation import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
 from engine.kernels.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
-from engine.late_port import RoutesLate
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Schema, TimeUnit, quote
-from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
-from engine.step import Keyed, KeyedInput
 from engine.windows import interval
 
 if TYPE_CHECKING:

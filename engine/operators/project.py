@@ -14,12 +14,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from engine.batch.given import BatchInput
-from engine.errors import ExpressionError, PipelineError
-from engine.expressions import Expression
-from engine.model.changelog import ChangelogMode, UpdateKind
-from engine.model.schema import Column, Schema, arrow_type, quote
-from engine.operator import (
+from engine.contract.batch_input import BatchInput
+from engine.contract.operator import (
     Analyzer,
     ComputedColumn,
     Derived,
@@ -31,7 +27,11 @@ from engine.operator import (
     Strategy,
     forwarded,
 )
-from engine.step import Native, Projection, Step
+from engine.contract.step import Native, Projection, Step
+from engine.errors import ExpressionError, PipelineError
+from engine.expressions import Expression
+from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.schema import Column, Schema, arrow_type, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

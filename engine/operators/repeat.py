@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from engine.batch.given import BatchInput
-from engine.described import Description, Names
+from engine.contract.batch_input import BatchInput
+from engine.contract.described import Description, Names
+from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
+from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
-from engine.kernel import Kernel, Key, Output, Row
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
-from engine.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
-from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -18,14 +18,10 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from pydantic import Field
 
-from engine.batch.given import BatchInput
 from engine.batch.rows import first_of
-from engine.errors import PipelineError, PlanRejected
-from engine.frames import PLACED
-from engine.kernels.upsert_materialize import UpsertMaterializeKernel
-from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, ChangelogMode, UpdateKind
-from engine.model.schema import Schema, quote
-from engine.operator import (
+from engine.contract.batch_input import BatchInput
+from engine.contract.frames import PLACED
+from engine.contract.operator import (
     Analyzer,
     Derived,
     InputPlan,
@@ -35,7 +31,11 @@ from engine.operator import (
     Strategy,
     require_insert_only,
 )
-from engine.step import Keyed, KeyedInput, Native, Projection, Step
+from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
+from engine.errors import PipelineError, PlanRejected
+from engine.kernels.upsert_materialize import UpsertMaterializeKernel
+from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, ChangelogMode, UpdateKind
+from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

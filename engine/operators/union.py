@@ -12,11 +12,8 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.batch.given import BatchInput
-from engine.errors import PipelineError
-from engine.model.changelog import ChangelogMode, UpdateKind
-from engine.model.schema import Column, Schema, quote
-from engine.operator import (
+from engine.contract.batch_input import BatchInput
+from engine.contract.operator import (
     Analyzer,
     Derived,
     InputPlan,
@@ -27,7 +24,10 @@ from engine.operator import (
     Strategy,
     forwarded,
 )
-from engine.step import Native, Projection, Step
+from engine.contract.step import Native, Projection, Step
+from engine.errors import PipelineError
+from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.schema import Column, Schema, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

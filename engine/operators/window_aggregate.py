@@ -21,11 +21,13 @@ from pydantic import Field, model_validator
 
 from engine.aggregate_functions import Function
 from engine.batch.aggregates import grouped
-from engine.batch.given import BatchInput
 from engine.batch.rows import by_whole_row
 from engine.batch.windows import WINDOW, bounds, in_sessions, in_their_windows, in_windows
-from engine.columnar import Columnar
 from engine.columnar.windows import columnar_windows
+from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Columnar
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
+from engine.contract.step import Keyed, KeyedInput
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.aggregation import (
     Aggregate,
@@ -44,8 +46,6 @@ from engine.kernels.windows import AttachedWindowKernel, SessionWindowKernel, Sl
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, ModifyKinds, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
-from engine.step import Keyed, KeyedInput
 from engine.windows import Windowing, WindowKind, duration
 
 if TYPE_CHECKING:

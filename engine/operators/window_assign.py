@@ -16,17 +16,27 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from pydantic import Field
 
-from engine.batch.given import BatchInput
 from engine.batch.rows import by_whole_row
 from engine.batch.windows import WINDOW, bounds, in_sessions, in_windows
-from engine.frames import EACH
+from engine.contract.batch_input import BatchInput
+from engine.contract.frames import EACH
+from engine.contract.operator import (
+    NO_KEYS,
+    Analyzer,
+    Derived,
+    InputPlan,
+    Keys,
+    Offer,
+    StepContext,
+    Strategy,
+    forwarded,
+)
+from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.kernels.session_rows import SessionRowsKernel
 from engine.kernels.window_parameters import MadeWindows, bound_columns
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.operator import NO_KEYS, Analyzer, Derived, InputPlan, Keys, Offer, StepContext, Strategy, forwarded
-from engine.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.windows import WindowKind
 
 if TYPE_CHECKING:

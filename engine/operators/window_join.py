@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from engine.batch.given import BatchInput
 from engine.batch.joins import paired
 from engine.batch.windows import bounds, in_their_windows, in_windows
-from engine.described import Description, Names, instant, state_table
+from engine.contract.batch_input import BatchInput
+from engine.contract.described import Description, Names, instant, state_table
+from engine.contract.kernel import Key, Output, Row
+from engine.contract.late_port import RoutesLate
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
+from engine.contract.step import Keyed, KeyedInput
 from engine.joins import PORTS, JoinKind, joined, pair_origins
-from engine.kernel import Key, Output, Row
 from engine.kernels.window_parameters import (
     BOUNDS,
     Offset,
@@ -38,12 +41,9 @@ from engine.kernels.window_parameters import (
 )
 from engine.kernels.window_rows import WindowRowsKernel
 from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
-from engine.late_port import RoutesLate
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
-from engine.step import Keyed, KeyedInput
 from engine.windows import Window, Windowing, WindowKind
 
 if TYPE_CHECKING:

@@ -18,19 +18,13 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from engine.batch.given import BatchInput
 from engine.batch.ranks import Ranked, best
 from engine.batch.windows import WINDOW, bounds, in_their_windows, in_windows
-from engine.described import Description, Names, instant, state_table
-from engine.errors import PipelineError
-from engine.frames import RANK, SEQ
-from engine.kernel import Key, Output, Row
-from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
-from engine.kernels.window_rows import WindowRowsKernel
-from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
-from engine.model.origin import Origin
-from engine.model.schema import Column, Schema, quote
-from engine.operator import (
+from engine.contract.batch_input import BatchInput
+from engine.contract.described import Description, Names, instant, state_table
+from engine.contract.frames import RANK, SEQ
+from engine.contract.kernel import Key, Output, Row
+from engine.contract.operator import (
     NO_KEYS,
     Analyzer,
     Derived,
@@ -40,9 +34,15 @@ from engine.operator import (
     Strategy,
     require_insert_only,
 )
+from engine.contract.step import Keyed, KeyedInput
+from engine.errors import PipelineError
+from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
+from engine.kernels.window_rows import WindowRowsKernel
+from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.origin import Origin
+from engine.model.schema import Column, Schema, quote
 from engine.operators.topn.operator import OrderBy
 from engine.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
-from engine.step import Keyed, KeyedInput
 from engine.windows import Window, Windowing, WindowKind
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 derive         from the sources down: what each node can produce
 normalise      between them: upsert sources whose readers need -U get a normaliser
 update_kinds   from the sinks up: what each consumer needs, and so where -U is produced
-plan           what was decided, as values; `engine.explanation` has it in words
+plan           what was decided, as values; `engine.contract.explanation` has it in words
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from engine.contract.operator import OUT, Analyzer, InputPlan, Operator, Strategy
 from engine.errors import PipelineError, StudioError
 from engine.mini_batch import mini_batch
 from engine.model.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
 from engine.model.options import RETRACTION, check_options, is_on
 from engine.model.pipeline import Edge, Pipeline
-from engine.operator import OUT, Analyzer, InputPlan, Operator, Strategy
 from engine.planner.arrival import check_arrival
 from engine.planner.derive import DerivedNode, derive
 from engine.planner.normalise import normalised, without_idle

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.contract.operator import Source
 from engine.errors import PipelineError
 from engine.model.pipeline import Pipeline
-from engine.operator import Source
 from engine.planner.derive import DerivedNode
 
 

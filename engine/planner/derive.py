@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from engine.contract.operator import OUT, Analyzer, Derived, Operator, Source
 from engine.errors import PipelineError, StudioError
 from engine.model.pipeline import Edge, Node, Pipeline
-from engine.operator import OUT, Analyzer, Derived, Operator, Source
 from engine.reading.computed import output_of
 from engine.registry import configured
 

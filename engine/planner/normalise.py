@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.contract.operator import Operator
 from engine.errors import PlanRejected
 from engine.expressions import Expression
 from engine.kernels.aggregation import key_expressions
@@ -18,7 +19,6 @@ from engine.model.changelog import UpdateKind
 from engine.model.options import DUPLICATES, is_on
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema, quote
-from engine.operator import Operator
 from engine.operators.aggregate import GroupAggregate
 from engine.operators.changelog_normalize import ChangelogNormalize
 from engine.operators.filter import Filter

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from engine.contract.operator import OUT, Derived, InputPlan, Operator, Source, Strategy
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
-from engine.operator import OUT, Derived, InputPlan, Operator, Source, Strategy
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from engine.contract.operator import OUT, Offer, Operator
 from engine.errors import PlanRejected
 from engine.model.changelog import UpdateKind
-from engine.operator import OUT, Offer, Operator
 from engine.planner.derive import DerivedNode
 
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from engine.contract.operator import NO_KEYS, Derived, Source
 from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY
 from engine.model.schema import Column, Schema, TimeUnit, type_from
-from engine.operator import NO_KEYS, Derived, Source
 
 TIMESTAMPS: Final = ("timestamp", "timestamp_ntz")
 INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")

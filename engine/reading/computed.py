@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, TIME, WATERMARK
+from engine.contract.operator import Analyzer, Derived, Source, SourceFrames
+from engine.contract.scan import RAW_CHARS, ReadPart, Rejected, milliseconds
 from engine.expressions import Expression
-from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, TIME, WATERMARK
 from engine.model.schema import Column, Schema, arrow_type, quote
-from engine.operator import Analyzer, Derived, Source, SourceFrames
 from engine.reading.columns import time_unit
-from engine.reading.scan import RAW_CHARS, ReadPart, Rejected, milliseconds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,11 +16,11 @@ from typing import Final
 import pyarrow as pa
 from pyarrow import csv
 
-from engine.frames import KIND
+from engine.contract.frames import KIND
+from engine.contract.scan import ReadPart, Rejected
 from engine.model.schema import Column, arrow_type
 from engine.reading.casts import cast_texts
 from engine.reading.kinds import kinds_of
-from engine.reading.scan import ReadPart, Rejected
 from engine.reading.text_files import NOT_UTF8, Block, LineNumbers, TextPart, blocks_of
 from engine.reading.typed_rows import RowTypes, all_fit, records_of
 

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
+from engine.contract.operator import Derived
+from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
-from engine.operator import Derived
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.file_source import FileSource
 from engine.reading.flink_table import create_table
@@ -24,7 +25,6 @@ from engine.reading.inference import infer_json
 from engine.reading.json_sample import ENDINGS, sampled
 from engine.reading.json_scan import EnvelopeReader
 from engine.reading.nested import text_of
-from engine.reading.scan import Scan
 from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field
 
+from engine.contract.operator import Derived, Source, SourceFrames
 from engine.errors import PipelineError, SourceError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
-from engine.operator import Derived, Source, SourceFrames
 from engine.reading import texts
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.files import InputFile, find_files, opened

@@ -20,12 +20,12 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
-from engine.frames import KIND
+from engine.contract.frames import KIND
+from engine.contract.scan import ReadPart, Rejected
 from engine.model.schema import arrow_type
 from engine.reading.casts import cast_texts
 from engine.reading.kinds import kinds_of
 from engine.reading.nested import Number, decoder, parsed, text_of
-from engine.reading.scan import ReadPart, Rejected
 from engine.reading.text_files import NOT_UTF8, Block, LineNumbers, TextPart, blocks_of
 from engine.reading.typed_rows import RowTypes, all_fit, records_of
 

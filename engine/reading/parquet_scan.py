@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from engine.contract.scan import RAW_CHARS, ReadPart, Rejected
 from engine.model.schema import arrow_type
-from engine.reading.scan import RAW_CHARS, ReadPart, Rejected
 from engine.reading.typed_rows import RowTypes, records_of
 
 _PART: Final = 16 << 20

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple, cast
 
-from engine.reading.scan import RAW_CHARS, Rejected
+from engine.contract.scan import RAW_CHARS, Rejected
 
 NOT_UTF8: Final = "the line is not UTF-8; save the file as UTF-8"
 _PART: Final = 16 << 20

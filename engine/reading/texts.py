@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, TEXT, WATERMARK
+from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, TEXT, WATERMARK
+from engine.contract.operator import SourceFrames
+from engine.contract.scan import RAW_CHARS
 from engine.model.changelog import INSERT
 from engine.model.schema import Column as SchemaColumn
 from engine.model.schema import Schema, TimeUnit
-from engine.operator import SourceFrames
 from engine.reading.kinds import NO_KIND_ADVICE, WORDS
-from engine.reading.scan import RAW_CHARS
 from engine.reading.values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
 
 if TYPE_CHECKING:

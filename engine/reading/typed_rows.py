@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.frames import KIND
+from engine.contract.frames import KIND
+from engine.contract.scan import milliseconds
 from engine.model.schema import Column, arrow_type
 from engine.reading.casts import cast_texts
 from engine.reading.kinds import kinds_of, unknown_kind
-from engine.reading.scan import milliseconds
 from engine.reading.values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
 
 _VALUE_CHARS: Final = 100

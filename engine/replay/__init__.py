@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.described import Description, Label, Names, instant, state_table
-from engine.kernel import Emitted, Key, KeyLoop, Output, Saved
+from engine.contract.described import Description, Label, Names, instant, state_table
+from engine.contract.kernel import Emitted, Key, KeyLoop, Output, Saved
 from engine.kernels.bundles import held_back
 from engine.local.bundles import Bundles, KeyedRecord, flushes
 from engine.local.keyed import gather, key_order

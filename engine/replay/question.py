@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.described import moment
+from engine.contract.described import moment
+from engine.contract.kernel import Key
+from engine.contract.operator import OUT, Operator
+from engine.contract.step import Keyed, KeyedInput
 from engine.errors import NotReplayable
 from engine.expressions import Expression
-from engine.kernel import Key
 from engine.local.keyed import gather
 from engine.local.values import Spark
 from engine.model.changelog import RowKind
 from engine.model.schema import Column, Schema
-from engine.operator import OUT, Operator
 from engine.planner import NodePlan, Plan
 from engine.runtime.steps import sources_by_event_time, step_of
-from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
     import pyarrow as pa

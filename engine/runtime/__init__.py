@@ -35,11 +35,20 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import engine
+from engine.contract.operator import OUT, Source
+from engine.contract.recorder import (
+    EdgeFile,
+    EdgeInfo,
+    EdgeView,
+    EpochOutput,
+    NodeProgress,
+    Progress,
+    Recorder,
+    RunPlan,
+)
 from engine.errors import RunCancelled, RunFailed, StudioError
 from engine.model.changelog import APPEND
-from engine.operator import OUT, Source
 from engine.planner import Plan
-from engine.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, NodeProgress, Progress, Recorder, RunPlan
 from engine.runtime.epoch import EpochRunner, NodeOutput
 from engine.runtime.explain import explanation
 from engine.runtime.failures import failing_node, failure_sentence

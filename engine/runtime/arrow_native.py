@@ -13,15 +13,15 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from engine.contract.frames import POSITION, STEP
+from engine.contract.recorder import EdgeFile
+from engine.contract.step import Native
 from engine.expressions import mentioned
 from engine.expressions.projections import ArrowProjection, arrow_projection
-from engine.frames import POSITION, STEP
 from engine.model.position import ordinal
 from engine.planner import NodePlan
-from engine.recorder import EdgeFile
 from engine.runtime.edges import EdgeRecords, longer, of_kinds
 from engine.spark.workspace import Workspace
-from engine.step import Native
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.columnar import Longs, no_state
 from engine.columnar.runs import Runs
-from engine.frames import GROUP, SEQ, STEP, arrow_fields
+from engine.contract.columnar_kernel import Longs, no_state
+from engine.contract.frames import GROUP, SEQ, STEP, arrow_fields
 from engine.runtime.hashing import codes_of, order_of
 from engine.runtime.keyed import Gathered, key_hashes
 from engine.runtime.states import Kept, StateStore

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.frames import ENDS, SEQ, STEP
+from engine.contract.frames import ENDS, SEQ, STEP
 from engine.kernels.binary_row import hash_of, row_encoder
 from engine.mini_batch import Bundling
 from engine.model.position import timer

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.columnar import (
+from engine.contract.columnar_kernel import (
     Advanced,
     Chunk,
     ColumnarKernel,
@@ -28,7 +28,7 @@ from engine.columnar import (
     Records,
     TimedKernel,
 )
-from engine.frames import GROUP, KIND, PORT, SEQ, STEP
+from engine.contract.frames import GROUP, KIND, PORT, SEQ, STEP
 from engine.model.timeline import Timeline
 from engine.runtime.bucket import Slice, load
 from engine.runtime.clocks import Clock, due_until

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar import Longs
-from engine.frames import SEQ, TIME, WATERMARK, watermarks_schema
+from engine.contract.columnar_kernel import Longs
+from engine.contract.frames import SEQ, TIME, WATERMARK, watermarks_schema
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
 from engine.runtime.reports import Batches, Report, run_tasks, task_name
 from engine.spark.workspace import PartFile, Workspace

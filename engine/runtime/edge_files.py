@@ -12,9 +12,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from engine.frames import POSITION, changelog_schema
+from engine.contract.frames import POSITION, changelog_schema
+from engine.contract.recorder import EdgeFile
 from engine.model.schema import Schema
-from engine.recorder import EdgeFile
 from engine.runtime.arrow_native import Branch
 from engine.runtime.edges import EdgeRecords
 from engine.runtime.failures import NodeFailed

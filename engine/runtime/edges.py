@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.frames import KIND, PLACE, SEQ, STEP, TOP, UNIT, changelog_ddl, ddl, watermarks_ddl
+from engine.contract.frames import KIND, PLACE, SEQ, STEP, TOP, UNIT, changelog_ddl, ddl, watermarks_ddl
+from engine.contract.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView
 from engine.model.changelog import APPEND, INSERT
 from engine.model.schema import Schema, quote
-from engine.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView
 from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:

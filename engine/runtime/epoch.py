@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from engine.frames import KIND, POSITION, SEQ, STATE, STEP, arrow_fields, key_name
+from engine.contract.frames import KIND, POSITION, SEQ, STATE, STEP, arrow_fields, key_name
+from engine.contract.operator import OUT, InputPlan, Operator
+from engine.contract.recorder import EdgeFile, EdgeView
+from engine.contract.step import Keyed, Native
 from engine.model.changelog import ChangelogMode
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ordinal
 from engine.model.schema import quote
-from engine.operator import OUT, InputPlan, Operator
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
-from engine.recorder import EdgeFile, EdgeView
 from engine.runtime.arrow_native import Branch, branches_of
 from engine.runtime.bundles import Flushes, bundle
 from engine.runtime.chunks import ColumnarTask
@@ -49,7 +50,6 @@ from engine.runtime.states import StateFile, StateStore
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.runtime.worker import PlainTask
 from engine.spark.workspace import Workspace
-from engine.step import Keyed, Native
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

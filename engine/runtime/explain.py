@@ -1,25 +1,25 @@
-"""A plan as `engine.explanation` has it: what the planner decided, and what will compute each node."""
+"""A plan as `engine.contract.explanation` has it: what the planner decided, and what will compute each node."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from engine.columnar import RECORD_BY_RECORD
-from engine.explanation import (
+from engine.contract.columnar_kernel import RECORD_BY_RECORD
+from engine.contract.explanation import (
     ColumnExplanation,
     InputExplanation,
     NodeExplanation,
     PlanExplanation,
     SecondOutputExplanation,
 )
+from engine.contract.operator import OUT, Operator
+from engine.contract.recorder import EdgeView
+from engine.contract.step import Keyed, Native
 from engine.expressions.projections import arrow_projection
 from engine.model.changelog import APPEND
-from engine.operator import OUT, Operator
 from engine.planner import NodePlan, Plan
-from engine.recorder import EdgeView
 from engine.runtime.steps import step_of
 from engine.runtime.views import views_of
-from engine.step import Keyed, Native
 
 _BUNDLED: Final = "record by record: mini-batch folds each bundle first"
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.columnar import Longs
+from engine.contract.columnar_kernel import Longs
 
 Hashes = NDArray[np.uint64]
 

@@ -21,15 +21,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.contract.frames import (
+    EVENTS,
+    FILE,
+    LINE,
+    ORDINAL,
+    RAW,
+    REASON,
+    TIME,
+    ddl,
+    rejected_schema,
+    watermarks_schema,
+)
+from engine.contract.operator import Source, SourceFrames
+from engine.contract.recorder import ClockFile, EdgeFile
+from engine.contract.scan import ReadPart, Rejected, Scan, milliseconds
 from engine.errors import SourceError
-from engine.frames import EVENTS, FILE, LINE, ORDINAL, RAW, REASON, TIME, ddl, rejected_schema, watermarks_schema
 from engine.model.changelog import INSERT
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
-from engine.operator import Source, SourceFrames
 from engine.planner import NodePlan, Plan
 from engine.reading.computed import computation_of, frames_of
-from engine.reading.scan import ReadPart, Rejected, Scan, milliseconds
-from engine.recorder import ClockFile, EdgeFile
 from engine.runtime import clocks, numbering
 from engine.runtime.clocks import Followed, Rises, SourceLine, Trail
 from engine.runtime.edges import EdgeRecords, SourceFile

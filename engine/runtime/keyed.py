@@ -21,18 +21,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.columnar import Layout
+from engine.contract.columnar_kernel import Layout
+from engine.contract.frames import END_SEQ, ENDS, KIND, PORT, POSITION, SEQ, STEP, arrow_fields, key_name, value_name
+from engine.contract.recorder import EdgeFile
+from engine.contract.step import Keyed, KeyedInput
 from engine.expressions import Expression, mentioned
-from engine.frames import END_SEQ, ENDS, KIND, PORT, POSITION, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.model.position import ordinal
 from engine.model.schema import Schema, arrow_type, quote
 from engine.planner import NodePlan
-from engine.recorder import EdgeFile
 from engine.runtime.edges import EdgeRecords, longer, of_kinds
 from engine.runtime.hashing import Hashes, bucket_of, hashes_of
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
 from engine.spark.workspace import PartFile, Workspace
-from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from engine.frames import POSITION, SEQ, STEP
+from engine.contract.frames import POSITION, SEQ, STEP
 from engine.model.printing import Printed, aligned, cells, head, json_line, widths
 from engine.model.schema import Schema, quote
 from engine.runtime.edges import EdgeRecords

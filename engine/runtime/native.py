@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from engine.frames import EACH, KIND, SEQ, STEP
+from engine.contract.frames import EACH, KIND, SEQ, STEP
+from engine.contract.step import Native
 from engine.model.position import ordinal
 from engine.planner import NodePlan
-from engine.step import Native
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

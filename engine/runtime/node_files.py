@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar import NEVER, Longs
-from engine.frames import POSITION, fires_schema, key_times_schema, late_schema
+from engine.contract.columnar_kernel import NEVER, Longs
+from engine.contract.frames import POSITION, fires_schema, key_times_schema, late_schema
 from engine.runtime.edge_files import EdgeFiles
 from engine.runtime.hashing import hashes_of
 from engine.runtime.reports import Report

@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.errors import PipelineError
-from engine.frames import (
+from engine.contract.frames import (
     EVENTS,
     INDEX,
     KIND,
@@ -31,11 +30,12 @@ from engine.frames import (
     changelog_schema,
     ddl,
 )
+from engine.contract.operator import Source
+from engine.contract.recorder import EdgeFile
+from engine.errors import PipelineError
 from engine.model.pipeline import Arrival
 from engine.model.schema import quote
-from engine.operator import Source
 from engine.planner import NodePlan, Plan
-from engine.recorder import EdgeFile
 from engine.runtime.edges import numbered
 from engine.runtime.reports import Batches, Report, run_tasks, task_name
 from engine.runtime.units import Unit, UnitFiles

@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engine.contract.recorder import EdgeFile, EpochOutput, RunPlan
 from engine.examples import FOLDER, examples
 from engine.planner import plan
-from engine.recorder import EdgeFile, EpochOutput, RunPlan
 from engine.runtime import run
 from engine.spark.analyzer import SparkAnalyzer
 

@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.columnar import NEVER
 from engine.columnar.runs import Flags, Runs
-from engine.frames import DUE, HASH, IS_EMPTY, arrow_fields
+from engine.contract.columnar_kernel import NEVER
+from engine.contract.frames import DUE, HASH, IS_EMPTY, arrow_fields
 from engine.runtime.hashing import Hashes, bucket_of, codes_of, order_of
 from engine.spark.workspace import Workspace
 

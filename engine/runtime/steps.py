@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from engine.contract.operator import Operator, StepContext
+from engine.contract.step import Keyed, Step
 from engine.mini_batch import mini_batch
-from engine.operator import Operator, StepContext
 from engine.planner import NodePlan, Plan
-from engine.step import Keyed, Step
 
 
 def step_of(plan: Plan, node: NodePlan) -> Step:

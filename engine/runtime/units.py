@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar import Longs
-from engine.frames import KIND, TIME, TOP, UNIT, rejected_schema, unit_schema
+from engine.contract.columnar_kernel import Longs
+from engine.contract.frames import KIND, TIME, TOP, UNIT, rejected_schema, unit_schema
 from engine.model.schema import Schema
 from engine.runtime.clocks import NO_TIME, rises_of
 from engine.runtime.reports import Report

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.contract.operator import OUT, Operator
+from engine.contract.recorder import EdgeView
+from engine.contract.step import Native
 from engine.expressions.projections import renames_only
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ordinal
-from engine.operator import OUT, Operator
 from engine.planner import NodePlan, Plan
-from engine.recorder import EdgeView
 from engine.runtime.steps import step_of
-from engine.step import Native
 
 Edge = tuple[str, str]
 

@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar import NEVER
-from engine.frames import ENDS, KIND, PORT, SEQ, STEP
-from engine.kernel import End, Kernel, Key, KeyLoop, Late, Output, Saved
+from engine.contract.columnar_kernel import NEVER
+from engine.contract.frames import ENDS, KIND, PORT, SEQ, STEP
+from engine.contract.kernel import End, Kernel, Key, KeyLoop, Late, Output, Saved
 from engine.model.timeline import MIN_WATERMARK, Timeline
 from engine.runtime.bucket import load
 from engine.runtime.clocks import Clock, due_until

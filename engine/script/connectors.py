@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from engine.contract.operator import Analyzer, Source
 from engine.errors import StudioError
 from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema
-from engine.operator import Analyzer, Source
 from engine.reading.columns import INTEGERS
 from engine.registry import configured
 from engine.script.tables import TableDdl

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from engine.contract.operator import Analyzer
 from engine.errors import StudioError
 from engine.expressions import Expression
 from engine.model.pipeline import Node, Pipeline
 from engine.model.schema import Column, TimeUnit, quote
-from engine.operator import Analyzer
 from engine.planner.derive import DerivedNode, derive
 from engine.registry import lookup
 

@@ -16,9 +16,9 @@ from typing import Any, Final
 from pydantic import ValidationError
 from sqlglot import exp
 
+from engine.contract.operator import Analyzer
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.model.schema import Schema, quote
-from engine.operator import Analyzer
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
 from engine.script.parts import Insert, Parts, taken_apart

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from engine.contract.operator import Analyzer, Operator, Source
 from engine.joins import JoinKind, joined
 from engine.model.schema import Schema
-from engine.operator import Analyzer, Operator, Source
 from engine.script.flink_expressions import Translation
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -14,10 +14,10 @@ from typing import Any, Final
 from sqlglot import TokenType, exp
 from sqlglot.tokenizer_core import Token
 
+from engine.contract.operator import Operator, Source
 from engine.errors import StudioError
 from engine.model.pipeline import Node
 from engine.model.schema import quote, type_from
-from engine.operator import Operator, Source
 from engine.reading.computed import output_of
 from engine.registry import configured, operators
 from engine.script.flink_expressions import Translation

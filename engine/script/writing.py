@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from engine.contract.operator import Analyzer, Source
 from engine.errors import StudioError
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.model.schema import flink_type
-from engine.operator import Analyzer, Source
 from engine.operators.deduplicate import Deduplicate, FirstRow, Keep
 from engine.operators.sink import Sink, SinkMode
 from engine.planner import plan

@@ -16,14 +16,14 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from engine.contract.operator import Derived
+from engine.contract.scan import Scan
 from engine.errors import PipelineError
 from engine.model.schema import Column, Schema
-from engine.operator import Derived
 from engine.reading.csv_sample import Dialect, sample_csv
 from engine.reading.csv_scan import CsvReader
 from engine.reading.file_source import RowFile, one_character
 from engine.reading.files import InputFile
-from engine.reading.scan import Scan
 from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
 

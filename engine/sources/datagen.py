@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from pydantic import Field
 
+from engine.contract.frames import ORDINAL
+from engine.contract.operator import Derived, Parameters, Source, SourceFrames
 from engine.errors import PipelineError
-from engine.frames import ORDINAL
 from engine.model.schema import Column, Schema, is_numeric
-from engine.operator import Derived, Parameters, Source, SourceFrames
 from engine.reading.columns import (
     INTEGERS,
     TIMESTAMPS,

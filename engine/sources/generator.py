@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from engine.frames import ORDINAL
+from engine.contract.frames import ORDINAL
+from engine.contract.operator import Derived, Source, SourceFrames
 from engine.model.schema import Column, Schema
-from engine.operator import Derived, Source, SourceFrames
 from engine.reading.columns import derive_source
 from engine.reading.flink_table import create_table
 

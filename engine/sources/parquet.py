@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
+from engine.contract.frames import FILE, LINE, ORDINAL, TEXT
+from engine.contract.operator import Derived, SourceFrames
+from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceError
-from engine.frames import FILE, LINE, ORDINAL, TEXT
 from engine.model.schema import Column, Schema, is_numeric, quote
-from engine.operator import Derived, SourceFrames
 from engine.reading.columns import check_names
 from engine.reading.file_source import RowFile
 from engine.reading.files import InputFile
-from engine.reading.scan import Scan
 from engine.reading.texts import Field, written
 from engine.reading.typed_rows import RowTypes
 

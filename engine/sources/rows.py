@@ -16,16 +16,16 @@ from typing import Any, ClassVar, Final
 import pyarrow as pa
 from pydantic import Field
 
+from engine.contract.frames import KIND, WATERMARK
+from engine.contract.operator import Derived, Parameters, Source
+from engine.contract.scan import ReadPart, Rejected, Scan
 from engine.errors import PipelineError
-from engine.frames import KIND, WATERMARK
 from engine.joins import free_name
 from engine.model.changelog import INSERT, SYMBOLS, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit, arrow_type, quote
 from engine.model.timeline import MAX_WATERMARK
-from engine.operator import Derived, Parameters, Source
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.flink_table import create_table, from_changelog, row_sql
-from engine.reading.scan import ReadPart, Rejected, Scan
 from engine.reading.values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, Unfit, coerce
 
 _RAW_CHARS: Final = 500

@@ -15,7 +15,7 @@ from typing import Final
 
 from engine.spark import session
 
-_ROOT: Final = Path(__file__).resolve().parents[1]
+_ROOT: Final = Path(__file__).resolve().parents[2]
 _MASTER: Final = "local[2]"
 _END_S: Final = 600
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.frames import KIND, STEP
+from engine.contract.frames import KIND, STEP
 
 _ROW_GROUP: Final = 262_144
 # Few kinds and few paths below an event: these shrink to nothing. Numbers and keys do not, and looking costs time.

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.contract.operator import Analyzer, Source
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.model.schema import quote
-from engine.operator import Analyzer, Source
 from engine.registry import configured
 from engine.sql.algebra import Expr, Table
 from engine.sql.emit_options import without_emit_options

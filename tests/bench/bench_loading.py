@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from engine.frames import KIND, SEQ, STEP, TIME, TOP
-from engine.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView, EpochOutput
+from engine.contract.frames import KIND, SEQ, STEP, TIME, TOP
+from engine.contract.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView, EpochOutput
 from storage import Store, store
 from storage.database import memory_limit_mib
 from tests.storage.written_runs import columns, edge, plan

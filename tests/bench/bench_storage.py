@@ -20,9 +20,9 @@ from pathlib import Path
 
 import duckdb
 
+from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput
 from engine.model.changelog import RowKind
 from engine.model.origin import Origin
-from engine.recorder import EdgeFile, EdgeInfo, EpochOutput
 from storage import Store
 from storage.model import Filter
 from tests.storage.written_runs import columns, edge, plan

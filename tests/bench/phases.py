@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from engine.recorder import Progress
+from engine.contract.recorder import Progress
 from tests.bench.measured import Spent, Stopwatch, added
 
 PLANNING, SOURCES, KEEPING = "planning", "sources", "keeping"

@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from engine.contract.recorder import Progress
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
-from engine.recorder import Progress
 from engine.runtime import run
 from engine.script import script_of
 from engine.spark.analyzer import SparkAnalyzer

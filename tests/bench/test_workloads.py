@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from engine.contract.recorder import Progress
 from engine.planner import plan
-from engine.recorder import Progress
 from engine.script import script_of
 from engine.spark.analyzer import SparkAnalyzer
 from tests.bench import process_tree, report

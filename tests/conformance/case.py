@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from engine.contract.operator import Analyzer
 from engine.model.pipeline import Arrival, Node, Pipeline
-from engine.operator import Analyzer
 from engine.sql import Table, pipeline_of, table_of
 
 MINI_BATCH = "table.exec.mini-batch.enabled"

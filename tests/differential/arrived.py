@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from engine.frames import KIND, WATERMARK
+from engine.contract.frames import KIND, WATERMARK
 from engine.local import Events, LocalRun
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Arrival, Node, Pipeline

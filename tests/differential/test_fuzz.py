@@ -23,11 +23,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from engine.contract.operator import Operator
 from engine.errors import StudioError
 from engine.local.values import plain_values
 from engine.model.changelog import SYMBOLS
 from engine.model.schema import Column, quote
-from engine.operator import Operator
 from engine.planner import Plan
 from tests.differential.arrived import AnyJob, plan_of, run_locally
 from tests.differential.random_jobs import COLUMNS, random_job

@@ -48,8 +48,8 @@ from typing import Any
 
 import pytest
 
-from engine.described import Label, Names
-from engine.kernel import Emitted, Input, Kernel, Key, Late, Row, Saved
+from engine.contract.described import Label, Names
+from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Row, Saved
 from engine.local.bundles import Bundles, KeyedRecord, unordered
 from engine.local.keyed import outcome_of, run_keys
 from engine.mini_batch import Bundling

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from engine.contract.step import Projection
 from engine.expressions import Expression
 from engine.expressions.projections import arrow_projection, renames_only
 from engine.model.schema import Column, Schema, arrow_type
-from engine.step import Projection
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.batch.checking import check
+from engine.contract.recorder import EdgeFile
 from engine.examples import examples
-from engine.recorder import EdgeFile
 from engine.runtime.edges import EdgeRecords
 from tests.engine.batch_answer import checked, complaints, recorded
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine.described import Description, Names, state_table
-from engine.kernel import Kernel, Key, Output, Row
+from engine.contract.described import Description, Names, state_table
+from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.model.changelog import INSERT
 from engine.model.timeline import MAX_WATERMARK
 from tests.engine.cases import Case, check, check_cases, parse

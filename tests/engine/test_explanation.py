@@ -8,8 +8,14 @@ from typing import Any
 
 import pytest
 
+from engine.contract.explanation import (
+    InputExplanation,
+    NodeExplanation,
+    PlanExplanation,
+    SecondOutputExplanation,
+    to_text,
+)
 from engine.examples import examples
-from engine.explanation import InputExplanation, NodeExplanation, PlanExplanation, SecondOutputExplanation, to_text
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema, TimeUnit
 from engine.planner import plan

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from engine.contract.operator import Operator
 from engine.examples import examples
-from engine.operator import Operator
 from engine.planner import plan
 from engine.spark.analyzer import SparkAnalyzer
 

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.contract.operator import Source
 from engine.errors import SourceError
 from engine.examples import FOLDER, examples
 from engine.model.pipeline import Pipeline
 from engine.model.printing import Printed, cells
-from engine.operator import Source
 from engine.preview import first_records
 from engine.sources.csv import Csv
 from engine.sources.generator import Generator

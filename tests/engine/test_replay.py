@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from engine.described import Description
+from engine.contract.described import Description
+from engine.contract.frames import IS_EMPTY, STATE
+from engine.contract.kernel import Emitted, Key, Saved
+from engine.contract.operator import Operator
 from engine.errors import NotReplayable
 from engine.examples import examples
-from engine.frames import IS_EMPTY, STATE
-from engine.kernel import Emitted, Key, Saved
 from engine.model.pipeline import Pipeline
-from engine.operator import Operator
 from engine.planner import Plan, plan
 from engine.registry import operators
 from engine.replay import KeyedNode, Replay, keyed_node, keyed_nodes

@@ -14,17 +14,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.explanation import PlanExplanation
-from engine.frames import POSITION
+from engine.contract.explanation import PlanExplanation
+from engine.contract.frames import POSITION
+from engine.contract.operator import OUT
+from engine.contract.recorder import ClockFile, EdgeFile, EdgeInfo, EpochOutput, RunPlan
 from engine.local import LocalRun
 from engine.local.sources import read
 from engine.model.changelog import INSERT, UPDATE_AFTER
 from engine.model.pipeline import Pipeline
 from engine.model.printing import Printed, cells, head, table
 from engine.model.timeline import MAX_WATERMARK
-from engine.operator import OUT
 from engine.planner import Plan
-from engine.recorder import ClockFile, EdgeFile, EdgeInfo, EpochOutput, RunPlan
 
 _EVENTS = ("seq", "source", "event_time_ms", "watermark_ms")
 _FIRES = ("seq", "node", "window_start_ms", "window_end_ms")

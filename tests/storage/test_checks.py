@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from engine.recorder import EdgeInfo
+from engine.contract.recorder import EdgeInfo
 from storage import Store
 from storage.errors import UnknownRun
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded

@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from engine.contract.recorder import ClockFile, EdgeFile, EdgeView, EpochOutput
 from engine.model.changelog import RowKind
-from engine.recorder import ClockFile, EdgeFile, EdgeView, EpochOutput
 from storage import Store
 from storage.errors import StoreWriteFailed
 from storage.model import RunStatus

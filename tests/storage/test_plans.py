@@ -9,8 +9,8 @@ from typing import Any, Final
 import duckdb
 import pytest
 
+from engine.contract.recorder import EdgeFile, EdgeView, EpochOutput
 from engine.model.changelog import RowKind
-from engine.recorder import EdgeFile, EdgeView, EpochOutput
 from storage import Store
 from storage.database import Database
 from storage.model import Filter

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engine.contract.recorder import EdgeFile
 from engine.model.schema import Column, Schema
-from engine.recorder import EdgeFile
 from storage import Store
 from storage.errors import EpochRefused, StoreWriteFailed
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded

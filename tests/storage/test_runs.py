@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.explanation import NodeExplanation, PlanExplanation
+from engine.contract.explanation import NodeExplanation, PlanExplanation
 from engine.model.changelog import RowKind
 from storage import Store
 from storage.errors import RunIsRunning, UnknownEdge, UnknownRun

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.explanation import PlanExplanation
-from engine.recorder import RunPlan
+from engine.contract.explanation import PlanExplanation
+from engine.contract.recorder import RunPlan
 from storage import Store
 from storage.judging import Judged
 from tests.storage.written_runs import Epoch, columns, edge, recorded

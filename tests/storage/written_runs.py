@@ -1,4 +1,4 @@
-"""Runs as the engine hands them over: Parquet files in the form that `engine.recorder` documents."""
+"""Runs as the engine hands them over: Parquet files in the form that `engine.contract.recorder` documents."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine import frames
-from engine.explanation import NodeExplanation, PlanExplanation
+from engine.contract import frames
+from engine.contract.explanation import NodeExplanation, PlanExplanation
+from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, RunPlan
 from engine.model.changelog import RowKind
 from engine.model.schema import Column, Schema, TimeUnit, arrow_type
-from engine.recorder import EdgeFile, EdgeInfo, EpochOutput, RunPlan
 from storage import Store
 
 Event = tuple[int, bytes, str, tuple[Any, ...]]

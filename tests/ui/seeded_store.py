@@ -14,11 +14,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.contract.explanation import NodeExplanation, PlanExplanation
+from engine.contract.recorder import EdgeInfo, RunPlan
 from engine.examples import examples
-from engine.explanation import NodeExplanation, PlanExplanation
 from engine.model.position import timer
 from engine.model.schema import Schema
-from engine.recorder import EdgeInfo, RunPlan
 from storage import Store
 from tests.storage.written_runs import Epoch, columns, edge
 

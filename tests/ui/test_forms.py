@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.contract.operator import Operator, Source
 from engine.errors import PipelineError
 from engine.examples import examples
 from engine.model.schema import Column, Schema, TimeUnit
-from engine.operator import Operator, Source
 from engine.registry import operators, sources
 from ui.editing import operator_class
 from ui.engine_gate import EngineStarting

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from engine.contract.operator import Analyzer
 from engine.errors import PipelineError
 from engine.examples import examples
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema
-from engine.operator import Analyzer
 from storage import Store
 from ui.checking import checked, errors
 from ui.drafting import Drafting

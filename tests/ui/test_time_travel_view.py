@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.described import StateTable
+from engine.contract.described import StateTable
 from storage import Store
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Final
 
+from engine.contract.operator import OUT
 from engine.model.changelog import APPEND, SYMBOLS, ChangelogMode
 from engine.model.pipeline import Edge, Pipeline
-from engine.operator import OUT
 from ui.editing import edge_key, operator_class
 from ui.layout import Spot, layered
 from ui.theme import FAINT, KIND_COLORS, LINE, MUTED, ON_COLOR, PROBLEM, ROLE_COLORS

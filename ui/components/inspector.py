@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import streamlit as st
 
+from engine.contract.operator import OUT, Source
 from engine.model.changelog import APPEND
 from engine.model.pipeline import Edge, Node
-from engine.operator import OUT, Source
 from engine.planner import Check
 from ui.checking import edge_reason, input_schemas, output_schema
 from ui.components.completion import completion

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.described import Description, StateTable
+from engine.contract.described import Description, StateTable
 from ui import words
 from ui.components.grid import Cell, Row, Table, grid
 from ui.replaying import KeyState

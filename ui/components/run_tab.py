@@ -7,8 +7,8 @@ from typing import Final
 
 import streamlit as st
 
+from engine.contract.operator import OUT
 from engine.model.changelog import SYMBOLS
-from engine.operator import OUT
 from engine.planner import Check
 from storage.errors import UnknownEdge
 from storage.flow import SlowKey

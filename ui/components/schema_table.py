@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from engine.operator import Derived
+from engine.contract.operator import Derived
 from ui.theme import LINE, muted
 
 

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.kernel import Key, Output, Row
+from engine.contract.kernel import Key, Output, Row
 from engine.model.changelog import DELETE, INSERT
 from engine.operators.topn.ranks import Ranks, TopNKernel
 from engine.sort_keys import SortColumn, SortKey

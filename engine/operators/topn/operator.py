@@ -13,15 +13,11 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from engine.batch.given import BatchInput
 from engine.batch.ranks import Ranked, best, standing_since
 from engine.columnar.topn import columnar_topn
-from engine.errors import PipelineError
-from engine.frames import RANK
-from engine.model.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
-from engine.model.origin import Origin
-from engine.model.schema import Column, Schema, quote
-from engine.operator import (
+from engine.contract.batch_input import BatchInput
+from engine.contract.frames import RANK
+from engine.contract.operator import (
     NO_KEYS,
     Analyzer,
     Derived,
@@ -34,6 +30,11 @@ from engine.operator import (
     StepContext,
     Strategy,
 )
+from engine.contract.step import Keyed, KeyedInput
+from engine.errors import PipelineError
+from engine.model.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
+from engine.model.origin import Origin
+from engine.model.schema import Column, Schema, quote
 from engine.operators.topn.append_only import AppendOnlyTopN
 from engine.operators.topn.ranks import Ranks, TopNKernel
 from engine.operators.topn.retractable import RetractableTopN
@@ -41,7 +42,6 @@ from engine.operators.topn.tied import TiedTopN
 from engine.operators.topn.top_1 import FastTop1
 from engine.operators.topn.updatable import UpdatableTopN
 from engine.sort_keys import Nulls, SortColumn
-from engine.step import Keyed, KeyedInput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.described import Description, Names, state_table
-from engine.kernel import Kernel, Output, Row
+from engine.contract.described import Description, Names, state_table
+from engine.contract.kernel import Kernel, Output, Row
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.sort_keys import SortColumn, sort_key_of
 

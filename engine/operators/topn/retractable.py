@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.kernel import Key, Output, Row
+from engine.contract.kernel import Key, Output, Row
 from engine.kernels.ordered_rows import OrderedRows
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.operators.topn.ranks import Ranks, TopNKernel

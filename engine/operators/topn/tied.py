@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from engine.kernel import Key, Output, Row
+from engine.contract.kernel import Key, Output, Row
 from engine.kernels.tied_rows import TiedRows
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.operators.topn.ranks import Ranks, TopNKernel

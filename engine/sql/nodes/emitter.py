@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from engine.contract.operator import Analyzer, Derived, Operator, Source
 from engine.errors import StudioError
 from engine.model.pipeline import Edge, Node
 from engine.model.schema import Schema, quote
-from engine.operator import Analyzer, Derived, Operator, Source
 from engine.planner.derive import merge_holdbacks
 from engine.reading.computed import output_of
 from engine.registry import configured, operators

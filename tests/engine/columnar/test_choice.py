@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.columnar import Layout
+from engine.contract.columnar_kernel import Layout
+from engine.contract.operator import StepContext
+from engine.contract.step import Keyed
 from engine.model.schema import arrow_type
-from engine.operator import StepContext
-from engine.step import Keyed
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Rules, check_equal, inputs
 from tests.engine.planning import plan_of, rows
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from engine.operator import StepContext
-from engine.step import Keyed
+from engine.contract.operator import StepContext
+from engine.contract.step import Keyed
 from tests.engine.planning import plan_of, rows
 
 MINI_BATCH = {

@@ -6,9 +6,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.columnar import Layout
 from engine.columnar.deduplication import KeepFirstColumns, KeepLastColumns, RowTimeColumns
 from engine.columnar.first_row import RowTimeKeepFirstColumns
+from engine.contract.columnar_kernel import Layout
 from engine.kernels.deduplication import (
     KeepFirstKernel,
     KeepLastKernel,

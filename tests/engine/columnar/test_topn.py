@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.columnar import Layout, best_rows
+from engine.columnar import best_rows
 from engine.columnar.topn import TopNColumns
+from engine.contract.columnar_kernel import Layout
 from engine.operators.topn.operator import topn_kernel
 from engine.operators.topn.ranks import Ranks
 from engine.sort_keys import Nulls, SortColumn

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.aggregate_functions import Function
+from engine.contract.kernel import Input, Row, run
+from engine.contract.operator import Derived, Monotonicity
 from engine.errors import PipelineError, UnknownColumn
-from engine.kernel import Input, Row, run
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.aggregation import Aggregate
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema
-from engine.operator import Derived, Monotonicity
 from engine.operators.aggregate import AggregateKernel, GroupAggregate
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.aggregate_functions import Function
+from engine.contract.kernel import Input, run
 from engine.errors import PipelineError
-from engine.kernel import Input, run
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.windows import AttachedWindowKernel
 from engine.model.timeline import MAX_WATERMARK, Timeline

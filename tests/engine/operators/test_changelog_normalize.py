@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from engine.contract.operator import StepContext
+from engine.contract.step import Keyed
 from engine.errors import ExpressionError, PlanRejected, UnknownColumn
 from engine.model.changelog import ChangelogMode
 from engine.model.pipeline import Pipeline
-from engine.operator import StepContext
 from engine.operators.changelog_normalize import BundledChangelogNormalize, ChangelogNormalizeKernel
 from engine.planner import Plan, plan
-from engine.step import Keyed
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes, pipeline_of, plan_of, rows
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from engine.contract.kernel import Kernel
+from engine.contract.operator import StepContext
+from engine.contract.step import Keyed
 from engine.errors import PipelineError, PlanRejected, UnknownColumn
-from engine.kernel import Kernel
-from engine.operator import StepContext
 from engine.planner.plan import NodePlan
-from engine.step import Keyed
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import plan_of, rows
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.kernel import Emitted, Input, Kernel, Output, Row, Saved, run
+from engine.contract.kernel import Emitted, Input, Kernel, Output, Row, Saved, run
 from engine.kernels.deduplication import (
     KeepFirstKernel,
     KeepLastKernel,

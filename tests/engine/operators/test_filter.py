@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from engine.contract.operator import StepContext
+from engine.contract.step import Native
 from engine.errors import ExpressionError
 from engine.model.changelog import UpdateKind
-from engine.operator import StepContext
 from engine.operators.filter import Filter
 from engine.planner.plan import NodePlan
-from engine.step import Native
 from tests.engine.planning import plan_of, rows
 
 CDC = rows("k string, v bigint", changelog=True, primary_key=["k"])

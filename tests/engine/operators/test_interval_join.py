@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from engine.contract.kernel import Input, run
+from engine.contract.operator import Derived
 from engine.errors import PlanRejected
 from engine.expressions import compile_condition
 from engine.joins import JoinKind
-from engine.kernel import Input, run
 from engine.model.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
-from engine.operator import Derived
 from engine.operators.interval_join import IntervalJoin, IntervalJoinKernel
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.contract.kernel import Emitted, Input, run
+from engine.contract.operator import Derived
 from engine.errors import ExpressionError
 from engine.expressions import compile_condition
 from engine.joins import JoinKind, JoinSide, join_keys, join_side
-from engine.kernel import Emitted, Input, run
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, UPDATE_BEFORE, UpdateKind
 from engine.model.schema import Column, Schema
-from engine.operator import Derived
 from engine.operators.join import Join, JoinKernel, PairingJoin, SemiAntiJoin
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 from engine.aggregate_functions import Function
+from engine.contract.kernel import Kernel
 from engine.joins import JoinKind, JoinSide
-from engine.kernel import Kernel
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
 from engine.kernels.deduplication import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from engine.aggregate_functions import Function
+from engine.contract.kernel import Input, Kernel, run
 from engine.errors import PipelineError, PlanRejected
-from engine.kernel import Input, Kernel, run
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.model.timeline import MAX_WATERMARK, Timeline

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from engine.contract.operator import Derived, Monotonicity, StepContext
+from engine.contract.step import Native
 from engine.errors import ExpressionError, PipelineError
 from engine.model.schema import TimeUnit
-from engine.operator import Derived, Monotonicity, StepContext
 from engine.operators.project import Project
 from engine.planner.plan import NodePlan
-from engine.step import Native
 from tests.engine.planning import KnownTypes, plan_of, rows
 
 SOURCE = rows("k string, g string, v bigint, rt bigint", event_time="rt")

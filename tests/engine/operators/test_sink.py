@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from engine.contract.operator import StepContext
+from engine.contract.step import Keyed, Native
 from engine.errors import PipelineError, PlanRejected, UnknownColumn
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UpdateKind
-from engine.operator import StepContext
 from engine.planner.plan import NodePlan
-from engine.step import Keyed, Native
 from tests.engine.planning import plan_of, rows
 
 PLAIN = rows("k string, v bigint")

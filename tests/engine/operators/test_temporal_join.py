@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from engine.contract.kernel import Input, run
 from engine.errors import ExpressionError, PlanRejected
 from engine.expressions import compile_condition
 from engine.joins import JoinKind
-from engine.kernel import Input, run
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, RowKind, UpdateKind
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Column, Schema, TimeUnit

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from engine.contract.operator import StepContext
+from engine.contract.step import Native
 from engine.errors import PipelineError
-from engine.operator import StepContext
 from engine.planner.plan import NodePlan
-from engine.step import Native
 from tests.engine.planning import plan_of, rows
 
 UNION = ("union", {})

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from engine.aggregate_functions import Function
+from engine.contract.kernel import Input, Row, run
+from engine.contract.operator import Derived
 from engine.errors import PlanRejected
-from engine.kernel import Input, Row, run
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.aggregation import Aggregate
 from engine.kernels.windows import SessionWindowKernel, SlicedWindowKernel, WindowKernel
@@ -21,7 +22,6 @@ from engine.local.bundles import KeyedRecord
 from engine.model.changelog import ALL_CHANGES, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
-from engine.operator import Derived
 from engine.operators.window_aggregate import WindowAggregate
 from engine.windows import Windowing, WindowKind
 from tests.engine.cases import Case, Given, Result, check_cases, run_epochs

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.contract.kernel import Input, Kernel, Row, run
+from engine.contract.operator import Derived, InputPlan, StepContext
+from engine.contract.step import Keyed
 from engine.errors import PlanRejected, UnknownColumn
 from engine.joins import JoinKind
-from engine.kernel import Input, Kernel, Row, run
 from engine.model.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
-from engine.operator import Derived, InputPlan, StepContext
 from engine.operators.window_join import WindowJoin, WindowJoinKernel
-from engine.step import Keyed
 from engine.windows import Windowing, WindowKind
 from tests.engine.cases import Case, check_cases
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from engine.contract.kernel import Input, run
 from engine.errors import PipelineError, PlanRejected, UnknownColumn
-from engine.kernel import Input, run
 from engine.model.changelog import INSERT
 from engine.model.timeline import Timeline
 from engine.operators.window_topn import WindowTopNKernel

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from engine.contract.operator import ComputedColumn
 from engine.model.schema import Column, Schema, TimeUnit
-from engine.operator import ComputedColumn
 from engine.reading.computed import computation_of
 from engine.reading.text_files import parts_of
 from engine.sources.jsonl import JsonLines

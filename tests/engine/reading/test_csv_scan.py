@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from engine.contract.scan import ReadPart
 from engine.model.schema import Column, TimeUnit
 from engine.reading import csv_scan
 from engine.reading.csv_scan import CsvReader, _Reading
-from engine.reading.scan import ReadPart
 from engine.reading.text_files import TextPart, blocks_of, parts_of
 from engine.reading.typed_rows import RowTypes
 

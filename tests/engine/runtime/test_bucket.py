@@ -12,8 +12,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.columnar import NEVER
-from engine.frames import KIND, SEQ, STEP, arrow_fields, key_name, value_name
+from engine.contract.columnar_kernel import NEVER
+from engine.contract.frames import KIND, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.model.schema import Schema
 from engine.runtime.bucket import Slice, load
 from engine.runtime.edge_files import EdgeFiles

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.contract.recorder import Progress
 from engine.errors import RunFailed
 from engine.model.pipeline import Pipeline
-from engine.recorder import Progress
 from engine.runtime import epoch, run
 from tests.golden.trace import TraceRecorder, plan_of, run_locally, run_pipeline
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.contract.explanation import to_text
 from engine.errors import PipelineError, PlanRejected, StudioError
-from engine.explanation import to_text
 from engine.model.pipeline import Arrival
 from engine.runtime.explain import explanation
 from tests.engine.planning import pipeline_of, plan_of, rows

@@ -10,9 +10,9 @@ import pyarrow.dataset as ds
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.contract.recorder import EpochOutput, Progress, RunPlan
 from engine.errors import RunCancelled, RunFailed
 from engine.model.pipeline import Pipeline
-from engine.recorder import EpochOutput, Progress, RunPlan
 from engine.runtime import epoch, run
 from tests.golden.trace import TraceRecorder, plan_of, run_locally, run_pipeline
 

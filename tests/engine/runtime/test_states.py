@@ -13,8 +13,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.columnar import NEVER
-from engine.frames import key_name
+from engine.contract.columnar_kernel import NEVER
+from engine.contract.frames import key_name
 from engine.model.schema import Schema
 from engine.runtime.edge_files import EdgeFiles
 from engine.runtime.hashing import bucket_of, hashes_of

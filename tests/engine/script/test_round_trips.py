@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.contract.explanation import to_text
 from engine.errors import StudioError
 from engine.examples import examples
-from engine.explanation import to_text
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.runtime.explain import explanation

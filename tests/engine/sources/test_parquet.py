@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from engine.contract.operator import Source
 from engine.errors import SourceError
-from engine.operator import Source
 from engine.reading import parquet_scan
 from engine.sources.parquet import Parquet
 from tests.engine.sources.reading import read, types

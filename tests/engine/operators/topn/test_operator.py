@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from engine.contract.operator import Derived, InputPlan, Monotonicity, StepContext
+from engine.contract.step import Keyed
 from engine.errors import PipelineError, UnknownColumn
 from engine.model.changelog import ALL_CHANGES, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
-from engine.operator import Derived, InputPlan, Monotonicity, StepContext
 from engine.operators.topn import TopN
 from engine.operators.topn.append_only import AppendOnlyTopN
 from engine.operators.topn.ranks import TopNKernel
@@ -18,7 +19,6 @@ from engine.operators.topn.retractable import RetractableTopN
 from engine.operators.topn.tied import TiedTopN
 from engine.operators.topn.top_1 import FastTop1
 from engine.operators.topn.updatable import UpdatableTopN
-from engine.step import Keyed
 
 SCHEMA = Schema(
     (

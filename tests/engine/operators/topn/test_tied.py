@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.kernel import Input, run
+from engine.contract.kernel import Input, run
 from engine.kernels.tied_rows import BLOCK, TiedRows
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
 from engine.operators.topn.operator import tied_kernel

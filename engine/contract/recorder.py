@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from engine.explanation import PlanExplanation
+from engine.contract.explanation import PlanExplanation
 from engine.model.schema import Schema
 
 
@@ -64,7 +64,7 @@ class RunPlan:
 class EdgeFile:
     """A Parquet file of an edge's records.
 
-    first_seq None: `engine.frames.changelog_schema`, rows in any order. Else it is a source's, `unit_schema`: the
+    first_seq None: `engine.contract.frames.changelog_schema`, rows in any order. Else it is a source's, `unit_schema`: the
     row r, from 0, is the record of event first_seq + r, its step is empty, its kind +I unless the file has KIND;
     only the rows of the events low to high, both included, are meant. Files may have further columns that begin with
     `__`; a source's have UNIT, which is the same number in all rows.
@@ -97,7 +97,7 @@ class ClockFile:
 
 @dataclass(frozen=True)
 class EpochOutput:
-    """The output of one epoch, as Parquet files; `engine.frames` has their schemas.
+    """The output of one epoch, as Parquet files; `engine.contract.frames` has their schemas.
 
     edges: by (node, port), those of all edges that are no views. clocks: the events of sources whose watermark follows
     their records, one by one. watermarks: files (or folders) of `watermarks_schema`, the events of all others, and the

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from engine.operator import OUT, Derived, Operator, require_insert_only
+from engine.contract.operator import OUT, Derived, Operator, require_insert_only
 
 LATE_PORT: Final = "late"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine.columnar import RECORD_BY_RECORD, Columnar
-from engine.kernel import Kernel
+from engine.contract.columnar_kernel import RECORD_BY_RECORD, Columnar
+from engine.contract.kernel import Kernel
 from engine.mini_batch import Bundling
 
 
@@ -15,7 +15,7 @@ class Projection:
     """What a native step does with one input: Spark SQL expressions, one per output column, and a condition.
 
     each: a Spark SQL array; a record comes out once per element, in their order, which the values call
-    EACH (of `engine.frames`).
+    EACH (of `engine.contract.frames`).
     """
 
     values: tuple[str, ...]

@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from engine.batch.given import BatchInput
+from engine.contract.batch_input import BatchInput
+from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
+from engine.contract.scan import Scan, rows_of
+from engine.contract.step import Step
 from engine.errors import PlanRejected
-from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
 from engine.model.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Schema, TimeUnit, quote
-from engine.reading.scan import Scan, rows_of
-from engine.step import Step
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from engine.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, source_rows_ddl, source_rows_schema
+from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, source_rows_ddl, source_rows_schema
 from engine.model.schema import Column, Schema, TimeUnit
 
 if TYPE_CHECKING:
