@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.batch.rows import by_whole_row, comparable, table_of
-from engine.batch.windows import not_late
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import END_MS, KIND, PLACED, SEQ, START_MS, STEP, WATERMARK_MS, late_ddl
 from engine.contract.operator import OUT, InputPlan, Operator, StepContext
@@ -25,6 +24,7 @@ from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.runtime.edges import EdgeRecords, together, watermark_marks
+from engine.windows.batch import not_late
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

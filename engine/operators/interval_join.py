@@ -32,7 +32,7 @@ from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, e
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema, quote
 from engine.model.timeline import MAX_WATERMARK
-from engine.windows import duration, interval
+from engine.windows.assigners import duration, interval
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -33,7 +33,7 @@ from engine.kernels.over import OverArrivalKernel, OverRangeKernel, OverRowsKern
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Schema, TimeUnit, quote
-from engine.windows import interval
+from engine.windows.assigners import interval
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

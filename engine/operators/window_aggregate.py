@@ -22,8 +22,6 @@ from pydantic import Field, model_validator
 from engine.aggregate_functions import Function
 from engine.batch.aggregates import grouped
 from engine.batch.rows import by_whole_row
-from engine.batch.windows import WINDOW, bounds, in_sessions, in_their_windows, in_windows
-from engine.columnar.windows import columnar_windows
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
@@ -41,12 +39,14 @@ from engine.kernels.aggregation import (
     key_expressions,
     plan_calls,
 )
-from engine.kernels.window_parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
-from engine.kernels.windows import AttachedWindowKernel, SessionWindowKernel, SlicedWindowKernel
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, ModifyKinds, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.windows import Windowing, WindowKind, duration
+from engine.windows.assigners import Windowing, WindowKind, duration
+from engine.windows.batch import WINDOW, bounds, in_sessions, in_their_windows, in_windows
+from engine.windows.columnar import columnar_windows
+from engine.windows.kernels import AttachedWindowKernel, SessionWindowKernel, SlicedWindowKernel
+from engine.windows.parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, ClassVar, assert_never
 from pydantic import Field
 
 from engine.batch.rows import by_whole_row
-from engine.batch.windows import WINDOW, bounds, in_sessions, in_windows
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import EACH
 from engine.contract.operator import (
@@ -32,12 +31,13 @@ from engine.contract.operator import (
     forwarded,
 )
 from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
-from engine.kernels.session_rows import SessionRowsKernel
-from engine.kernels.window_parameters import MadeWindows, bound_columns
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.windows import WindowKind
+from engine.windows.assigners import WindowKind
+from engine.windows.batch import WINDOW, bounds, in_sessions, in_windows
+from engine.windows.parameters import MadeWindows, bound_columns
+from engine.windows.session_rows import SessionRowsKernel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

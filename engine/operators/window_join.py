@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from pydantic import Field, model_validator
 
 from engine.batch.joins import paired
-from engine.batch.windows import bounds, in_their_windows, in_windows
 from engine.contract.batch_input import BatchInput
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Key, Output, Row
@@ -27,7 +26,13 @@ from engine.contract.late_port import RoutesLate
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.joins import PORTS, JoinKind, joined, pair_origins
-from engine.kernels.window_parameters import (
+from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
+from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.origin import Origin
+from engine.model.schema import Column, Schema, quote
+from engine.windows.assigners import Window, Windowing, WindowKind
+from engine.windows.batch import bounds, in_their_windows, in_windows
+from engine.windows.parameters import (
     BOUNDS,
     Offset,
     Size,
@@ -39,12 +44,7 @@ from engine.kernels.window_parameters import (
     require_bounds,
     windows_over,
 )
-from engine.kernels.window_rows import WindowRowsKernel
-from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
-from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
-from engine.model.origin import Origin
-from engine.model.schema import Column, Schema, quote
-from engine.windows import Window, Windowing, WindowKind
+from engine.windows.rows import WindowRowsKernel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -10,7 +10,7 @@ from engine.contract.operator import Source
 from engine.model.changelog import RowKind
 from engine.model.schema import Column, Schema, TimeUnit, flink_type, quote
 from engine.reading.kinds import WORDS
-from engine.windows import interval
+from engine.windows.assigners import interval
 
 _PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?")
 _PLAIN_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from engine.joins import JoinKind
 from engine.model.pipeline import Node
-from engine.windows import Windowing
+from engine.windows.assigners import Windowing
 
 Expr = exp.Expr
 Named = tuple[str, Expr]

@@ -14,7 +14,7 @@ from engine.errors import PipelineError
 from engine.model.options import milliseconds
 from engine.sql.algebra import Windowed
 from engine.sql.rejected import SqlRejected
-from engine.windows import WindowKind
+from engine.windows.assigners import WindowKind
 
 _PREFIX: Final = "table.exec.emit."
 EARLY: Final = f"{_PREFIX}early-fire.enabled"

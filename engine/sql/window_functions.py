@@ -11,7 +11,7 @@ from engine.sql.dialect import TABLE_ARGUMENT
 from engine.sql.intervals import interval_ms
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
-from engine.windows import Windowing, WindowKind
+from engine.windows.assigners import Windowing, WindowKind
 
 _ARGUMENTS = {
     "TUMBLE": ("DATA", "TIMECOL", "SIZE", "OFFSET"),

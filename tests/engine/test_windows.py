@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.windows import Windowing, WindowKind, cumulating, duration, hopping, interval, tumbling, window_start
+from engine.windows.assigners import (
+    Windowing,
+    WindowKind,
+    cumulating,
+    duration,
+    hopping,
+    interval,
+    tumbling,
+    window_start,
+)
 
 SECOND = 1000
 

@@ -11,7 +11,6 @@ from sqlglot import exp
 from engine.aggregate_functions import Function, result_type
 from engine.expressions import Expression
 from engine.joins import JoinKind
-from engine.kernels.window_parameters import BOUNDS
 from engine.model.schema import quote
 from engine.sql.algebra import (
     Aggregate,
@@ -31,7 +30,8 @@ from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over_windows
 from engine.sql.rejected import SqlRejected
-from engine.windows import Windowing, WindowKind
+from engine.windows.assigners import Windowing, WindowKind
+from engine.windows.parameters import BOUNDS
 
 # Joins that keep the rows of their left input apart, and what makes a key that Flink does not know of at this point.
 _LEFT_ONLY: Final = (JoinKind.SEMI.value, JoinKind.ANTI.value)

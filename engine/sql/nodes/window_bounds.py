@@ -26,7 +26,7 @@ from engine.sql.algebra import (
 )
 from engine.sql.nodes.join_sides import taken_apart
 from engine.sql.pushdown import filtered
-from engine.windows import Windowing, WindowKind
+from engine.windows.assigners import Windowing, WindowKind
 
 START: Final = 0
 END: Final = 1

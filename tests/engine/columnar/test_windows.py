@@ -14,19 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.aggregate_functions import Function
-from engine.columnar.window_cells import in_order
-from engine.columnar.windows import WindowColumns
 from engine.contract.columnar_kernel import Layout
 from engine.contract.kernel import Input
 from engine.contract.operator import Derived, InputPlan, StepContext
 from engine.contract.step import Keyed
 from engine.kernels.accumulators import AggregateCall
-from engine.kernels.windows import AttachedWindowKernel, SlicedWindowKernel
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode, ModifyKinds, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import Timeline
 from engine.operators.window_aggregate import WindowAggregate
-from engine.windows import Windowing, WindowKind
+from engine.windows.assigners import Windowing, WindowKind
+from engine.windows.columnar import WindowColumns
+from engine.windows.columnar_cells import in_order
+from engine.windows.kernels import AttachedWindowKernel, SlicedWindowKernel
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
 from tests.engine.planning import KnownTypes
 

@@ -13,8 +13,8 @@ from engine.aggregate_functions import Function
 from engine.contract.kernel import Input, run
 from engine.errors import PipelineError
 from engine.kernels.accumulators import AggregateCall
-from engine.kernels.windows import AttachedWindowKernel
 from engine.model.timeline import MAX_WATERMARK, Timeline
+from engine.windows.kernels import AttachedWindowKernel
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import plan_of, rows
 

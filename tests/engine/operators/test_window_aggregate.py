@@ -17,13 +17,13 @@ from engine.contract.operator import Derived
 from engine.errors import PlanRejected
 from engine.kernels.accumulators import AggregateCall
 from engine.kernels.aggregation import Aggregate
-from engine.kernels.windows import SessionWindowKernel, SlicedWindowKernel, WindowKernel
 from engine.local.bundles import KeyedRecord
 from engine.model.changelog import ALL_CHANGES, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.window_aggregate import WindowAggregate
-from engine.windows import Windowing, WindowKind
+from engine.windows.assigners import Windowing, WindowKind
+from engine.windows.kernels import SessionWindowKernel, SlicedWindowKernel, WindowKernel
 from tests.engine.cases import Case, Given, Result, check_cases, run_epochs
 from tests.engine.planning import KnownTypes
 

@@ -17,7 +17,7 @@ from engine.model.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.window_join import WindowJoin, WindowJoinKernel
-from engine.windows import Windowing, WindowKind
+from engine.windows.assigners import Windowing, WindowKind
 from tests.engine.cases import Case, check_cases
 
 APPEND = ChangelogMode({RowKind.INSERT})

@@ -20,8 +20,8 @@ from typing import Final
 import numpy as np
 
 from engine.columnar.runs import Flags, Runs, running_least
-from engine.columnar.window_parts import WindowParts
 from engine.contract.columnar_kernel import Longs
+from engine.windows.columnar_parts import WindowParts
 
 _ROOM: Final = 1 << 62
 

@@ -21,10 +21,10 @@ from typing import Any, Final
 from engine.contract.described import Description, Names
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.kernels.accumulators import AggregateCall, compile_calls
-from engine.kernels.window_slices import Slices, slicing
-from engine.kernels.window_state import results, windows
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.windows import Window, Windowing, WindowKind
+from engine.windows.assigners import Window, Windowing, WindowKind
+from engine.windows.slices import Slices, slicing
+from engine.windows.state import results, windows
 
 LATE: Final = "the window had closed before the record arrived"
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, assert_never
 
 from engine.kernels.accumulators import Accumulators
-from engine.windows import Windowing, WindowKind
+from engine.windows.assigners import Windowing, WindowKind
 
 Slices = dict[int, list[Any]]
 

@@ -15,7 +15,7 @@ from engine.contract.late_port import RoutesLate
 from engine.errors import PipelineError, PlanRejected
 from engine.joins import free_name
 from engine.model.schema import Column, Schema, TimeUnit, quote
-from engine.windows import Windowing, WindowKind
+from engine.windows.assigners import Windowing, WindowKind
 
 LENGTHS: Final = {
     WindowKind.TUMBLE: ("size_ms",),

@@ -9,8 +9,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 from engine.contract.kernel import Kernel, Output, Row
-from engine.kernels.windows import LATE
-from engine.windows import Window, Windowing
+from engine.windows.assigners import Window, Windowing
+from engine.windows.kernels import LATE
 
 
 class WindowRowsKernel(Kernel):

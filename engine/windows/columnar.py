@@ -1,6 +1,6 @@
 """Window aggregation on whole batches: windows that fire once, over slices or over windows that rows have already.
 
-Its specification: `engine.kernels.windows`, SlicedWindowKernel and AttachedWindowKernel, for tumbling, hopping and
+Its specification: `engine.windows.kernels`, SlicedWindowKernel and AttachedWindowKernel, for tumbling, hopping and
 cumulating windows without allowed lateness and early firing. Rows with COUNT, SUM, AVG, MIN and MAX of integers.
 
     records -> runs of one window -> cells, with those kept -> windows that the watermark reaches -> output
@@ -24,8 +24,6 @@ from engine.columnar.aggregate_parts import in_words, without_columns
 from engine.columnar.columns import taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Flags, Runs
-from engine.columnar.window_cells import Cells, in_order
-from engine.columnar.window_parts import WindowParts
 from engine.contract.columnar_kernel import (
     Advanced,
     Chunk,
@@ -40,9 +38,11 @@ from engine.contract.columnar_kernel import (
 )
 from engine.contract.frames import GROUP
 from engine.kernels.accumulators import AggregateCall
-from engine.kernels.windows import LATE
 from engine.model.timeline import MIN_WATERMARK, Timeline
-from engine.windows import Windowing, WindowKind
+from engine.windows.assigners import Windowing, WindowKind
+from engine.windows.columnar_cells import Cells, in_order
+from engine.windows.columnar_parts import WindowParts
+from engine.windows.kernels import LATE
 
 _WORDS: Final = {
     WindowKind.TUMBLE: "tumbling windows",
