@@ -13,7 +13,7 @@ from datetime import date
 from decimal import Context
 from typing import Any, Final
 
-from engine.aggregate_functions import decimal_scale
+from engine.aggregates.functions import decimal_scale
 from engine.contract.kernel import Row
 
 Write = Callable[[Any, int], tuple[bytes, bytes]]

@@ -16,20 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pydantic import Field, model_validator
 
-from engine.aggregate_functions import Function
-from engine.batch.aggregates import grouped
-from engine.columnar.aggregate_parts import in_words, without_columns
-from engine.columnar.aggregation import AggregateColumns
-from engine.columnar.columns import without_equality
-from engine.contract.batch_input import BatchInput
-from engine.contract.columnar_kernel import Columnar
-from engine.contract.described import Description, Names, state_table
-from engine.contract.kernel import Kernel, Key, Output, Row
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
-from engine.contract.step import Keyed, KeyedInput
-from engine.kernels.accumulator_state import accumulator
-from engine.kernels.accumulators import AggregateCall, compile_calls
-from engine.kernels.aggregation import (
+from engine.aggregates.accumulators import AggregateCall, compile_calls
+from engine.aggregates.batch import grouped
+from engine.aggregates.columnar import AggregateColumns
+from engine.aggregates.columnar_parts import in_words, without_columns
+from engine.aggregates.functions import Function
+from engine.aggregates.parameters import (
     Aggregate,
     GroupBy,
     call_sql,
@@ -43,6 +35,14 @@ from engine.kernels.aggregation import (
     non_negative,
     plan_calls,
 )
+from engine.aggregates.state import accumulator
+from engine.columnar.columns import without_equality
+from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Columnar
+from engine.contract.described import Description, Names, state_table
+from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
+from engine.contract.step import Keyed, KeyedInput
 from engine.mini_batch import Bundling, bundling
 from engine.model.changelog import (
     ALL_CHANGES,

@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, model_validator
 
-from engine.batch.aggregates import over_frames
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.batch import over_frames
+from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
+from engine.aggregates.parameters import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import PLACED
 from engine.contract.kernel import Kernel
@@ -27,9 +30,6 @@ from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepCo
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
 from engine.joins import free_name
-from engine.kernels.accumulators import AggregateCall
-from engine.kernels.aggregation import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
-from engine.kernels.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Schema, TimeUnit, quote

@@ -19,15 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from engine.aggregate_functions import Function
-from engine.batch.aggregates import grouped
-from engine.batch.rows import by_whole_row
-from engine.contract.batch_input import BatchInput
-from engine.contract.columnar_kernel import Columnar
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
-from engine.contract.step import Keyed, KeyedInput
-from engine.kernels.accumulators import AggregateCall
-from engine.kernels.aggregation import (
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.batch import grouped
+from engine.aggregates.functions import Function
+from engine.aggregates.parameters import (
     Aggregate,
     GroupBy,
     call_sql,
@@ -39,6 +34,11 @@ from engine.kernels.aggregation import (
     key_expressions,
     plan_calls,
 )
+from engine.batch.rows import by_whole_row
+from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Columnar
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
+from engine.contract.step import Keyed, KeyedInput
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, ModifyKinds, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote

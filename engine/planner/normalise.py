@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.aggregates.parameters import key_expressions
 from engine.contract.operator import Operator
 from engine.errors import PlanRejected
 from engine.expressions import Expression
-from engine.kernels.aggregation import key_expressions
 from engine.model.changelog import UpdateKind
 from engine.model.options import DUPLICATES, is_on
 from engine.model.pipeline import Edge, Node, Pipeline

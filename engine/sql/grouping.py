@@ -12,7 +12,7 @@ from itertools import chain
 
 from sqlglot import exp
 
-from engine.aggregate_functions import Function
+from engine.aggregates.functions import Function
 from engine.sql.algebra import Aggregate, Expr, Named, Relation, Windowed, free_name, plain, ref
 from engine.sql.grouping_sets import expanded, grouping_sets, with_grouping
 from engine.sql.pushdown import selected

@@ -20,7 +20,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar.aggregate_parts import in_words, without_columns
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.columnar_parts import in_words, without_columns
 from engine.columnar.columns import taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Flags, Runs
@@ -37,7 +38,6 @@ from engine.contract.columnar_kernel import (
     state_batch,
 )
 from engine.contract.frames import GROUP
-from engine.kernels.accumulators import AggregateCall
 from engine.model.timeline import MIN_WATERMARK, Timeline
 from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.columnar_cells import Cells, in_order

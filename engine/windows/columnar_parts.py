@@ -15,11 +15,11 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar.aggregate_parts import Count, Extreme, Found, Part, Sum, parts_of
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.columnar_parts import Count, Extreme, Found, Part, Sum, parts_of
 from engine.columnar.columns import from_longs, longs
 from engine.columnar.runs import Flags, Runs, running_least, running_most, running_sum
 from engine.contract.columnar_kernel import Kinds, Longs
-from engine.kernels.accumulators import AggregateCall
 from engine.model.changelog import DELETE, UPDATE_BEFORE
 
 _MOST: Final = np.int64((1 << 63) - 1)

@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, Final
 
+from engine.aggregates.accumulators import AggregateCall, compile_calls
 from engine.contract.described import Description, Names
 from engine.contract.kernel import Kernel, Key, Output, Row
-from engine.kernels.accumulators import AggregateCall, compile_calls
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.windows.assigners import Window, Windowing, WindowKind
 from engine.windows.slices import Slices, slicing

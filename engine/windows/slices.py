@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, assert_never
 
-from engine.kernels.accumulators import Accumulators
+from engine.aggregates.accumulators import Accumulators
 from engine.windows.assigners import Windowing, WindowKind
 
 Slices = dict[int, list[Any]]

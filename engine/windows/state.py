@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from engine.aggregates.state import Kept
 from engine.contract.described import Description, Names, Row, instant, state_table
-from engine.kernels.accumulator_state import Kept
 
 
 def windows(

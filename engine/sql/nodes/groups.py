@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from engine.aggregate_functions import Function, result_type
+from engine.aggregates.functions import Function, result_type
 from engine.expressions import Expression
 from engine.joins import JoinKind
 from engine.model.schema import quote

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.aggregate_functions import Function
-from engine.columnar.aggregate_parts import without_columns
-from engine.columnar.aggregation import AggregateColumns
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.columnar import AggregateColumns
+from engine.aggregates.columnar_parts import without_columns
+from engine.aggregates.functions import Function
 from engine.contract.columnar_kernel import Layout
 from engine.contract.kernel import Input
-from engine.kernels.accumulators import AggregateCall
 from engine.operators.aggregate import AggregateKernel
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
 

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.aggregate_functions import Function
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.functions import Function
 from engine.contract.columnar_kernel import Layout
 from engine.contract.kernel import Input
 from engine.contract.operator import Derived, InputPlan, StepContext
 from engine.contract.step import Keyed
-from engine.kernels.accumulators import AggregateCall
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, ChangelogMode, ModifyKinds, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import Timeline

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.aggregate_functions import Function
-from engine.kernels.accumulators import Accumulators, AggregateCall, compile_calls
+from engine.aggregates.accumulators import Accumulators, AggregateCall, compile_calls
+from engine.aggregates.functions import Function
 
 NAN = float("nan")
 

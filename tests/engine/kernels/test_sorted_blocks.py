@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from engine.kernels.sorted_blocks import Blocks, insert, remove
+from engine.aggregates.sorted_blocks import Blocks, insert, remove
 
 
 def test_blocks_are_a_sorted_list_through_growth_and_shrinking() -> None:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.aggregate_functions import Function
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.functions import Function
+from engine.aggregates.parameters import Aggregate
 from engine.contract.kernel import Input, Row, run
 from engine.contract.operator import Derived, Monotonicity
 from engine.errors import PipelineError, UnknownColumn
-from engine.kernels.accumulators import AggregateCall
-from engine.kernels.aggregation import Aggregate
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema
 from engine.operators.aggregate import AggregateKernel, GroupAggregate

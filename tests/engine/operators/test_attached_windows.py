@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.aggregate_functions import Function
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.functions import Function
 from engine.contract.kernel import Input, run
 from engine.errors import PipelineError
-from engine.kernels.accumulators import AggregateCall
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.windows.kernels import AttachedWindowKernel
 from tests.engine.cases import Case, check_cases

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from engine.aggregate_functions import Function
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.functions import Function
 from engine.contract.kernel import Kernel
 from engine.joins import JoinKind, JoinSide
-from engine.kernels.accumulators import AggregateCall
 from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
 from engine.kernels.deduplication import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel
 from engine.kernels.join_bundles import BundledJoin

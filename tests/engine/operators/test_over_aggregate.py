@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from engine.aggregate_functions import Function
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.functions import Function
+from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.contract.kernel import Input, Kernel, run
 from engine.errors import PipelineError, PlanRejected
-from engine.kernels.accumulators import AggregateCall
-from engine.kernels.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.over_aggregate import OverAggregate
 from tests.engine.cases import Case, check_cases

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from engine.aggregate_functions import Function
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.functions import Function
+from engine.aggregates.parameters import Aggregate
 from engine.contract.kernel import Input, Row, run
 from engine.contract.operator import Derived
 from engine.errors import PlanRejected
-from engine.kernels.accumulators import AggregateCall
-from engine.kernels.aggregation import Aggregate
 from engine.local.bundles import KeyedRecord
 from engine.model.changelog import ALL_CHANGES, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit

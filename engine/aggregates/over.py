@@ -16,10 +16,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from engine.aggregates.accumulators import AggregateCall, compile_calls
+from engine.aggregates.state import accumulator
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
-from engine.kernels.accumulator_state import accumulator
-from engine.kernels.accumulators import AggregateCall, compile_calls
 from engine.model.changelog import INSERT
 from engine.model.timeline import MIN_WATERMARK
 

@@ -22,12 +22,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, assert_never
 
-from engine.aggregate_functions import FLOATS, Function
+from engine.aggregates import accumulator_parts as parts
+from engine.aggregates.accumulator_parts import Acc, Part, Step
+from engine.aggregates.functions import FLOATS, Function
+from engine.aggregates.results import Read, average, deviation, joined, pairs, total
+from engine.aggregates.state import Kept, kept_of
 from engine.contract.kernel import Row
-from engine.kernels import accumulator_parts as parts
-from engine.kernels.accumulator_parts import Acc, Part, Step
-from engine.kernels.accumulator_state import Kept, kept_of
-from engine.kernels.aggregate_results import Read, average, deviation, joined, pairs, total
 
 RowStep = Callable[[Acc, Row], None]
 Merge = Callable[[Acc, Acc], None]

@@ -17,19 +17,19 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar.aggregate_parts import Found, parts_of
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.columnar_parts import Found, parts_of
 from engine.columnar.columns import Columns, by_group, from_longs, longs, row_of_groups, rows_of_others, taken
 from engine.columnar.paths import extended
 from engine.columnar.paths import taken as taken_paths
 from engine.columnar.runs import Flags, Runs, running_least, running_sum, shifted
 from engine.contract.columnar_kernel import Advanced, Chunk, Emitted, Kinds, Layout, Longs, Records, state_batch
-from engine.kernels.accumulators import AggregateCall
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.timeline import Timeline
 
 
 class AggregateColumns:
-    """Groups with calls that `engine.columnar.aggregate_parts` knows. State: a row of sums and extremes per group."""
+    """Groups with calls that `engine.aggregates.columnar_parts` knows. State: a row of sums and extremes per group."""
 
     def __init__(
         self,

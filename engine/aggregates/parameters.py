@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from engine.aggregate_functions import NEVER_NULL, NUMERIC, Function, result_type
+from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.functions import NEVER_NULL, NUMERIC, Function, result_type
 from engine.contract.operator import Analyzer, Derived, Monotonicity, Parameters
 from engine.errors import ExpressionError, PipelineError
 from engine.expressions import Expression
-from engine.kernels.accumulators import AggregateCall
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, arrow_type, is_numeric, quote
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from engine.aggregate_functions import INTEGER_BITS, Function, decimal_scale
+from engine.aggregates.functions import INTEGER_BITS, Function, decimal_scale
+from engine.aggregates.parameters import Aggregate
 from engine.batch.rows import TAKES
 from engine.contract.frames import SEQ, STEP, key_name
-from engine.kernels.aggregation import Aggregate
 from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:

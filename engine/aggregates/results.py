@@ -8,8 +8,8 @@ from ctypes import c_float
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
-from engine.aggregate_functions import INTEGER_BITS, Function, decimal_scale
-from engine.kernels.accumulator_parts import Acc
+from engine.aggregates.accumulator_parts import Acc
+from engine.aggregates.functions import INTEGER_BITS, Function, decimal_scale
 
 Read = Callable[[Acc], Any]
 

@@ -1,0 +1,1 @@
+"""Aggregation: the functions, their accumulators, plain and columnar kernels, the batch answer."""
