@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.contract.described import Description, Names
 from engine.contract.kernel import Kernel, Key, Output, Row
-from engine.joins import JoinKind, JoinSide
+from engine.joins.sides import JoinKind, JoinSide
 from engine.kernels.bundles import held_back
 from engine.kernels.ordered_rows import identity
 from engine.model.changelog import INSERT, UPDATE_AFTER

@@ -32,7 +32,7 @@ from engine.contract.late_port import RoutesLate
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.contract.step import Keyed, KeyedInput, Step
 from engine.errors import PipelineError
-from engine.joins import free_name
+from engine.joins.sides import free_name
 from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
 from engine.kernels.deduplication import (
     KeepFirstKernel,

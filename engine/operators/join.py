@@ -17,18 +17,18 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from engine.batch.joins import paired
-from engine.columnar.join import columnar_join
 from engine.contract.batch_input import BatchInput
 from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
 from engine.contract.step import Keyed
-from engine.joins import PORTS, JoinKind, JoinSide, join_keys, join_moves, join_side, joined
+from engine.joins.batch import paired
+from engine.joins.columnar import columnar_join
+from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside
+from engine.joins.sides import PORTS, JoinKind, JoinSide, join_keys, join_moves, join_side, joined
 from engine.kernels.binary_row import row_encoder
 from engine.kernels.join_bundles import BundledJoin, Change, ReplacingKernel
 from engine.kernels.ordered_rows import identity
-from engine.keyed_join import KeyedJoin, LeftKeys, Matches, RightKeys, beside
 from engine.mini_batch import bundling
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote

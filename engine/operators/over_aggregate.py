@@ -29,7 +29,7 @@ from engine.contract.late_port import RoutesLate
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
-from engine.joins import free_name
+from engine.joins.sides import free_name
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Schema, TimeUnit, quote

@@ -17,15 +17,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from engine.batch.versions import at_their_time
 from engine.contract.batch_input import BatchInput
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
 from engine.contract.step import Keyed
 from engine.errors import PlanRejected
-from engine.joins import JoinKind, join_keys, joined
-from engine.keyed_join import KeyedJoin, Matches, beside, event_time, require_event_times
+from engine.joins.batch_versions import at_their_time
+from engine.joins.equal_keys import KeyedJoin, Matches, beside, event_time, require_event_times
+from engine.joins.sides import JoinKind, join_keys, joined
 from engine.model.changelog import INSERT, SYMBOLS, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
 

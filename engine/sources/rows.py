@@ -20,7 +20,7 @@ from engine.contract.frames import KIND, WATERMARK
 from engine.contract.operator import Derived, Parameters, Source
 from engine.contract.scan import ReadPart, Rejected, Scan
 from engine.errors import PipelineError
-from engine.joins import free_name
+from engine.joins.sides import free_name
 from engine.model.changelog import INSERT, SYMBOLS, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit, arrow_type, quote
 from engine.model.timeline import MAX_WATERMARK

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from engine.joins import JoinKind
+from engine.joins.sides import JoinKind
 from engine.model.pipeline import Node
 from engine.windows.assigners import Windowing
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from engine.joins import JoinKind
+from engine.joins.sides import JoinKind
 from engine.sql.algebra import Expr, Join, Relation, Scan, Values, conjuncts, free_name, ref
 from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
 from engine.sql.names import Names, Read

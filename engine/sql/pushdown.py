@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from engine.joins import JoinKind
+from engine.joins.sides import JoinKind
 from engine.sql.algebra import (
     Expr,
     Filter,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from engine.joins import JoinKind
+from engine.joins.sides import JoinKind
 from engine.sql.algebra import Aggregate, Expr, Join, Relation, Select, conjuncts, ref, together
 from engine.sql.from_clause import from_clause
 from engine.sql.grouping import is_aggregate

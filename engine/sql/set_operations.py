@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from engine.joins import JoinKind
+from engine.joins.sides import JoinKind
 from engine.sql.algebra import (
     Aggregate,
     Expr,

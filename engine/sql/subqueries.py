@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from engine.joins import JoinKind
+from engine.joins.sides import JoinKind
 from engine.sql.algebra import Aggregate, Expr, Filter, Join, Relation, Select, conjuncts, ref, together
 from engine.sql.from_clause import from_clause
 from engine.sql.names import Names, Read

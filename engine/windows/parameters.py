@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from engine.contract.late_port import RoutesLate
 from engine.errors import PipelineError, PlanRejected
-from engine.joins import free_name
+from engine.joins.sides import free_name
 from engine.model.schema import Column, Schema, TimeUnit, quote
 from engine.windows.assigners import Windowing, WindowKind
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engine.joins import JoinKind, joined
+from engine.joins.sides import JoinKind, joined
 from engine.model.pipeline import Node
 from engine.model.schema import Schema
 from ui.drafting import Drafting

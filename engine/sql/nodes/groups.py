@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from engine.aggregates.functions import Function, result_type
 from engine.expressions import Expression
-from engine.joins import JoinKind
+from engine.joins.sides import JoinKind
 from engine.model.schema import quote
 from engine.sql.algebra import (
     Aggregate,

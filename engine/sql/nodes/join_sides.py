@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from engine.joins import JoinKind, joined
+from engine.joins.sides import JoinKind, joined
 from engine.model.schema import Schema, quote
 from engine.sql.algebra import Expr, Join, Relation, mentioned, plain, ref, substituted, together
 from engine.sql.expressions import Writer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.joins import JoinKind
+from engine.joins.sides import JoinKind
 from engine.sql.algebra import Expr, Join, plain
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.join_sides import Condition, Side, own_columns, pair_condition, pair_names, side

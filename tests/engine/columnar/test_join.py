@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.columnar.join import columnar_join
 from engine.contract.columnar_kernel import Layout
 from engine.contract.kernel import Input
-from engine.joins import JoinKind, JoinSide
+from engine.joins.columnar import columnar_join
+from engine.joins.sides import JoinKind, JoinSide
 from engine.operators.join import PairingJoin, SemiAntiJoin
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
 

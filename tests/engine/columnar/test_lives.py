@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.columnar.lives import identities, lives, lives_of_inserts
+from engine.joins.columnar_lives import identities, lives, lives_of_inserts
 
 
 def found(changes: str, *, is_unique: bool = False) -> tuple[list[tuple[int, int, int]], list[int]]:

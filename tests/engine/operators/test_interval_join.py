@@ -16,7 +16,7 @@ from engine.contract.kernel import Input, run
 from engine.contract.operator import Derived
 from engine.errors import PlanRejected
 from engine.expressions import compile_condition
-from engine.joins import JoinKind
+from engine.joins.sides import JoinKind
 from engine.model.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline

@@ -15,7 +15,7 @@ from engine.contract.kernel import Emitted, Input, run
 from engine.contract.operator import Derived
 from engine.errors import ExpressionError
 from engine.expressions import compile_condition
-from engine.joins import JoinKind, JoinSide, join_keys, join_side
+from engine.joins.sides import JoinKind, JoinSide, join_keys, join_side
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, UPDATE_BEFORE, UpdateKind
 from engine.model.schema import Column, Schema
 from engine.operators.join import Join, JoinKernel, PairingJoin, SemiAntiJoin

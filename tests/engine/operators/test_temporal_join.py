@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from engine.contract.kernel import Input, run
 from engine.errors import ExpressionError, PlanRejected
 from engine.expressions import compile_condition
-from engine.joins import JoinKind
+from engine.joins.sides import JoinKind
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, RowKind, UpdateKind
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Column, Schema, TimeUnit

@@ -12,7 +12,7 @@ from engine.contract.kernel import Input, Kernel, Row, run
 from engine.contract.operator import Derived, InputPlan, StepContext
 from engine.contract.step import Keyed
 from engine.errors import PlanRejected, UnknownColumn
-from engine.joins import JoinKind
+from engine.joins.sides import JoinKind
 from engine.model.changelog import INSERT, INSERT_UPDATE, ChangelogMode, RowKind, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import END_MS, PLACED, SEQ, START_MS, STEP, WATERMARK_MS
-from engine.joins import JoinKind, joined
+from engine.joins.sides import JoinKind, joined
 from engine.model.schema import Schema, quote
 from engine.model.timeline import MIN_WATERMARK
 

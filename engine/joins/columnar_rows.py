@@ -16,7 +16,7 @@ from engine.columnar import paths
 from engine.columnar.columns import Columns, joined, taken, valid
 from engine.columnar.runs import Flags
 from engine.contract.columnar_kernel import Chunk, Emitted, Kinds, Layout, Longs, Records
-from engine.joins import PORTS, JoinKind
+from engine.joins.sides import PORTS, JoinKind
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 
 NOBODY: Final = -1

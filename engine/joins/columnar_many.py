@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from engine.columnar.binary_rows import hides_digits, sort_keys
-from engine.columnar.join_rows import NOBODY, Rows, accumulating, can_match, emitted, pair_kinds, side_fields, turned
-from engine.columnar.lives import Lives, identities, lives, lives_of_inserts
 from engine.columnar.runs import Flags, Runs
 from engine.contract.columnar_kernel import Advanced, Chunk, Layout, Longs, state_batch
 from engine.contract.frames import GROUP
-from engine.joins import JoinKind, JoinSide
+from engine.joins.columnar_lives import Lives, identities, lives, lives_of_inserts
+from engine.joins.columnar_rows import NOBODY, Rows, accumulating, can_match, emitted, pair_kinds, side_fields, turned
+from engine.joins.sides import JoinKind, JoinSide
 from engine.model.timeline import Timeline
 
 

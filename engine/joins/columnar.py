@@ -7,10 +7,10 @@ from functools import partial
 
 from engine.columnar.binary_rows import has_order
 from engine.columnar.columns import without_equality
-from engine.columnar.many_join import ManyPairingJoin, ManySemiAntiJoin
-from engine.columnar.unique_join import UniquePairingJoin, UniqueSemiAntiJoin
 from engine.contract.columnar_kernel import Columnar, ColumnarKernel, Layout
-from engine.joins import PORTS, JoinKind, JoinSide
+from engine.joins.columnar_many import ManyPairingJoin, ManySemiAntiJoin
+from engine.joins.columnar_unique import UniquePairingJoin, UniqueSemiAntiJoin
+from engine.joins.sides import PORTS, JoinKind, JoinSide
 
 
 def columnar_join(

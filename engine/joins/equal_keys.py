@@ -13,7 +13,7 @@ from engine.contract.operator import Analyzer, Derived, Operator, StepContext
 from engine.contract.step import KeyedInput
 from engine.errors import ExpressionError, PlanRejected
 from engine.expressions import compile_condition
-from engine.joins import PORTS, JoinKind, joined, key_expressions, pair_origins
+from engine.joins.sides import PORTS, JoinKind, joined, key_expressions, pair_origins
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
 

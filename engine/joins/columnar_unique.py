@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from engine.columnar.columns import flags
-from engine.columnar.join_rows import NOBODY, Rows, accumulating, can_match, emitted, pair_kinds, side_fields, turned
 from engine.columnar.runs import Flags, Runs, last_place, shifted
 from engine.contract.columnar_kernel import Advanced, Chunk, Layout, Longs, state_batch
 from engine.contract.frames import GROUP
-from engine.joins import PORTS, JoinKind
+from engine.joins.columnar_rows import NOBODY, Rows, accumulating, can_match, emitted, pair_kinds, side_fields, turned
+from engine.joins.sides import PORTS, JoinKind
 from engine.model.timeline import Timeline
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from engine.batch.rows import PUTS, first_of
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import PLACED, SEQ, STEP, WATERMARK_MS
-from engine.joins import JoinKind, joined
+from engine.joins.sides import JoinKind, joined
 from engine.model.schema import Schema, quote
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Joins: keys, kinds and columns, columnar kernels, the batch answers."""
