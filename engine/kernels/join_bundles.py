@@ -13,8 +13,8 @@ from engine.contract.described import Description, Names
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.joins.sides import JoinKind, JoinSide
 from engine.kernels.bundles import held_back
-from engine.kernels.ordered_rows import identity
 from engine.model.changelog import INSERT, UPDATE_AFTER
+from engine.ranking.ordered_rows import identity
 
 Change = tuple[int, Row]
 

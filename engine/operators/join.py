@@ -28,10 +28,10 @@ from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, bes
 from engine.joins.sides import PORTS, JoinKind, JoinSide, join_keys, join_moves, join_side, joined
 from engine.kernels.binary_row import row_encoder
 from engine.kernels.join_bundles import BundledJoin, Change, ReplacingKernel
-from engine.kernels.ordered_rows import identity
 from engine.mini_batch import bundling
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
+from engine.ranking.ordered_rows import identity
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from engine.batch.ranks import Ranked, best
 from engine.contract.batch_input import BatchInput
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.frames import RANK, SEQ
@@ -38,8 +37,9 @@ from engine.errors import PipelineError
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.operators.topn.operator import OrderBy
-from engine.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
+from engine.operators.topn import OrderBy
+from engine.ranking.batch import Ranked, best
+from engine.ranking.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
 from engine.windows.assigners import Window, Windowing, WindowKind
 from engine.windows.batch import WINDOW, bounds, in_their_windows, in_windows
 from engine.windows.parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.columnar import best_rows
-from engine.columnar.topn import TopNColumns
 from engine.contract.columnar_kernel import Layout
-from engine.operators.topn.operator import topn_kernel
-from engine.operators.topn.ranks import Ranks
-from engine.sort_keys import Nulls, SortColumn
+from engine.operators.topn import topn_kernel
+from engine.ranking import columnar_best_rows as best_rows
+from engine.ranking.columnar import TopNColumns
+from engine.ranking.ranks import Ranks
+from engine.ranking.sort_keys import Nulls, SortColumn
 from tests.engine.columnar.equality import Given, Rules, check_equal, inputs
 
 LARGE = (1 << 63) - 1
@@ -96,7 +96,7 @@ def test_one_ranking_of_all_rows(given_: Given, ranks: Ranks, order: list[SortCo
 
 
 def test_groups_are_taken_in_parts_where_all_would_need_too_much_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.columnar.topn._ROOM", 4)
+    monkeypatch.setattr("engine.ranking.columnar._ROOM", 4)
 
     @given(inputs(keys=KEYS, rows=ROWS))
     def check(given_: Given) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.kernels.ordered_rows import BUCKET, OrderedRows, identity
+from engine.ranking.ordered_rows import BUCKET, OrderedRows, identity
 
 NAN = float("nan")
 

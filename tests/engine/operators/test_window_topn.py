@@ -12,7 +12,7 @@ from engine.errors import PipelineError, PlanRejected, UnknownColumn
 from engine.model.changelog import INSERT
 from engine.model.timeline import Timeline
 from engine.operators.window_topn import WindowTopNKernel
-from engine.sort_keys import SortColumn
+from engine.ranking.sort_keys import SortColumn
 from engine.windows.assigners import Windowing, WindowKind
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import plan_of, rows

@@ -13,12 +13,12 @@ from engine.errors import PipelineError, UnknownColumn
 from engine.model.changelog import ALL_CHANGES, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.operators.topn import TopN
-from engine.operators.topn.append_only import AppendOnlyTopN
-from engine.operators.topn.ranks import TopNKernel
-from engine.operators.topn.retractable import RetractableTopN
-from engine.operators.topn.tied import TiedTopN
-from engine.operators.topn.top_1 import FastTop1
-from engine.operators.topn.updatable import UpdatableTopN
+from engine.ranking.append_only import AppendOnlyTopN
+from engine.ranking.ranks import TopNKernel
+from engine.ranking.retractable import RetractableTopN
+from engine.ranking.tied import TiedTopN
+from engine.ranking.top_1 import FastTop1
+from engine.ranking.updatable import UpdatableTopN
 
 SCHEMA = Schema(
     (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.contract.kernel import Emitted, Input, run
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.sort_keys import sort_key_of
+from engine.ranking.sort_keys import sort_key_of
 from tests.engine.operators.topn.tables import kernel, sort_columns
 
 Row = tuple[Any, ...]

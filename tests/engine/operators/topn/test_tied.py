@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.contract.kernel import Input, run
-from engine.kernels.tied_rows import BLOCK, TiedRows
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
-from engine.operators.topn.operator import tied_kernel
-from engine.operators.topn.ranks import Ranks, TopNKernel
-from engine.sort_keys import sort_key_of
+from engine.operators.topn import tied_kernel
+from engine.ranking.ranks import Ranks, TopNKernel
+from engine.ranking.sort_keys import sort_key_of
+from engine.ranking.tied_rows import BLOCK, TiedRows
 from tests.engine.cases import Case, check_cases, parse
 from tests.engine.operators.topn.tables import sort_columns
 from tests.engine.operators.topn.test_properties import NAMES, ORDERS, Row, apply, ranges, rows

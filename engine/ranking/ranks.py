@@ -17,7 +17,7 @@ from typing import Any
 from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Output, Row
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.sort_keys import SortColumn, sort_key_of
+from engine.ranking.sort_keys import SortColumn, sort_key_of
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from engine.batch.ranks import Ranked, best, standing_since
-from engine.columnar.topn import columnar_topn
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import RANK
 from engine.contract.operator import (
@@ -35,13 +33,15 @@ from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.operators.topn.append_only import AppendOnlyTopN
-from engine.operators.topn.ranks import Ranks, TopNKernel
-from engine.operators.topn.retractable import RetractableTopN
-from engine.operators.topn.tied import TiedTopN
-from engine.operators.topn.top_1 import FastTop1
-from engine.operators.topn.updatable import UpdatableTopN
-from engine.sort_keys import Nulls, SortColumn
+from engine.ranking.append_only import AppendOnlyTopN
+from engine.ranking.batch import Ranked, best, standing_since
+from engine.ranking.columnar import columnar_topn
+from engine.ranking.ranks import Ranks, TopNKernel
+from engine.ranking.retractable import RetractableTopN
+from engine.ranking.sort_keys import Nulls, SortColumn
+from engine.ranking.tied import TiedTopN
+from engine.ranking.top_1 import FastTop1
+from engine.ranking.updatable import UpdatableTopN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -392,3 +392,5 @@ def topn_kernel(
 def tied_kernel(ranks: Ranks, order: Sequence[SortColumn], *, dense: bool, insert_only: bool) -> TopNKernel:
     """The kernel of RANK and DENSE_RANK."""
     return TiedTopN(ranks, order, dense=dense, insert_only=insert_only)
+
+OPERATOR = TopN

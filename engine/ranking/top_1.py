@@ -14,8 +14,8 @@ from typing import Any
 
 from engine.contract.kernel import Key, Output, Row
 from engine.model.changelog import DELETE, INSERT, UPDATE_BEFORE
-from engine.operators.topn.ranks import Ranks, TopNKernel
-from engine.sort_keys import SortColumn, SortKey
+from engine.ranking.ranks import Ranks, TopNKernel
+from engine.ranking.sort_keys import SortColumn, SortKey
 
 
 class FastTop1(TopNKernel):

@@ -15,16 +15,16 @@ import pyarrow as pa
 
 from engine.columnar import columns as columns_of
 from engine.columnar import paths
-from engine.columnar.best_rows import BestRows, Entered
-from engine.columnar.order_keys import is_ordered, order_keys
 from engine.columnar.runs import Runs
 from engine.contract.columnar_kernel import Advanced, Chunk, Columnar, Emitted, Kinds, Layout, Longs, state_batch
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode
 from engine.model.schema import Schema
-from engine.sort_keys import SortColumn
+from engine.ranking.columnar_best_rows import BestRows, Entered
+from engine.ranking.columnar_order_keys import is_ordered, order_keys
+from engine.ranking.sort_keys import SortColumn
 
 if TYPE_CHECKING:
-    from engine.operators.topn.ranks import Ranks
+    from engine.ranking.ranks import Ranks
 
 # So many ranks of groups are held at once: 128 MB.
 _ROOM: Final = 1 << 23

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.contract.kernel import Key, Output, Row
-from engine.kernels.tied_rows import TiedRows
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.operators.topn.ranks import Ranks, TopNKernel
-from engine.sort_keys import SortColumn, SortKey
+from engine.ranking.ranks import Ranks, TopNKernel
+from engine.ranking.sort_keys import SortColumn, SortKey
+from engine.ranking.tied_rows import TiedRows
 
 
 class TiedTopN(TopNKernel):

@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from engine.columnar.order_keys import PAST_ALL
 from engine.columnar.runs import Runs
 from engine.contract.columnar_kernel import Longs
+from engine.ranking.columnar_order_keys import PAST_ALL
 
 # A round costs some 50 us before it looks at a row, a row alone about one.
 _FEW_GROUPS: Final = 48

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.contract.kernel import Key, Output, Row
-from engine.kernels.ordered_rows import OrderedRows
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
-from engine.operators.topn.ranks import Ranks, TopNKernel
-from engine.sort_keys import SortColumn
+from engine.ranking.ordered_rows import OrderedRows
+from engine.ranking.ranks import Ranks, TopNKernel
+from engine.ranking.sort_keys import SortColumn
 
 
 class RetractableTopN(TopNKernel):

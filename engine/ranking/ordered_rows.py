@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
-from engine.sort_keys import SortKey
+from engine.ranking.sort_keys import SortKey
 
 Row = tuple[Any, ...]
 Entry = tuple[SortKey, int]

@@ -11,7 +11,7 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.frames import KIND, PLACED, RANK
 from engine.model.changelog import UPDATE_BEFORE
 from engine.model.schema import quote
-from engine.sort_keys import Nulls
+from engine.ranking.sort_keys import Nulls
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

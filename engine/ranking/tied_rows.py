@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from engine.kernels.ordered_rows import identity
-from engine.sort_keys import SortKey
+from engine.ranking.ordered_rows import identity
+from engine.ranking.sort_keys import SortKey
 
 Row = tuple[Any, ...]
 
