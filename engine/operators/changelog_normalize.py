@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from engine.batch.rows import PUTS, by_key
-from engine.columnar.changelog_normalize import ChangelogNormalizeColumns
 from engine.columnar.columns import without_equality
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
@@ -28,6 +27,7 @@ from engine.contract.frames import KIND
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
 from engine.contract.step import Keyed, KeyedInput
+from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
 from engine.errors import ExpressionError
 from engine.mini_batch import bundling
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind

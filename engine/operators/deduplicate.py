@@ -22,8 +22,6 @@ from pydantic import Field, model_validator
 
 from engine.batch.rows import PUTS, first_of
 from engine.columnar.columns import without_equality
-from engine.columnar.deduplication import KeepFirstColumns, KeepLastColumns, RowTimeColumns
-from engine.columnar.first_row import RowTimeKeepFirstColumns
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.frames import PLACED
@@ -31,16 +29,18 @@ from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.contract.step import Keyed, KeyedInput, Step
-from engine.errors import PipelineError
-from engine.joins.sides import free_name
-from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
-from engine.kernels.deduplication import (
+from engine.deduplication.columnar import KeepFirstColumns, KeepLastColumns, RowTimeColumns
+from engine.deduplication.columnar_first_row import RowTimeKeepFirstColumns
+from engine.deduplication.kernels import (
     KeepFirstKernel,
     KeepLastKernel,
     KeepLastOnChangelogKernel,
     RowTimeKeepFirstKernel,
     RowTimeKernel,
 )
+from engine.errors import PipelineError
+from engine.joins.sides import free_name
+from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
 from engine.mini_batch import bundling
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on

@@ -393,4 +393,5 @@ def tied_kernel(ranks: Ranks, order: Sequence[SortColumn], *, dense: bool, inser
     """The kernel of RANK and DENSE_RANK."""
     return TiedTopN(ranks, order, dense=dense, insert_only=insert_only)
 
+
 OPERATOR = TopN

@@ -8,8 +8,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.columnar.changelog_normalize import ChangelogNormalizeColumns
 from engine.contract.columnar_kernel import Layout
+from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
 from engine.operators.changelog_normalize import ChangelogNormalizeKernel
 from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_equal, inputs
 

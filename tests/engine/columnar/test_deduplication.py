@@ -6,10 +6,10 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.columnar.deduplication import KeepFirstColumns, KeepLastColumns, RowTimeColumns
-from engine.columnar.first_row import RowTimeKeepFirstColumns
 from engine.contract.columnar_kernel import Layout
-from engine.kernels.deduplication import (
+from engine.deduplication.columnar import KeepFirstColumns, KeepLastColumns, RowTimeColumns
+from engine.deduplication.columnar_first_row import RowTimeKeepFirstColumns
+from engine.deduplication.kernels import (
     KeepFirstKernel,
     KeepLastKernel,
     KeepLastOnChangelogKernel,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.contract.kernel import Emitted, Input, Kernel, Output, Row, Saved, run
-from engine.kernels.deduplication import (
+from engine.deduplication.kernels import (
     KeepFirstKernel,
     KeepLastKernel,
     KeepLastOnChangelogKernel,

@@ -12,9 +12,9 @@ from typing import Any
 from engine.aggregates.accumulators import AggregateCall
 from engine.aggregates.functions import Function
 from engine.contract.kernel import Kernel
+from engine.deduplication.kernels import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel
 from engine.joins.sides import JoinKind, JoinSide
 from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
-from engine.kernels.deduplication import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel
 from engine.kernels.join_bundles import BundledJoin
 from engine.operators.aggregate import MiniBatchAggregateKernel
 from engine.operators.join import PairingJoin

@@ -1,4 +1,4 @@
-"""The functions of deduplication that emit at once, on whole batches: `engine.kernels.deduplication`.
+"""The functions of deduplication that emit at once, on whole batches: `engine.deduplication.kernels`.
 
 Which rows are ever kept is found first, for all keys at once; the row that each of them replaces is then the one
 before it of the same key, or that of the state.

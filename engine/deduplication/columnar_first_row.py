@@ -1,4 +1,4 @@
-"""The first row by event time, once, on whole batches: `engine.kernels.deduplication.RowTimeKeepFirstKernel`.
+"""The first row by event time, once, on whole batches: `engine.deduplication.kernels.RowTimeKeepFirstKernel`.
 
 What is not late is not older than the watermark, so that nothing which comes after the timer has fired is earlier than
 the row that went out: the candidate of a key is the earliest of all its rows that are not late, whenever it fires.
