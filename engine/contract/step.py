@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.contract.columnar_kernel import RECORD_BY_RECORD, Columnar
 from engine.contract.kernel import Kernel
-from engine.mini_batch import Bundling
+from engine.mini_batch.bundling import Bundling
 
 
 @dataclass(frozen=True)

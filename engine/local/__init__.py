@@ -22,11 +22,11 @@ from engine.contract.kernel import Emitted, Late
 from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.step import Keyed, Native
 from engine.local.arrivals import Events, Numbers, numbered
-from engine.local.bundles import Bundles, flushes
 from engine.local.keyed import Outcome, gather, key_order, outcome_of, run_keys
 from engine.local.native import run_native
 from engine.local.values import Spark
 from engine.local.watermarks import Mark, marks_of, timeline_of
+from engine.mini_batch.local import Bundles, flushes
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ORDINALS
 from engine.model.schema import Schema, arrow_type

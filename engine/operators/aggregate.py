@@ -43,7 +43,7 @@ from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
 from engine.contract.step import Keyed, KeyedInput
-from engine.mini_batch import Bundling, bundling
+from engine.mini_batch.bundling import Bundling, bundling
 from engine.model.changelog import (
     ALL_CHANGES,
     DELETE,

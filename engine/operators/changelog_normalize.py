@@ -29,7 +29,7 @@ from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operat
 from engine.contract.step import Keyed, KeyedInput
 from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
 from engine.errors import ExpressionError
-from engine.mini_batch import bundling
+from engine.mini_batch.bundling import bundling
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
 from engine.model.options import has_state_ttl
 from engine.model.origin import Origin

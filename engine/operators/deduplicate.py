@@ -40,8 +40,8 @@ from engine.deduplication.kernels import (
 )
 from engine.errors import PipelineError
 from engine.joins.sides import free_name
-from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
-from engine.mini_batch import bundling
+from engine.mini_batch.bundling import bundling
+from engine.mini_batch.kernels import BundledKernel, ByTime, every, first, last
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on
 from engine.model.origin import Origin

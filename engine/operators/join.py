@@ -27,8 +27,8 @@ from engine.joins.columnar import columnar_join
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside
 from engine.joins.sides import PORTS, JoinKind, JoinSide, join_keys, join_moves, join_side, joined
 from engine.kernels.binary_row import row_encoder
-from engine.kernels.join_bundles import BundledJoin, Change, ReplacingKernel
-from engine.mini_batch import bundling
+from engine.mini_batch.bundling import bundling
+from engine.mini_batch.join_kernel import BundledJoin, Change, ReplacingKernel
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
 from engine.ranking.ordered_rows import identity

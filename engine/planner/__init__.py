@@ -13,7 +13,7 @@ from pathlib import Path
 
 from engine.contract.operator import OUT, Analyzer, InputPlan, Operator, Strategy
 from engine.errors import PipelineError, StudioError
-from engine.mini_batch import mini_batch
+from engine.mini_batch.bundling import mini_batch
 from engine.model.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
 from engine.model.options import RETRACTION, check_options, is_on
 from engine.model.pipeline import Edge, Pipeline

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from engine.contract.described import Description, Label, Names, instant, state_table
 from engine.contract.kernel import Emitted, Key, KeyLoop, Output, Saved
-from engine.kernels.bundles import held_back
-from engine.local.bundles import Bundles, KeyedRecord, flushes
 from engine.local.keyed import gather, key_order
 from engine.local.values import Spark
+from engine.mini_batch.kernels import held_back
+from engine.mini_batch.local import Bundles, KeyedRecord, flushes
 from engine.model.timeline import MIN_WATERMARK, Timeline
 from engine.planner.derive import merge_holdbacks
 from engine.replay.clock import Marks, RunClock

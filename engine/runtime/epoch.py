@@ -19,6 +19,7 @@ from engine.contract.frames import KIND, POSITION, SEQ, STATE, STEP, arrow_field
 from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.recorder import EdgeFile, EdgeView
 from engine.contract.step import Keyed, Native
+from engine.mini_batch.on_spark import Flushes, bundle
 from engine.model.changelog import ChangelogMode
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ordinal
@@ -26,7 +27,6 @@ from engine.model.schema import quote
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.runtime.arrow_native import Branch, branches_of
-from engine.runtime.bundles import Flushes, bundle
 from engine.runtime.chunks import ColumnarTask
 from engine.runtime.clocks import Clock
 from engine.runtime.edge_files import EdgeFiles, Follower

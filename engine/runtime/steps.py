@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.contract.operator import Operator, StepContext
 from engine.contract.step import Keyed, Step
-from engine.mini_batch import mini_batch
+from engine.mini_batch.bundling import mini_batch
 from engine.planner import NodePlan, Plan
 
 

@@ -50,9 +50,9 @@ import pytest
 
 from engine.contract.described import Label, Names
 from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Row, Saved
-from engine.local.bundles import Bundles, KeyedRecord, unordered
 from engine.local.keyed import outcome_of, run_keys
-from engine.mini_batch import Bundling
+from engine.mini_batch.bundling import Bundling
+from engine.mini_batch.local import Bundles, KeyedRecord, unordered
 from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
 from engine.model.position import ordinal
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import PipelineError
-from engine.mini_batch import MiniBatch, mini_batch
+from engine.mini_batch.bundling import MiniBatch, mini_batch
 from engine.model.options import OPTIONS, STATE_TTL, check_options, has_state_ttl
 
 ON = {"table.exec.mini-batch.enabled": "true"}

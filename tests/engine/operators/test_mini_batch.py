@@ -14,8 +14,8 @@ from engine.aggregates.functions import Function
 from engine.contract.kernel import Kernel
 from engine.deduplication.kernels import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel
 from engine.joins.sides import JoinKind, JoinSide
-from engine.kernels.bundles import BundledKernel, ByTime, every, first, last
-from engine.kernels.join_bundles import BundledJoin
+from engine.mini_batch.join_kernel import BundledJoin
+from engine.mini_batch.kernels import BundledKernel, ByTime, every, first, last
 from engine.operators.aggregate import MiniBatchAggregateKernel
 from engine.operators.join import PairingJoin
 from tests.engine.cases import Case, check_cases

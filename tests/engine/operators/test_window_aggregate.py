@@ -17,7 +17,7 @@ from engine.aggregates.parameters import Aggregate
 from engine.contract.kernel import Input, Row, run
 from engine.contract.operator import Derived
 from engine.errors import PlanRejected
-from engine.local.bundles import KeyedRecord
+from engine.mini_batch.local import KeyedRecord
 from engine.model.changelog import ALL_CHANGES, INSERT, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from engine.contract.frames import ENDS, SEQ, STEP
 from engine.kernels.binary_row import hash_of, row_encoder
-from engine.mini_batch import Bundling
+from engine.mini_batch.bundling import Bundling
 from engine.model.position import timer
 from engine.model.timeline import MIN_WATERMARK
 from engine.runtime.clocks import Clock

@@ -1,6 +1,6 @@
 """Mini-batch: which bundle each record of an operator belongs to, and where that bundle ends.
 
-The same as `engine.runtime.bundles` makes of a run in Spark, for records that fit a list. Where a bundle ends, and
+The same as `engine.mini_batch.on_spark` makes of a run in Spark, for records that fit a list. Where a bundle ends, and
 where a key stands in it, depends on the records of all keys, so all that reached the operator are counted.
 """
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from engine.contract.kernel import End, Input, Key
 from engine.contract.operator import InputPlan
-from engine.mini_batch import Bundling
+from engine.mini_batch.bundling import Bundling
 from engine.model.position import ORDINALS, timer
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
 

@@ -12,7 +12,7 @@ from typing import Any
 from engine.contract.described import Description, Names
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.joins.sides import JoinKind, JoinSide
-from engine.kernels.bundles import held_back
+from engine.mini_batch.kernels import held_back
 from engine.model.changelog import INSERT, UPDATE_AFTER
 from engine.ranking.ordered_rows import identity
 
