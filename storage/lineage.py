@@ -64,8 +64,8 @@ class Lineages:
     ) -> Ancestor | None:
         """The tree above the record at this row of an edge; None where there is no such row.
 
-        origins: by node and input port, as `engine.contract.operator.Operator.origins` says. siblings: how many records are
-        listed of one input, the newest first to be chosen. most: of all.
+        origins: by node and input port, as `Operator.origins` of `engine.contract.operator` says. siblings: how many
+        records are listed of one input, the newest first to be chosen. most: of all.
         """
         edge = self._runs.edge(run_id, node, port)
         found = self._records(edge, [row])

@@ -1,6 +1,7 @@
 """Takes the output of one run: a schema at the beginning, one transaction per epoch, a status at the end.
 
-Implements `engine.contract.recorder.Recorder`. An edge is loaded as soon as its files are complete, while the next one is made.
+Implements `engine.contract.recorder.Recorder`. An edge is loaded as soon as its files are complete, while the next one
+is made.
 """
 
 from __future__ import annotations

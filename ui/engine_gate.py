@@ -103,7 +103,7 @@ class EngineGate:
         self.warm_up()
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        """`engine.contract.operator.Analyzer`, without ever waiting for Spark. Raises ExpressionError, EngineStarting."""
+        """The contract's `Analyzer`, without ever waiting for Spark. Raises ExpressionError, EngineStarting."""
         match self.status:
             case GateStatus.STARTING:
                 raise EngineStarting(node, field)

@@ -10,9 +10,9 @@ from threading import Lock
 from typing import Final
 
 from engine.errors import StudioError
+from engine.local.preview import Preview, first_records
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan, check
-from engine.preview import Preview, first_records
 from engine.reading.file_source import FileSource
 from ui import workspace
 from ui.editing import ancestors

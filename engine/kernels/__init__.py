@@ -1,1 +1,1 @@
-"""What kernels of several operators share: state, accumulators, bundles, windows; no Spark, no planning."""
+"""What kernels of several families share, and the stage before an upsert sink; no Spark, no planning."""

@@ -1,4 +1,4 @@
-"""ORDER BY of whole columns: one 64-bit integer per row, which compares as the sort keys of `engine.ranking.sort_keys` do.
+"""ORDER BY of whole columns: one 64-bit integer per row, which compares as the keys of `engine.ranking.sort_keys` do.
 
 Integers, dates, timestamps and floats become keys as they are; of text, of columns that need more than 64 bits and of
 several columns that do, the rank among the rows given is the key. So keys compare within one call only.

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 from engine.contract.operator import Source
 from engine.errors import SourceError
 from engine.examples import FOLDER, examples
+from engine.local.preview import first_records
 from engine.model.pipeline import Pipeline
 from engine.model.printing import Printed, cells
-from engine.preview import first_records
 from engine.sources.csv import Csv
 from engine.sources.generator import Generator
 from engine.sources.jsonl import JsonLines

@@ -9,9 +9,9 @@ from typing import Final
 import streamlit as st
 
 from engine.errors import StudioError
+from engine.local.preview import ROWS, Preview
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
-from engine.preview import ROWS, Preview
 from ui import words
 from ui.components.grid import Cell, Row, Table, grid
 from ui.engine_gate import EngineStarting
