@@ -20,7 +20,7 @@ _KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in Ro
 
 @dataclass(frozen=True)
 class HandedBack:
-    """A run's output as Parquet files, as `engine.contract.recorder` has them: by node and port, late ones, watermarks."""
+    """A run's output as Parquet files (`engine.contract.recorder`): by node and port, late ones, watermarks."""
 
     edges: Mapping[tuple[str, str], Path]
     late: Path | None

@@ -66,8 +66,8 @@ class EdgeFile:
 
     first_seq None: `changelog_schema` of `engine.contract.frames`, rows in any order. Else it is a source's,
     `unit_schema`: the row r, from 0, is the record of event first_seq + r, its step is empty, its kind +I unless the
-    file has KIND; only the rows of the events low to high, both included, are meant. Files may have further columns that begin with
-    `__`; a source's have UNIT, which is the same number in all rows.
+    file has KIND; only the rows of the events low to high, both included, are meant. Files may have further columns
+    that begin with `__`; a source's have UNIT, which is the same number in all rows.
     """
 
     path: str
