@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from storage.answers import Answers
-from storage.database import Database, Row
+from storage.database.answers import Answers
+from storage.database.connection import Database, Row
+from storage.database.sql import identifier
+from storage.database.tables import EVENTS, FIRES, LATE, records_of, select_columns
 from storage.lifetimes import FOREVER
 from storage.model import Edge, Run, Values
 from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import EVENTS, FIRES, LATE, records_of, select_columns
 
 _PAGE: Final = """
 SELECT seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, state::VARCHAR

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final, Literal
 
-from storage.database import Database, Row
+from storage.database.connection import Database, Row
+from storage.database.sql import identifier
+from storage.database.tables import records_of, select_columns
 from storage.filters import conditions
 from storage.folding import differing, key_of
 from storage.lifetimes import Lifetimes, Lives
 from storage.model import Edge, Filter, TableAsOf, TableRow, Values
-from storage.sql import identifier
-from storage.tables import records_of, select_columns
 
 # Sorting more rows than this by their key would be felt.
 _SORTED_BY_KEY: Final = 200_000

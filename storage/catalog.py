@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from storage.database import Database
+from storage.database.connection import Database
+from storage.database.sql import identifier
 from storage.model import Edge
 from storage.runs import Runs
-from storage.sql import identifier
 
 _TABLES: Final = """
 SELECT table_name, coalesce(comment, ''), estimated_size FROM duckdb_tables()

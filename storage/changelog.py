@@ -16,15 +16,15 @@ import duckdb
 
 from engine.model.changelog import RowKind
 from storage.as_of import TablesAsOf
-from storage.database import Database, first_sentence
+from storage.database.connection import Database, first_sentence
+from storage.database.sql import literal
+from storage.database.tables import record_columns, records_of, select_columns, to_record
 from storage.errors import ExportFailed
 from storage.filters import conditions
 from storage.folding import fold
 from storage.lifetimes import Lifetimes
 from storage.model import CascadeRecord, Edge, Filter, FoldedPage, Page, Record, TableAsOf
 from storage.runs import Runs
-from storage.sql import literal
-from storage.tables import record_columns, records_of, select_columns, to_record
 
 ALL: Final = Filter()
 _KNOWN_COUNTS: Final = 512

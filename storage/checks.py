@@ -9,11 +9,11 @@ from typing import Final
 
 from engine.contract.frames import KIND, SEQ, STEP
 from engine.model.changelog import RowKind
-from storage.database import Database
+from storage.database.connection import Database
+from storage.database.sql import identifier, literal
+from storage.database.tables import EVENTS, LATE, records_of
 from storage.model import Edge, EdgeColumn
 from storage.runs import Runs
-from storage.sql import identifier, literal
-from storage.tables import EVENTS, LATE, records_of
 
 _KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
 

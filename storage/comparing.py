@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from storage.database import Database
+from storage.database.connection import Database
+from storage.database.sql import identifier
+from storage.database.tables import records_of
 from storage.lifetimes import FOREVER, Lifetimes
 from storage.model import Edge, Values
 from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import records_of
 
 _SHOWN: Final = 200
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from storage.database import Database
+from storage.database.connection import Database
+from storage.database.remembered import Remembered
+from storage.database.sql import identifier
+from storage.database.tables import records_of
 from storage.errors import UnknownColumn
 from storage.model import Edge, Values
-from storage.remembered import Remembered
 from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import records_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.database import NOW, Database
+from storage.database.connection import NOW, Database
 from storage.model import Draft
 
 _COLUMNS = "key, document, pipeline_id, version, saved_at"

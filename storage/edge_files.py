@@ -15,10 +15,10 @@ from engine.contract.frames import KIND as FILE_KIND
 from engine.contract.frames import SEQ, STEP
 from engine.contract.recorder import ClockFile, EdgeFile
 from engine.model.changelog import RowKind
-from storage.database import Cursor
+from storage.database.connection import Cursor
+from storage.database.sql import blob, identifier, literal
+from storage.database.tables import KIND
 from storage.model import Edge
-from storage.sql import blob, identifier, literal
-from storage.tables import KIND
 
 Counts = Mapping[RowKind, int]
 

@@ -13,11 +13,11 @@ from typing import Final
 
 from engine.contract.frames import TIME, TOP
 from engine.contract.recorder import ClockFile, EpochOutput
-from storage.database import Cursor
+from storage.database.connection import Cursor
+from storage.database.sql import identifier, literal
+from storage.database.tables import BLOCK, EVENTS, OVERVIEW, STATE
 from storage.edge_files import PARQUET, NumberedFiles, columns_of, consecutive
 from storage.lifetimes import FOREVER
-from storage.sql import identifier, literal
-from storage.tables import BLOCK, EVENTS, OVERVIEW, STATE
 
 # A step that starts with FF was fired by a watermark: it says nothing of the record of its event.
 _FROM_TIMER: Final = "step >= '\\xFF'::BLOB"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from storage.database.sql import identifier
 from storage.errors import UnknownColumn
 from storage.model import Edge, EdgeColumn, Filter
-from storage.sql import identifier
 
 _NUMERIC: Final = re.compile(r"[0-9eE.+-]+|nan|inf|-inf", re.IGNORECASE)
 _TEMPORAL: Final = re.compile(r"[0-9:. -]+")

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.model.changelog import RowKind
-from storage.answers import Answers
-from storage.database import Database
+from storage.database.answers import Answers
+from storage.database.connection import Database
+from storage.database.sql import identifier
+from storage.database.tables import EVENTS, KEY_TIMES, record_columns, records_of, to_record
 from storage.graph import inputs_of
 from storage.model import Edge, Record, Values
 from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import EVENTS, KEY_TIMES, record_columns, records_of, to_record
 
 _TAKEN_BACK: Final = "kind IN ('-U', '-D')"
 _SECOND_MS: Final = 1000

@@ -16,13 +16,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from storage.answers import Answers
 from storage.arrivals import Arrivals
-from storage.database import Database
+from storage.database.answers import Answers
+from storage.database.connection import Database
+from storage.database.sql import identifier
+from storage.database.tables import EVENTS, LATE
 from storage.model import Edge, Run
 from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import EVENTS, LATE
 
 # What a late record of a node would have needed: the largest event time of the source below this.
 _LIMITS: Final = """

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from storage.database import Database
+from storage.database.connection import Database
+from storage.database.sql import identifier
+from storage.database.tables import EVENTS
 from storage.lifetimes import FOREVER
 from storage.model import Timeline
-from storage.sql import identifier
-from storage.tables import EVENTS
 from storage.timeline import Timelines
 
 _SILENCE: Final = """

@@ -17,11 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from storage.database.sql import identifier, literal
+from storage.database.tables import EVENTS, records_of
 from storage.graph import inputs_of
 from storage.lifetimes import FOREVER
 from storage.model import Edge, EdgeColumn, Run
-from storage.sql import identifier, literal
-from storage.tables import EVENTS, records_of
 
 _TIMES: Final = {
     "epoch_ms": "{column}",

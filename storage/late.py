@@ -6,7 +6,9 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import Final
 
-from storage.database import Database, Row
+from storage.database.connection import Database, Row
+from storage.database.sql import identifier
+from storage.database.tables import LATE, REJECTED, records_of, select_columns
 from storage.graph import inputs_of
 from storage.model import (
     Edge,
@@ -18,8 +20,6 @@ from storage.model import (
     Values,
 )
 from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import LATE, REJECTED, records_of, select_columns
 
 _LATE_COLUMNS: Final = (
     "node, port, seq, step, coalesce(source, ''), event_time_ms, window_start_ms, window_end_ms, "

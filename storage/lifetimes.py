@@ -20,12 +20,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from storage.database import Cursor, Database
+from storage.database.connection import Cursor, Database
+from storage.database.remembered import Remembered
+from storage.database.sql import identifier, literal
+from storage.database.tables import free_name, records_of
 from storage.errors import StoreWriteFailed
 from storage.model import Edge
-from storage.remembered import Remembered
-from storage.sql import identifier, literal
-from storage.tables import free_name, records_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,13 +13,13 @@ from typing import Final
 
 from engine.model.origin import Origin
 from engine.model.position import TIMER
-from storage.database import Database
+from storage.database.connection import Database
+from storage.database.sql import identifier
+from storage.database.tables import LATE, record_columns, records_of, to_record
 from storage.graph import inputs_of
 from storage.lifetimes import Lifetimes
 from storage.model import Edge, EdgeColumn, Record
 from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import LATE, record_columns, records_of, to_record
 
 _DEEPEST: Final = 30
 _TIMES: Final = {"epoch_ms": "{0}", "epoch_s": "{0} * 1000", "timestamp": "epoch_ms({0})"}

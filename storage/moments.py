@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.model.changelog import RowKind
-from storage.database import Database
+from storage.database.connection import Database
+from storage.database.sql import identifier
+from storage.database.tables import FIRES, LATE, record_columns, records_of, to_record
 from storage.filters import conditions
 from storage.model import Edge, Filter, Record
 from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import FIRES, LATE, record_columns, records_of, to_record
 
 _TAKING: Final = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
 

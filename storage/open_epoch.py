@@ -10,7 +10,7 @@ import queue
 import threading
 from collections.abc import Callable
 
-from storage.database import Cursor, Database
+from storage.database.connection import Cursor, Database
 
 Work = Callable[[Cursor], None]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.database import NOW, Database, Row
+from storage.database.connection import NOW, Database, Row
 from storage.errors import UnknownPipeline
 from storage.model import PipelineSummary, SavedPipeline
 

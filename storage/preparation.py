@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import duckdb
 
-from storage.database import Database
+from storage.database.connection import Database
 from storage.errors import StoreError
 
 

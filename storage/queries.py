@@ -16,10 +16,10 @@ from typing import Any, Final
 
 import duckdb
 
-from storage.database import Cursor, Database, first_sentence
+from storage.database.connection import Cursor, Database, first_sentence
+from storage.database.sql import identifier
 from storage.errors import QueryFailed, QueryStopped
 from storage.query_check import checked
-from storage.sql import identifier
 
 TIME_LIMIT_S: Final = 10.0
 MEMORY_LIMIT_MIB: Final = 1024

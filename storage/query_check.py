@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import duckdb
 
-from storage.database import Cursor, first_sentence
+from storage.database.connection import Cursor, first_sentence
 from storage.errors import QueryRefused
 
 _NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})

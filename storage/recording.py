@@ -13,15 +13,9 @@ from typing import Final
 from engine.contract.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, RunPlan
 from engine.model.changelog import RowKind
 from storage import lifetimes, runs
-from storage.database import Cursor, Database
-from storage.edge_files import Counts, load
-from storage.errors import EpochRefused
-from storage.event_rows import append_events, parquet_files
-from storage.model import Edge, StoredView
-from storage.open_epoch import OpenEpoch
-from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import (
+from storage.database.connection import Cursor, Database
+from storage.database.sql import identifier
+from storage.database.tables import (
     EVENTS,
     FIRES,
     KEY_TIMES,
@@ -32,6 +26,12 @@ from storage.tables import (
     stored_columns,
     table_names,
 )
+from storage.edge_files import Counts, load
+from storage.errors import EpochRefused
+from storage.event_rows import append_events, parquet_files
+from storage.model import Edge, StoredView
+from storage.open_epoch import OpenEpoch
+from storage.runs import Runs
 
 _FILES: Final = "read_parquet($files, hive_partitioning = false)"
 Output = tuple[str, str]

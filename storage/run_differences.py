@@ -13,13 +13,13 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from engine.model.changelog import RowKind
-from storage.answers import Answers
-from storage.database import Database, Row
+from storage.database.answers import Answers
+from storage.database.connection import Database, Row
+from storage.database.sql import identifier
+from storage.database.tables import EVENTS, FIRES, LATE, records_of
 from storage.lifetimes import FOREVER
 from storage.model import Edge, NodeCounters, Record, Run
 from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import EVENTS, FIRES, LATE, records_of
 
 _MARKS: Final = """
 SELECT source, max(watermark_ms) FILTER (watermark_ms < {forever}), count(event_time_ms),

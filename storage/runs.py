@@ -8,11 +8,11 @@ from typing import Final
 
 from engine.contract.explanation import PlanExplanation
 from engine.model.changelog import RowKind
-from storage.database import NOW, Cursor, Database, Row
+from storage.database.connection import NOW, Cursor, Database, Row
+from storage.database.sql import identifier
 from storage.errors import RunIsRunning, UnknownEdge, UnknownRun
 from storage.graph import inputs_of
 from storage.model import Edge, EdgeColumn, NodeCounters, Run, RunStatus, StoredView
-from storage.sql import identifier
 
 _TABLES: Final = (
     "runs",

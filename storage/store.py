@@ -38,13 +38,14 @@ from types import TracebackType
 from typing import ClassVar, Final
 from weakref import WeakSet
 
-from storage.answers import LARGE, Answers
 from storage.arrivals import Arrivals
 from storage.catalog import Catalog
 from storage.changelog import Changelogs
 from storage.checks import Checks
 from storage.comparing import Comparisons
-from storage.database import Database
+from storage.database.answers import LARGE, Answers
+from storage.database.connection import Database
+from storage.database.migrations import migrate
 from storage.disorder import Disorders
 from storage.drafts import Drafts
 from storage.flow import Flows
@@ -53,7 +54,6 @@ from storage.holding import Silences
 from storage.late import LateRecords
 from storage.lifetimes import Lifetimes
 from storage.lineage import Lineages
-from storage.migrations import migrate
 from storage.moments import Moments
 from storage.pipelines import Pipelines
 from storage.preparation import Preparation

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from storage.database import Database
+from storage.database.connection import Database
+from storage.database.sql import identifier
+from storage.database.tables import BLOCK, EVENTS, FIRES, OVERVIEW
 from storage.lifetimes import FOREVER
 from storage.model import Timeline
 from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import BLOCK, EVENTS, FIRES, OVERVIEW
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from storage.database import Database
+from storage.database.connection import Database
+from storage.database.sql import identifier
+from storage.database.tables import FIRES
 from storage.judging import Judged
 from storage.lifetimes import FOREVER
 from storage.model import Run
 from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import FIRES
 from storage.timeline import Timelines
 
 _ENDS: Final = """

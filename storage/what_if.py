@@ -11,13 +11,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from storage.answers import Answers
-from storage.database import Database
+from storage.database.answers import Answers
+from storage.database.connection import Database
+from storage.database.sql import identifier
+from storage.database.tables import LATE, records_of, select_columns
 from storage.judging import Judged, inputs_of_judged, judged, needed
 from storage.model import Edge, Run, Values
 from storage.runs import Runs
-from storage.sql import identifier
-from storage.tables import LATE, records_of, select_columns
 
 if TYPE_CHECKING:
     import numpy as np

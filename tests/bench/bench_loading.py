@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from engine.contract.frames import KIND, SEQ, STEP, TIME, TOP
 from engine.contract.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView, EpochOutput
 from storage import Store, store
-from storage.database import memory_limit_mib
+from storage.database.connection import memory_limit_mib
 from tests.storage.written_runs import columns, edge, plan
 
 Longs = NDArray[np.int64]

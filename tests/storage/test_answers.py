@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from storage import Store, answers
+from storage import Store
 from storage import store as store_module
+from storage.database import answers
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan
 
 CLICKS = edge("clicks", columns(k="string", ts="bigint*"), watermark_delay_ms=0)

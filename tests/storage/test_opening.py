@@ -12,9 +12,9 @@ import pytest
 
 import storage
 from storage import Store
-from storage.database import Database
+from storage.database.connection import Database
+from storage.database.migrations import MIGRATIONS, VERSION, migrate, version_of
 from storage.errors import StoreLocked, StoreTooNew, StoreUnreadable, StoreWriteFailed
-from storage.migrations import MIGRATIONS, VERSION, migrate, version_of
 from storage.model import RunStatus
 from tests.storage.written_runs import Epoch, columns, edge, plan
 

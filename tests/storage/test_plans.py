@@ -12,7 +12,7 @@ import pytest
 from engine.contract.recorder import EdgeFile, EdgeView, EpochOutput
 from engine.model.changelog import RowKind
 from storage import Store
-from storage.database import Database
+from storage.database.connection import Database
 from storage.model import Filter
 from tests.storage.written_runs import columns, edge, plan
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 from engine.contract.recorder import EdgeInfo
 from engine.model.changelog import RowKind
 from engine.model.schema import Schema
+from storage.database.sql import blob, identifier, literal
 from storage.model import Edge, EdgeColumn, Record, StoredView
-from storage.sql import blob, identifier, literal
 
 KIND: Final = "ENUM('+I', '-U', '+U', '-D')"
 STATE: Final = "ENUM('in time', 'out of order', 'late')"

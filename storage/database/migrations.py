@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from storage.database import NOW, Cursor, Database
+from storage.database.connection import NOW, Cursor, Database
 from storage.errors import StoreTooNew
 
 CATALOG: Final = f"""

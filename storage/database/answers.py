@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from storage.database import Database
+from storage.database.connection import Database
+from storage.database.remembered import Remembered
 from storage.errors import StoreWriteFailed
-from storage.remembered import Remembered
 
 LARGE: Final = 200_000
 _MOST: Final = 256
