@@ -10,8 +10,8 @@ from storage.database.sql import identifier
 from storage.database.tables import records_of, select_columns
 from storage.filters import conditions
 from storage.folding import differing, key_of
-from storage.lifetimes import Lifetimes, Lives
 from storage.model import Edge, Filter, TableAsOf, TableRow, Values
+from storage.recording.lifetimes import Lifetimes, Lives
 
 # Sorting more rows than this by their key would be felt.
 _SORTED_BY_KEY: Final = 200_000

@@ -22,8 +22,8 @@ from storage.database.tables import record_columns, records_of, select_columns, 
 from storage.errors import ExportFailed
 from storage.filters import conditions
 from storage.folding import fold
-from storage.lifetimes import Lifetimes
 from storage.model import CascadeRecord, Edge, Filter, FoldedPage, Page, Record, TableAsOf
+from storage.recording.lifetimes import Lifetimes
 from storage.runs import Runs
 
 ALL: Final = Filter()

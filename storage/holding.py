@@ -13,8 +13,8 @@ from typing import Final
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import EVENTS
-from storage.lifetimes import FOREVER
 from storage.model import Timeline
+from storage.recording.lifetimes import FOREVER
 from storage.timeline import Timelines
 
 _SILENCE: Final = """

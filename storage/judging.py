@@ -20,8 +20,8 @@ from typing import Any, Final
 from storage.database.sql import identifier, literal
 from storage.database.tables import EVENTS, records_of
 from storage.graph import inputs_of
-from storage.lifetimes import FOREVER
 from storage.model import Edge, EdgeColumn, Run
+from storage.recording.lifetimes import FOREVER
 
 _TIMES: Final = {
     "epoch_ms": "{column}",

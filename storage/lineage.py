@@ -17,8 +17,8 @@ from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import LATE, record_columns, records_of, to_record
 from storage.graph import inputs_of
-from storage.lifetimes import Lifetimes
 from storage.model import Edge, EdgeColumn, Record
+from storage.recording.lifetimes import Lifetimes
 from storage.runs import Runs
 
 _DEEPEST: Final = 30

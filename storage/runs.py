@@ -42,7 +42,7 @@ FROM run_edges WHERE run_id = $run ORDER BY place
 
 
 class Runs:
-    """All runs. `storage.recording` fills them; everything else about them is here."""
+    """All runs. `storage.recording.recorder` fills them; everything else about them is here."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -52,13 +52,13 @@ from storage.flow import Flows
 from storage.futures import FutureRecords
 from storage.holding import Silences
 from storage.late import LateRecords
-from storage.lifetimes import Lifetimes
 from storage.lineage import Lineages
 from storage.moments import Moments
 from storage.pipelines import Pipelines
-from storage.preparation import Preparation
 from storage.queries import Queries
-from storage.recording import Recording
+from storage.recording.lifetimes import Lifetimes
+from storage.recording.preparation import Preparation
+from storage.recording.recorder import Recording
 from storage.replays import Replays
 from storage.run_differences import RunDifferences
 from storage.runs import Runs

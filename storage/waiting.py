@@ -13,8 +13,8 @@ from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import FIRES
 from storage.judging import Judged
-from storage.lifetimes import FOREVER
 from storage.model import Run
+from storage.recording.lifetimes import FOREVER
 from storage.runs import Runs
 from storage.timeline import Timelines
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage import Store, lifetimes
+from storage import Store
 from storage.model import Filter
+from storage.recording import lifetimes
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan, recorded
 
 KINDS = st.sampled_from(["+I", "-U", "+U", "-D"])

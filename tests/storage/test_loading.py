@@ -13,7 +13,7 @@ from engine.model.changelog import RowKind
 from storage import Store
 from storage.errors import StoreWriteFailed
 from storage.model import RunStatus
-from storage.recording import Recording
+from storage.recording.recorder import Recording
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan, write_source
 
 CLICKS = edge("clicks", columns(k="string", ts="bigint*"), watermark_delay_ms=5)

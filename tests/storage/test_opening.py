@@ -26,7 +26,7 @@ import os, resource, signal, sys
 from pathlib import Path
 from storage import Store
 from storage.errors import StoreWriteFailed
-from storage.recording import Recording
+from storage.recording.recorder import Recording
 from tests.storage.written_runs import Epoch, columns, edge, plan
 
 folder = Path(sys.argv[1])

@@ -16,8 +16,8 @@ from engine.contract.recorder import ClockFile, EpochOutput
 from storage.database.connection import Cursor
 from storage.database.sql import identifier, literal
 from storage.database.tables import BLOCK, EVENTS, OVERVIEW, STATE
-from storage.edge_files import PARQUET, NumberedFiles, columns_of, consecutive
-from storage.lifetimes import FOREVER
+from storage.recording.edge_files import PARQUET, NumberedFiles, columns_of, consecutive
+from storage.recording.lifetimes import FOREVER
 
 # A step that starts with FF was fired by a watermark: it says nothing of the record of its event.
 _FROM_TIMER: Final = "step >= '\\xFF'::BLOB"
