@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 from engine.contract.frames import KIND, SEQ, STEP
 from engine.model.changelog import RowKind
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
+from storage.changelogs.filters import conditions
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import BLOCK, EVENTS, OVERVIEW, records_of
-from storage.filters import conditions
 from storage.model import Edge, Filter
 from storage.runs import Runs
 

@@ -40,27 +40,27 @@ from weakref import WeakSet
 
 from storage.arrivals import Arrivals
 from storage.catalog import Catalog
-from storage.changelog import Changelogs
+from storage.changelogs.changelog import Changelogs
+from storage.changelogs.disorder import Disorders
+from storage.changelogs.flow import Flows
+from storage.changelogs.lineage import Lineages
+from storage.changelogs.navigation import Moments
+from storage.changelogs.run_differences import RunDifferences
+from storage.changelogs.table_differences import Comparisons
 from storage.checks import Checks
-from storage.comparing import Comparisons
 from storage.database.answers import LARGE, Answers
 from storage.database.connection import Database
 from storage.database.migrations import migrate
-from storage.disorder import Disorders
 from storage.drafts import Drafts
-from storage.flow import Flows
 from storage.futures import FutureRecords
 from storage.holding import Silences
 from storage.late import LateRecords
-from storage.lineage import Lineages
-from storage.moments import Moments
 from storage.pipelines import Pipelines
 from storage.queries import Queries
 from storage.recording.lifetimes import Lifetimes
 from storage.recording.preparation import Preparation
 from storage.recording.recorder import Recording
 from storage.replays import Replays
-from storage.run_differences import RunDifferences
 from storage.runs import Runs
 from storage.timeline import Timelines
 from storage.waiting import Waits

@@ -12,7 +12,7 @@ from typing import Any, Final
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Node, Pipeline
 from engine.model.position import origin_of
-from storage.folding import differing, key_of
+from storage.changelogs.update_pairs import differing, key_of
 from storage.model import Edge, Record
 from ui import words
 from ui.branches import Branch

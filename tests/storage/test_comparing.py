@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from storage import Store
-from storage.comparing import DifferentRow
+from storage.changelogs.table_differences import DifferentRow
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan, recorded
 
 COUNTED = columns(cnt="bigint", freq="bigint")

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage import Store
-from storage.disorder import LostRow
+from storage.changelogs.disorder import LostRow
 from storage.errors import UnknownColumn
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan, recorded
 

@@ -8,9 +8,9 @@ import pytest
 
 from engine.model.changelog import RowKind
 from storage import Store
+from storage.changelogs.flow import Amplification, RetractedKey, RetractedSecond, SlowKey, Wire
 from storage.database.sql import identifier
 from storage.database.tables import KEY_TIMES
-from storage.flow import Amplification, RetractedKey, RetractedSecond, SlowKey, Wire
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 WORDS = edge("words", columns(word="string", ts="bigint*"), watermark_delay_ms=0)

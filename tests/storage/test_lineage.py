@@ -10,7 +10,7 @@ import pytest
 from engine.model.origin import Origin
 from engine.model.position import timer
 from storage import Store
-from storage.lineage import Ancestor
+from storage.changelogs.lineage import Ancestor
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 COUNTED = columns(cnt="bigint", freq="bigint")

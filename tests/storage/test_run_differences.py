@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage import Store
-from storage.run_differences import PlanDifference
+from storage.changelogs.run_differences import PlanDifference
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 from tests.ui import seeded_store
 

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from engine.model.changelog import RowKind
+from storage.changelogs.navigation import Around
 from storage.model import Record
-from storage.moments import Around
 from ui import theme, words
 from ui.components.run_picker import name_of
 from ui.guard import guarded

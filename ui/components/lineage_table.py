@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.lineage import Ancestor
+from storage.changelogs.lineage import Ancestor
 from ui import words
 from ui.components.cascade import place_text
 from ui.components.grid import Cell, Row, Table

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from storage.comparing import TableComparison
-from storage.flow import Amplification, Cancelled, RetractedKey, RetractedSecond
+from storage.changelogs.flow import Amplification, Cancelled, RetractedKey, RetractedSecond
+from storage.changelogs.table_differences import TableComparison
 from storage.model import Edge, NodeCounters
 from ui import words
 from ui.components.grid import Cell, Row, Table

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.model.changelog import RowKind
-from storage.comparing import TableComparison
+from storage.changelogs.run_differences import CounterPair, LatePair, PlanDifference, RecordPair, TimePair
+from storage.changelogs.table_differences import TableComparison
 from storage.model import NodeCounters, Record
-from storage.run_differences import CounterPair, LatePair, PlanDifference, RecordPair, TimePair
 from ui import words
 from ui.components.grid import Cell, Row, Table
 

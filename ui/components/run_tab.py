@@ -10,8 +10,8 @@ import streamlit as st
 from engine.contract.operator import OUT
 from engine.model.changelog import SYMBOLS
 from engine.planner import Check
+from storage.changelogs.flow import SlowKey
 from storage.errors import UnknownEdge
-from storage.flow import SlowKey
 from storage.model import Edge
 from ui import words, workspace
 from ui.components.grid import Cell, Row, Table, grid

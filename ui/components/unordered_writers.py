@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from storage.disorder import Delivery
+from storage.changelogs.disorder import Delivery
 from storage.model import Edge
 from ui import words, workspace
 from ui.components.grid import Cell, Row, Table, grid

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from storage.folding import key_of
+from storage.changelogs.update_pairs import key_of
 from storage.model import Edge, Run, RunStatus, TableAsOf, Values
 from ui import words, workspace
 from ui.components.background_run import background_run

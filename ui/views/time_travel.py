@@ -6,8 +6,8 @@ from typing import Final
 
 import streamlit as st
 
+from storage.changelogs.navigation import Around
 from storage.model import CascadeRecord, Edge, Run
-from storage.moments import Around
 from ui import words, workspace
 from ui.components.event_player import move_to, time_player
 from ui.components.lanes import lanes

@@ -15,13 +15,13 @@ from typing import Final, Literal
 import duckdb
 
 from engine.model.changelog import RowKind
-from storage.as_of import TablesAsOf
+from storage.changelogs.as_of import TablesAsOf
+from storage.changelogs.filters import conditions
+from storage.changelogs.update_pairs import fold
 from storage.database.connection import Database, first_sentence
 from storage.database.sql import literal
 from storage.database.tables import record_columns, records_of, select_columns, to_record
 from storage.errors import ExportFailed
-from storage.filters import conditions
-from storage.folding import fold
 from storage.model import CascadeRecord, Edge, Filter, FoldedPage, Page, Record, TableAsOf
 from storage.recording.lifetimes import Lifetimes
 from storage.runs import Runs

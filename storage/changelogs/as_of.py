@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final, Literal
 
+from storage.changelogs.filters import conditions
+from storage.changelogs.update_pairs import differing, key_of
 from storage.database.connection import Database, Row
 from storage.database.sql import identifier
 from storage.database.tables import records_of, select_columns
-from storage.filters import conditions
-from storage.folding import differing, key_of
 from storage.model import Edge, Filter, TableAsOf, TableRow, Values
 from storage.recording.lifetimes import Lifetimes, Lives
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.model.changelog import RowKind
+from storage.changelogs.filters import conditions
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import FIRES, LATE, record_columns, records_of, to_record
-from storage.filters import conditions
 from storage.model import Edge, Filter, Record
 from storage.runs import Runs
 
