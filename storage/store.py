@@ -38,7 +38,6 @@ from types import TracebackType
 from typing import ClassVar, Final
 from weakref import WeakSet
 
-from storage.arrivals import Arrivals
 from storage.catalog import Catalog
 from storage.changelogs.changelog import Changelogs
 from storage.changelogs.disorder import Disorders
@@ -52,9 +51,13 @@ from storage.database.answers import LARGE, Answers
 from storage.database.connection import Database
 from storage.database.migrations import migrate
 from storage.drafts import Drafts
-from storage.futures import FutureRecords
-from storage.holding import Silences
-from storage.late import LateRecords
+from storage.event_time.added_latency import Waits
+from storage.event_time.arrivals import Arrivals
+from storage.event_time.future_records import FutureRecords
+from storage.event_time.idle_sources import Silences
+from storage.event_time.late import LateRecords
+from storage.event_time.timeline import Timelines
+from storage.event_time.what_if import WhatIf
 from storage.pipelines import Pipelines
 from storage.queries import Queries
 from storage.recording.lifetimes import Lifetimes
@@ -62,9 +65,6 @@ from storage.recording.preparation import Preparation
 from storage.recording.recorder import Recording
 from storage.replays import Replays
 from storage.runs import Runs
-from storage.timeline import Timelines
-from storage.waiting import Waits
-from storage.what_if import WhatIf
 
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_STORE"
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage import Store
-from storage.holding import holders
+from storage.event_time.idle_sources import holders
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 A = edge("a", columns(ts="bigint*"), watermark_delay_ms=0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.contract.explanation import PlanExplanation
 from engine.contract.recorder import RunPlan
 from storage import Store
-from storage.judging import Judged
+from storage.event_time.late_rules import Judged
 from tests.storage.written_runs import Epoch, columns, edge, recorded
 
 MAX = (1 << 63) - 1

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from storage.judging import Judged
-from storage.what_if import Losses
+from storage.event_time.late_rules import Judged
+from storage.event_time.what_if import Losses
 from ui import theme, words
 
 _POINTS: Final = 400

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from storage.futures import FutureRecord
-from storage.holding import Holder, Silence
+from storage.event_time.future_records import FutureRecord
+from storage.event_time.idle_sources import Holder, Silence
 from storage.model import Timeline
 from ui import words
 

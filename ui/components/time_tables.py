@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from storage.arrivals import Arrival, OperatorTimes, SourceTimes
+from storage.event_time.arrivals import Arrival, OperatorTimes, SourceTimes
 from ui import words
 from ui.components.grid import Cell, Row, Table
 

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from storage.holding import holders
+from storage.event_time.idle_sources import holders
 from storage.model import Edge, Filter, LateRecord, Run, Timeline
 from ui import words, workspace
 from ui.components.event_player import move_to

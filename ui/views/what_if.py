@@ -7,9 +7,9 @@ from typing import Final
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
-from storage.judging import Judged
+from storage.event_time.late_rules import Judged
+from storage.event_time.what_if import JudgedRecord, Losses
 from storage.model import Run
-from storage.what_if import JudgedRecord, Losses
 from ui import words, workspace
 from ui.components.event_player import move_to
 from ui.components.grid import Cell, Row, Table, grid

@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from storage.arrivals import Arrivals
 from storage.database.answers import Answers
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import EVENTS, LATE
+from storage.event_time.arrivals import Arrivals
 from storage.model import Edge, Run
 from storage.runs import Runs
 

@@ -12,11 +12,11 @@ from typing import Final
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import FIRES
-from storage.judging import Judged
+from storage.event_time.late_rules import Judged
+from storage.event_time.timeline import Timelines
 from storage.model import Run
 from storage.recording.lifetimes import FOREVER
 from storage.runs import Runs
-from storage.timeline import Timelines
 
 _ENDS: Final = """
 SELECT DISTINCT window_end_ms FROM {fires} WHERE node = $node AND window_end_ms IS NOT NULL

@@ -1,6 +1,6 @@
 """What another watermark delay, or another allowed lateness, would have kept: asked of a run that is there.
 
-One histogram of what each record needs (see `storage.judging`) answers for every delay and lateness at once. Below
+One histogram of what each record needs (see `storage.event_time.late_rules`) answers for every delay and lateness at once. Below
 several sources the watermark is the lowest of theirs; all of them are given the same delay here. Nothing is known of a
 source without a delay: explicit watermarks are not moved by one.
 """
@@ -15,7 +15,7 @@ from storage.database.answers import Answers
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import LATE, records_of, select_columns
-from storage.judging import Judged, inputs_of_judged, judged, needed
+from storage.event_time.late_rules import Judged, inputs_of_judged, judged, needed
 from storage.model import Edge, Run, Values
 from storage.runs import Runs
 

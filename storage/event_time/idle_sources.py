@@ -13,9 +13,9 @@ from typing import Final
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import EVENTS
+from storage.event_time.timeline import Timelines
 from storage.model import Timeline
 from storage.recording.lifetimes import FOREVER
-from storage.timeline import Timelines
 
 _SILENCE: Final = """
 SELECT before, seq FROM (
