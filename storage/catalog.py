@@ -7,8 +7,8 @@ from typing import Final
 
 from storage.database.connection import Database
 from storage.database.sql import identifier
+from storage.library.runs import Runs
 from storage.model import Edge
-from storage.runs import Runs
 
 _TABLES: Final = """
 SELECT table_name, coalesce(comment, ''), estimated_size FROM duckdb_tables()

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.contract.explanation import PlanExplanation
 from engine.model.changelog import RowKind
-from storage.graph import inputs_of, parameters_of, sources_above
+from storage.library.wiring import inputs_of, parameters_of, sources_above
 
 Values = tuple[Any, ...]
 

@@ -46,11 +46,9 @@ from storage.changelogs.lineage import Lineages
 from storage.changelogs.navigation import Moments
 from storage.changelogs.run_differences import RunDifferences
 from storage.changelogs.table_differences import Comparisons
-from storage.checks import Checks
 from storage.database.answers import LARGE, Answers
 from storage.database.connection import Database
 from storage.database.migrations import migrate
-from storage.drafts import Drafts
 from storage.event_time.added_latency import Waits
 from storage.event_time.arrivals import Arrivals
 from storage.event_time.future_records import FutureRecords
@@ -58,13 +56,15 @@ from storage.event_time.idle_sources import Silences
 from storage.event_time.late import LateRecords
 from storage.event_time.timeline import Timelines
 from storage.event_time.what_if import WhatIf
-from storage.pipelines import Pipelines
+from storage.library.checks import Checks
+from storage.library.drafts import Drafts
+from storage.library.pipelines import Pipelines
+from storage.library.replays import Replays
+from storage.library.runs import Runs
 from storage.queries import Queries
 from storage.recording.lifetimes import Lifetimes
 from storage.recording.preparation import Preparation
 from storage.recording.recorder import Recording
-from storage.replays import Replays
-from storage.runs import Runs
 
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_STORE"
 

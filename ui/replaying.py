@@ -15,8 +15,8 @@ from engine.planner import Plan, check
 from engine.replay import KeyedNode, Replay, Replayed
 from engine.replay.question import Question
 from storage import Store
+from storage.library.replays import KeyRecords
 from storage.model import Filter, Run
-from storage.replays import KeyRecords
 from ui import workspace
 from ui.engine_gate import EngineStarting, gate
 

@@ -22,9 +22,9 @@ from storage.database.connection import Database, first_sentence
 from storage.database.sql import literal
 from storage.database.tables import record_columns, records_of, select_columns, to_record
 from storage.errors import ExportFailed
+from storage.library.runs import Runs
 from storage.model import CascadeRecord, Edge, Filter, FoldedPage, Page, Record, TableAsOf
 from storage.recording.lifetimes import Lifetimes
-from storage.runs import Runs
 
 ALL: Final = Filter()
 _KNOWN_COUNTS: Final = 512

@@ -18,8 +18,8 @@ from storage.database.remembered import Remembered
 from storage.database.sql import identifier
 from storage.database.tables import records_of
 from storage.errors import UnknownColumn
+from storage.library.runs import Runs
 from storage.model import Edge, Values
-from storage.runs import Runs
 
 if TYPE_CHECKING:
     import pyarrow as pa

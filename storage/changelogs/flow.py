@@ -15,9 +15,9 @@ from storage.database.answers import Answers
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import EVENTS, KEY_TIMES, record_columns, records_of, to_record
-from storage.graph import inputs_of
+from storage.library.runs import Runs
+from storage.library.wiring import inputs_of
 from storage.model import Edge, Record, Values
-from storage.runs import Runs
 
 _TAKEN_BACK: Final = "kind IN ('-U', '-D')"
 _SECOND_MS: Final = 1000

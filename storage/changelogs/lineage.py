@@ -16,10 +16,10 @@ from engine.model.position import TIMER
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import LATE, record_columns, records_of, to_record
-from storage.graph import inputs_of
+from storage.library.runs import Runs
+from storage.library.wiring import inputs_of
 from storage.model import Edge, EdgeColumn, Record
 from storage.recording.lifetimes import Lifetimes
-from storage.runs import Runs
 
 _DEEPEST: Final = 30
 _TIMES: Final = {"epoch_ms": "{0}", "epoch_s": "{0} * 1000", "timestamp": "epoch_ms({0})"}

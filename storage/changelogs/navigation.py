@@ -10,8 +10,8 @@ from storage.changelogs.filters import conditions
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import FIRES, LATE, record_columns, records_of, to_record
+from storage.library.runs import Runs
 from storage.model import Edge, Filter, Record
-from storage.runs import Runs
 
 _TAKING: Final = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
 

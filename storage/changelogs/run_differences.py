@@ -17,9 +17,9 @@ from storage.database.answers import Answers
 from storage.database.connection import Database, Row
 from storage.database.sql import identifier
 from storage.database.tables import EVENTS, FIRES, LATE, records_of
+from storage.library.runs import Runs
 from storage.model import Edge, NodeCounters, Record, Run
 from storage.recording.lifetimes import FOREVER
-from storage.runs import Runs
 
 _MARKS: Final = """
 SELECT source, max(watermark_ms) FILTER (watermark_ms < {forever}), count(event_time_ms),

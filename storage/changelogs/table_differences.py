@@ -8,9 +8,9 @@ from typing import Final
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import records_of
+from storage.library.runs import Runs
 from storage.model import Edge, Values
 from storage.recording.lifetimes import FOREVER, Lifetimes
-from storage.runs import Runs
 
 _SHOWN: Final = 200
 

@@ -14,9 +14,9 @@ from storage.database.sql import identifier
 from storage.database.tables import FIRES
 from storage.event_time.late_rules import Judged
 from storage.event_time.timeline import Timelines
+from storage.library.runs import Runs
 from storage.model import Run
 from storage.recording.lifetimes import FOREVER
-from storage.runs import Runs
 
 _ENDS: Final = """
 SELECT DISTINCT window_end_ms FROM {fires} WHERE node = $node AND window_end_ms IS NOT NULL

@@ -11,9 +11,9 @@ from storage.database.answers import Answers
 from storage.database.connection import Database, Row
 from storage.database.sql import identifier
 from storage.database.tables import EVENTS, FIRES, LATE, records_of, select_columns
+from storage.library.runs import Runs
 from storage.model import Edge, Run, Values
 from storage.recording.lifetimes import FOREVER
-from storage.runs import Runs
 
 _PAGE: Final = """
 SELECT seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, state::VARCHAR

@@ -21,8 +21,8 @@ from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import EVENTS, LATE
 from storage.event_time.arrivals import Arrivals
+from storage.library.runs import Runs
 from storage.model import Edge, Run
-from storage.runs import Runs
 
 # What a late record of a node would have needed: the largest event time of the source below this.
 _LIMITS: Final = """

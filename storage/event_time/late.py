@@ -9,7 +9,8 @@ from typing import Final
 from storage.database.connection import Database, Row
 from storage.database.sql import identifier
 from storage.database.tables import LATE, REJECTED, records_of, select_columns
-from storage.graph import inputs_of
+from storage.library.runs import Runs
+from storage.library.wiring import inputs_of
 from storage.model import (
     Edge,
     LatePage,
@@ -19,7 +20,6 @@ from storage.model import (
     RejectedRow,
     Values,
 )
-from storage.runs import Runs
 
 _LATE_COLUMNS: Final = (
     "node, port, seq, step, coalesce(source, ''), event_time_ms, window_start_ms, window_end_ms, "

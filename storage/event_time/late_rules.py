@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from storage.database.sql import identifier, literal
 from storage.database.tables import EVENTS, records_of
-from storage.graph import inputs_of
+from storage.library.wiring import inputs_of
 from storage.model import Edge, EdgeColumn, Run
 from storage.recording.lifetimes import FOREVER
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import BLOCK, EVENTS, FIRES, OVERVIEW
+from storage.library.runs import Runs
 from storage.model import Timeline
 from storage.recording.lifetimes import FOREVER
-from storage.runs import Runs
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,8 +16,8 @@ from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import LATE, records_of, select_columns
 from storage.event_time.late_rules import Judged, inputs_of_judged, judged, needed
+from storage.library.runs import Runs
 from storage.model import Edge, Run, Values
-from storage.runs import Runs
 
 if TYPE_CHECKING:
     import numpy as np

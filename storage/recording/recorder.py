@@ -12,7 +12,6 @@ from typing import Final
 
 from engine.contract.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, RunPlan
 from engine.model.changelog import RowKind
-from storage import runs
 from storage.database.connection import Cursor, Database
 from storage.database.sql import identifier
 from storage.database.tables import (
@@ -27,12 +26,13 @@ from storage.database.tables import (
     table_names,
 )
 from storage.errors import EpochRefused
+from storage.library import runs
+from storage.library.runs import Runs
 from storage.model import Edge, StoredView
 from storage.recording import lifetimes
 from storage.recording.edge_files import Counts, load
 from storage.recording.event_rows import append_events, parquet_files
 from storage.recording.open_epoch import OpenEpoch
-from storage.runs import Runs
 
 _FILES: Final = "read_parquet($files, hive_partitioning = false)"
 Output = tuple[str, str]

@@ -19,8 +19,8 @@ from storage.changelogs.filters import conditions
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import BLOCK, EVENTS, OVERVIEW, records_of
+from storage.library.runs import Runs
 from storage.model import Edge, Filter
-from storage.runs import Runs
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from engine.model.changelog import RowKind
 from storage.database.connection import NOW, Cursor, Database, Row
 from storage.database.sql import identifier
 from storage.errors import RunIsRunning, UnknownEdge, UnknownRun
-from storage.graph import inputs_of
+from storage.library.wiring import inputs_of
 from storage.model import Edge, EdgeColumn, NodeCounters, Run, RunStatus, StoredView
 
 _TABLES: Final = (

@@ -12,8 +12,8 @@ from engine.model.changelog import RowKind
 from storage.database.connection import Database
 from storage.database.sql import identifier, literal
 from storage.database.tables import EVENTS, LATE, records_of
+from storage.library.runs import Runs
 from storage.model import Edge, EdgeColumn
-from storage.runs import Runs
 
 _KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
 
