@@ -38,7 +38,6 @@ from types import TracebackType
 from typing import ClassVar, Final
 from weakref import WeakSet
 
-from storage.catalog import Catalog
 from storage.changelogs.changelog import Changelogs
 from storage.changelogs.disorder import Disorders
 from storage.changelogs.flow import Flows
@@ -61,7 +60,8 @@ from storage.library.drafts import Drafts
 from storage.library.pipelines import Pipelines
 from storage.library.replays import Replays
 from storage.library.runs import Runs
-from storage.queries import Queries
+from storage.queries.catalog import Catalog
+from storage.queries.queries import Queries
 from storage.recording.lifetimes import Lifetimes
 from storage.recording.preparation import Preparation
 from storage.recording.recorder import Recording

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from storage.queries import QueryResult
+from storage.queries.queries import QueryResult
 from ui import theme
 
 _NUMBERS: Final = (int, float, Decimal)

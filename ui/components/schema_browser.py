@@ -6,8 +6,8 @@ from html import escape
 
 import streamlit as st
 
-from storage.catalog import TableDescription
 from storage.model import Run
+from storage.queries.catalog import TableDescription
 from ui import words, workspace
 from ui.theme import muted
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from storage.errors import QueryError
 from storage.model import Run
-from storage.queries import MEMORY_LIMIT_MIB, ROW_LIMIT, TIME_LIMIT_S, QueryResult
+from storage.queries.queries import MEMORY_LIMIT_MIB, ROW_LIMIT, TIME_LIMIT_S, QueryResult
 from ui import words, workspace
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.query_chart import query_chart

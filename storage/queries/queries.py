@@ -1,6 +1,6 @@
 """A person's own SQL over the store: read-only, with a limit on time, on memory and on rows.
 
-A query is checked (storage.query_check), runs on a cursor of its own in a read-only transaction, and a watchman
+A query is checked (storage.queries.query_check), runs on a cursor of its own in a read-only transaction, and a watchman
 interrupts it when it takes too long or the process grows too much.
 """
 
@@ -19,7 +19,7 @@ import duckdb
 from storage.database.connection import Cursor, Database, first_sentence
 from storage.database.sql import identifier
 from storage.errors import QueryFailed, QueryStopped
-from storage.query_check import checked
+from storage.queries.query_check import checked
 
 TIME_LIMIT_S: Final = 10.0
 MEMORY_LIMIT_MIB: Final = 1024

@@ -1,0 +1,1 @@
+"""A person's own SQL over the store: what can be asked, and what may be."""
