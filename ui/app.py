@@ -12,10 +12,10 @@ if ROOT not in sys.path:
 from ui.components.engine_status import engine_failure, engine_note  # noqa: E402
 from ui.components.page_tools import page_tools  # noqa: E402
 from ui.components.story_bar import story_bar  # noqa: E402
-from ui.guard import guard, take_fields  # noqa: E402
-from ui.navigation import follow, pages  # noqa: E402
 from ui.page_record import start_record  # noqa: E402
-from ui.state import state  # noqa: E402
+from ui.shell.guard import guard, take_fields  # noqa: E402
+from ui.shell.navigation import follow, pages  # noqa: E402
+from ui.shell.state import state  # noqa: E402
 
 # A picture of our own: Streamlit would fetch one of its icons from a host on the Internet.
 st.set_page_config(page_title="Changelog Studio", page_icon=f"{ROOT}/ui/assets/icon.svg", layout="wide")

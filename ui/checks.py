@@ -16,7 +16,7 @@ from engine.model.pipeline import Pipeline
 from storage import Store, default_path
 from storage.errors import StoreError
 from storage.model import Run
-from ui import words, workspace
+from ui.shell import words, workspace
 
 SMALL: Final = 20_000
 _LOG: Final = logging.getLogger(__name__)

@@ -14,8 +14,8 @@ import streamlit as st
 from engine.model.pipeline import Pipeline
 from ui.editing import changed_places, edge_at, placed_like, unplaced
 from ui.history import History
-from ui.state import state
-from ui.workspace import store
+from ui.shell.state import state
+from ui.shell.workspace import store
 
 _KEY: Final = "drafting"
 

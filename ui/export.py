@@ -16,8 +16,8 @@ from typing import Any, Final
 from plotly.offline import get_plotlyjs
 from streamlit.proto.Element_pb2 import Element
 
-from ui import theme
 from ui.exported_canvas import canvas_as_html
+from ui.shell import theme
 
 _GRID_CSS: Final = Path(__file__).parent / "components" / "grid" / "grid.css"
 _COLORS: Final = {

@@ -18,8 +18,8 @@ from ui.fixes import fixes
 from ui.forms.complaints import complaints_of
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.run_overlay import Overlay
-from ui.theme import KIND_COLORS, LATE, ON_COLOR, PROBLEM, REJECTED, ROLE_COLORS
-from ui.words import duration
+from ui.shell.theme import KIND_COLORS, LATE, ON_COLOR, PROBLEM, REJECTED, ROLE_COLORS
+from ui.shell.words import duration
 
 Shape = dict[str, Any]
 _KIND_LETTERS: Final = {

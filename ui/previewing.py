@@ -14,9 +14,9 @@ from engine.local.preview import Preview, first_records
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan, check
 from engine.reading.file_source import FileSource
-from ui import workspace
 from ui.editing import ancestors
-from ui.engine_gate import gate
+from ui.shell import workspace
+from ui.shell.engine_gate import gate
 
 _KEPT: Final = 64
 

@@ -14,8 +14,8 @@ from engine.model.pipeline import Node, Pipeline
 from engine.model.position import origin_of
 from storage.changelogs.update_pairs import differing, key_of
 from storage.model import Edge, Record
-from ui import words
 from ui.branches import Branch
+from ui.shell import words
 
 _INSERT, _BEFORE, _AFTER, _DELETE = RowKind
 _FORWARDS: Final = frozenset({"filter", "project", "union"})

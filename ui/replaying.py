@@ -17,8 +17,8 @@ from engine.replay.question import Question
 from storage import Store
 from storage.library.replays import KeyRecords
 from storage.model import Filter, Run
-from ui import workspace
-from ui.engine_gate import EngineStarting, gate
+from ui.shell import workspace
+from ui.shell.engine_gate import EngineStarting, gate
 
 MOST: Final = 100_000
 """Records of one key that are replayed unless more are asked for: about a second."""

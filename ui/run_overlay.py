@@ -9,10 +9,10 @@ from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
-from ui import workspace
 from ui.components.operator_table import OperatorLine, operator_lines, pipeline_of
 from ui.editing import unplaced
 from ui.runs import Job, runs
+from ui.shell import workspace
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ui.drafting import Drafting
-from ui.navigation import go
 from ui.runs import runs
+from ui.shell.navigation import go
 
 
 def start_run(drafting: Drafting) -> None:

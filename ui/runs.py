@@ -26,8 +26,8 @@ from engine.spark.session import DEFAULT_MASTER
 from storage import Store, default_path
 from storage.errors import StoreError, UnknownRun
 from storage.model import RunStatus
-from ui import workspace
-from ui.engine_gate import ENVIRONMENT, wait_for_rehearsal, without_rehearsal
+from ui.shell import workspace
+from ui.shell.engine_gate import ENVIRONMENT, wait_for_rehearsal, without_rehearsal
 
 WAITING: Final = "waiting for another run"
 _LOG: Final = logging.getLogger(__name__)

@@ -10,8 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from storage import Store
 from tests.ui import seeded_store
-from ui import runs, workspace
-from ui.state import KEY, Opened
+from ui import runs
+from ui.shell import workspace
+from ui.shell.state import KEY, Opened
 
 ROOT = Path(__file__).resolve().parents[2]
 OpenView = Callable[..., AppTest]

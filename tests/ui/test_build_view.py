@@ -14,8 +14,8 @@ from engine.model.schema import Schema
 from storage import Store
 from tests.ui.conftest import OpenView
 from ui.editing import add_node, set_parameter
-from ui.engine_gate import EngineStarting
 from ui.history import History
+from ui.shell.engine_gate import EngineStarting
 
 OpenDraft = Callable[..., AppTest]
 

@@ -8,7 +8,7 @@ from storage import Store
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
-from ui.state import KEY
+from ui.shell.state import KEY
 
 
 def test_two_equal_runs_are_the_same_in_everything(store: Store, tmp_path: Path, open_view: OpenView) -> None:

@@ -8,7 +8,7 @@ from engine.model.pipeline import Pipeline
 from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of, traces_of
-from ui.state import KEY
+from ui.shell.state import KEY
 
 
 def test_without_event_time_it_says_how_to_declare_one(seeded: dict[str, int], open_view: OpenView) -> None:

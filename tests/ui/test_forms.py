@@ -12,11 +12,11 @@ from engine.examples import examples
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.registry import operators, sources
 from ui.editing import operator_class
-from ui.engine_gate import EngineStarting
 from ui.forms.complaints import complaints_of
 from ui.forms.grid import parse_rows, row_text
 from ui.forms.spec import FieldKind, fields_of
 from ui.forms.suggest import key_column, measure_column, suggested
+from ui.shell.engine_gate import EngineStarting
 
 EVERYTHING: dict[str, type[Operator] | type[Source]] = {**sources(), **operators()}
 SCHEMA = Schema(

@@ -13,7 +13,7 @@ from ui.history import History
 
 @pytest.fixture(autouse=True)
 def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ui.engine_gate.EngineGate.warm_up", lambda self: None)
+    monkeypatch.setattr("ui.shell.engine_gate.EngineGate.warm_up", lambda self: None)
 
 
 def press(app: AppTest, key: str) -> AppTest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.model.changelog import RowKind
 from ui.components.grid import Cell, Row, Table, html_of
-from ui.theme import KIND_COLORS
+from ui.shell.theme import KIND_COLORS
 
 
 def one(cell: Cell) -> str:

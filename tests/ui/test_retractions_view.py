@@ -8,7 +8,7 @@ from engine.model.changelog import RowKind
 from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of
-from ui.theme import KIND_COLORS
+from ui.shell.theme import KIND_COLORS
 
 
 def test_without_runs_it_says_what_to_do(open_view: OpenView) -> None:

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.errors import EngineUnavailable, ExpressionError
 from engine.model.schema import Column, Schema
-from ui.engine_gate import EngineGate, EngineStarting, GateStatus, wait_for_rehearsal, without_rehearsal
+from ui.shell.engine_gate import EngineGate, EngineStarting, GateStatus, wait_for_rehearsal, without_rehearsal
 
 SCHEMA = Schema((Column("a", "bigint"),))
 
@@ -19,7 +19,7 @@ SCHEMA = Schema((Column("a", "bigint"),))
 def page_with_url() -> None:
     import streamlit as st
 
-    from ui.state import state
+    from ui.shell.state import state
 
     state.sync()
     st.text(f"run {state.run} edge {state.edge} event {state.event}")
@@ -31,7 +31,7 @@ def failing_page() -> None:
     import streamlit as st
 
     from engine.errors import PlanRejected
-    from ui.guard import guard, guarded
+    from ui.shell.guard import guard, guarded
 
     def fail() -> None:
         msg = "it cannot be: [I,UA] has no -U."
@@ -94,7 +94,7 @@ def test_an_unexpected_error_is_a_sentence_too_and_its_trace_is_in_the_log(caplo
 
 def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     started = threading.Event()
-    monkeypatch.setattr("ui.engine_gate.get_spark", lambda master: started.wait(10))
+    monkeypatch.setattr("ui.shell.engine_gate.get_spark", lambda master: started.wait(10))
     gate = EngineGate("local[2]")
     gate.warm_up()
     before = time.monotonic()
@@ -107,12 +107,12 @@ def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_run_lets_the_rehearsal_end_first_unless_it_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     goes_on, cancel = threading.Event(), threading.Event()
-    monkeypatch.setattr("ui.engine_gate.get_spark", lambda master: MagicMock())
-    monkeypatch.setattr("ui.engine_gate.ARCHIVE_AFTER_S", 0)
-    monkeypatch.setattr("ui.engine_gate.make_in_background", lambda: None)
+    monkeypatch.setattr("ui.shell.engine_gate.get_spark", lambda master: MagicMock())
+    monkeypatch.setattr("ui.shell.engine_gate.ARCHIVE_AFTER_S", 0)
+    monkeypatch.setattr("ui.shell.engine_gate.make_in_background", lambda: None)
     begun = threading.Event()
-    monkeypatch.setattr("ui.engine_gate._wanted", threading.Event())
-    monkeypatch.setattr("ui.engine_gate.rehearse", lambda spark: begun.set() or goes_on.wait(20))
+    monkeypatch.setattr("ui.shell.engine_gate._wanted", threading.Event())
+    monkeypatch.setattr("ui.shell.engine_gate.rehearse", lambda spark: begun.set() or goes_on.wait(20))
     EngineGate("local[2]").warm_up()
     assert begun.wait(5)
     before = time.monotonic()
@@ -131,11 +131,11 @@ def test_a_run_lets_the_rehearsal_end_first_unless_it_is_cancelled(monkeypatch: 
 
 def test_there_is_no_rehearsal_where_a_run_waits_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     rehearsed, archived = threading.Event(), threading.Event()
-    monkeypatch.setattr("ui.engine_gate._wanted", threading.Event())
-    monkeypatch.setattr("ui.engine_gate.get_spark", lambda master: MagicMock())
-    monkeypatch.setattr("ui.engine_gate.rehearse", lambda spark: rehearsed.set())
-    monkeypatch.setattr("ui.engine_gate.ARCHIVE_AFTER_S", 0)
-    monkeypatch.setattr("ui.engine_gate.make_in_background", archived.set)
+    monkeypatch.setattr("ui.shell.engine_gate._wanted", threading.Event())
+    monkeypatch.setattr("ui.shell.engine_gate.get_spark", lambda master: MagicMock())
+    monkeypatch.setattr("ui.shell.engine_gate.rehearse", lambda spark: rehearsed.set())
+    monkeypatch.setattr("ui.shell.engine_gate.ARCHIVE_AFTER_S", 0)
+    monkeypatch.setattr("ui.shell.engine_gate.make_in_background", archived.set)
     without_rehearsal()
     EngineGate("local[2]").warm_up()
     assert archived.wait(5)
@@ -147,7 +147,7 @@ def test_a_spark_that_cannot_start_is_a_sentence_and_can_be_tried_again(monkeypa
         msg = "no Java here."
         raise EngineUnavailable(msg)
 
-    monkeypatch.setattr("ui.engine_gate.get_spark", refuse)
+    monkeypatch.setattr("ui.shell.engine_gate.get_spark", refuse)
     gate = EngineGate("local[2]")
     with pytest.raises(EngineUnavailable, match="no Java here"):
         gate.spark()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.examples import examples
-from ui.navigation import VIEWS
+from ui.shell.navigation import VIEWS
 from ui.stories import stories
 
 TRACES = Path(__file__).resolve().parents[1] / "golden" / "traces"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.model.changelog import ChangelogMode, RowKind
 from tests.ui.conftest import ROOT
-from ui.theme import KIND_COLORS, KIND_MARKERS, ON_COLOR, ROLE_COLORS, kind_badge, mode_badges, mode_of
+from ui.shell.theme import KIND_COLORS, KIND_MARKERS, ON_COLOR, ROLE_COLORS, kind_badge, mode_badges, mode_of
 
 THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 BACKGROUNDS = [THEME["light"]["backgroundColor"], THEME["dark"]["backgroundColor"]]

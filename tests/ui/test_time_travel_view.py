@@ -18,7 +18,7 @@ from ui.components.key_state import state_grid
 
 @pytest.fixture(autouse=True)
 def _without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ui.engine_gate.EngineGate.warm_up", lambda self: None)
+    monkeypatch.setattr("ui.shell.engine_gate.EngineGate.warm_up", lambda self: None)
 
 
 @pytest.fixture

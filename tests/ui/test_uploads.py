@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ui.uploads import first_lines, keep, safe_name
+from ui.shell.uploads import first_lines, keep, safe_name
 
 
 def test_the_same_file_is_kept_once_and_another_one_beside_it(tmp_path: Path) -> None:

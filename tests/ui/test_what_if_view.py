@@ -15,7 +15,7 @@ from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
 from ui import runs
-from ui.state import KEY
+from ui.shell.state import KEY
 
 NEEDED = 3_598_002
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from ui import words
+from ui.shell import words
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import streamlit as st
 
 from engine.model.pipeline import Pipeline
 from storage.model import Run, RunStatus
-from ui import workspace
-from ui.guard import guarded
 from ui.runs import runs
+from ui.shell import workspace
+from ui.shell.guard import guarded
 from ui.variants import run_of
 
 _REFRESH_S = 0.7

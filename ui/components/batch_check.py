@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from storage.model import Run, RunStatus
-from ui import words
 from ui.checks import SMALL, Found, FoundNode, checker
 from ui.components.grid import Cell, Row, Table, grid
-from ui.engine_gate import GateStatus, gate
-from ui.guard import as_sentence, guarded
+from ui.shell import words
+from ui.shell.engine_gate import GateStatus, gate
+from ui.shell.guard import as_sentence, guarded
 
 _REFRESH_S = 0.7
 

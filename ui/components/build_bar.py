@@ -12,10 +12,10 @@ from ui.components.options_form import options_form
 from ui.components.version_list import version_list
 from ui.drafting import Drafting
 from ui.editing import unplaced
-from ui.guard import guarded
 from ui.pending import pending, said
 from ui.running import start_run
-from ui.state import remembered
+from ui.shell.guard import guarded
+from ui.shell.state import remembered
 
 
 def build_bar(drafting: Drafting, found: Check) -> None:

@@ -17,10 +17,10 @@ from changelog_studio_canvas import COMPONENT, SCRIPT
 from engine.planner import Check
 from ui.drafting import Drafting
 from ui.gestures import Dialogue
-from ui.guard import guarded
 from ui.pending import said
 from ui.picture import catalog, colors, document, edge_facts, node_facts
 from ui.run_overlay import Overlay
+from ui.shell.guard import guarded
 
 _HEIGHT_PX: Final = 430
 _DIALOGUE: Final = "canvas-dialogue"

@@ -6,14 +6,14 @@ from typing import Final
 
 import streamlit as st
 
-from ui import words
 from ui.components.run_actions import cancel
 from ui.components.run_status import look, seconds
 from ui.drafting import current
-from ui.guard import as_sentence
-from ui.navigation import go
 from ui.run_overlay import Overlay, overlay
-from ui.state import state
+from ui.shell import words
+from ui.shell.guard import as_sentence
+from ui.shell.navigation import go
+from ui.shell.state import state
 
 _REFRESH_S: Final = 0.6
 _DRAWN: Final = "canvas-run-drawn"

@@ -11,9 +11,9 @@ from ui.components.graph import draw_miniature
 from ui.components.story_bar import story_of, tell
 from ui.drafting import open_draft
 from ui.editing import unplaced
-from ui.navigation import go
 from ui.running import run_draft
-from ui.theme import muted
+from ui.shell.navigation import go
+from ui.shell.theme import muted
 
 _PER_ROW = 3
 

@@ -10,8 +10,8 @@ import streamlit as st
 from engine.model.changelog import RowKind
 from storage.model import Edge, Filter
 from ui.components.grid import Chip, chips
-from ui.guard import as_sentence
-from ui.theme import mode_of
+from ui.shell.guard import as_sentence
+from ui.shell.theme import mode_of
 
 _PAIR: Final = re.compile(r"""\s*(?:"([^"]+)"|([^=,"]+?))\s*=\s*(?:'((?:[^']|'')*)'|([^,']*?))\s*(?:,|$)""")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.engine_gate import GateStatus, gate
-from ui.guard import as_sentence
 from ui.page_record import aside
+from ui.shell.engine_gate import GateStatus, gate
+from ui.shell.guard import as_sentence
 
 
 def engine_failure() -> None:

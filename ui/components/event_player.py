@@ -16,9 +16,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from engine.model.changelog import RowKind
 from storage.model import Edge, Run
-from ui import workspace
-from ui.guard import guarded
-from ui.state import state
+from ui.shell import workspace
+from ui.shell.guard import guarded
+from ui.shell.state import state
 
 _SLIDER: Final = "event-slider"
 _NUMBER: Final = "event-number"

@@ -20,7 +20,7 @@ from typing import Any, Final
 import plotly.graph_objects as go
 
 from storage.model import Timeline
-from ui import theme, words
+from ui.shell import theme, words
 
 _HEIGHT: Final = 520
 _WINDOWS: Final = 120

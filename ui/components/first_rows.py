@@ -12,11 +12,11 @@ from engine.errors import StudioError
 from engine.local.preview import ROWS, Preview
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
-from ui import words
 from ui.components.grid import Cell, Row, Table, grid
-from ui.engine_gate import EngineStarting
-from ui.guard import as_sentence
 from ui.previewing import preview_of
+from ui.shell import words
+from ui.shell.engine_gate import EngineStarting
+from ui.shell.guard import as_sentence
 
 _AT_ONCE_S: Final = 0.3
 _HEIGHT: Final = 330

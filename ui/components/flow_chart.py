@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 
 from storage.changelogs.flow import Wire
 from storage.model import Edge
-from ui import words
-from ui.theme import KIND_COLORS, KIND_WORDS, ROLE_COLORS, figure
+from ui.shell import words
+from ui.shell.theme import KIND_COLORS, KIND_WORDS, ROLE_COLORS, figure
 
 _ALPHA: Final = 0.6
 _OUT: Final = "written"

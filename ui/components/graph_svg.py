@@ -16,7 +16,7 @@ from engine.model.changelog import APPEND, SYMBOLS, ChangelogMode
 from engine.model.pipeline import Edge, Pipeline
 from ui.editing import edge_key, operator_class
 from ui.layout import Spot, layered
-from ui.theme import FAINT, KIND_COLORS, LINE, MUTED, ON_COLOR, PROBLEM, ROLE_COLORS
+from ui.shell.theme import FAINT, KIND_COLORS, LINE, MUTED, ON_COLOR, PROBLEM, ROLE_COLORS
 
 _MARGIN: Final = 14
 _BADGE_W: Final = 25

@@ -30,10 +30,10 @@ from ui.forms.binding import FormContext
 from ui.forms.complaints import complaints_of
 from ui.forms.fields import draw_field, show_complaints
 from ui.forms.spec import fields_of
-from ui.guard import as_sentence, guarded
 from ui.pending import pending
-from ui.state import remembered
-from ui.theme import mode_badges, muted
+from ui.shell.guard import as_sentence, guarded
+from ui.shell.state import remembered
+from ui.shell.theme import mode_badges, muted
 
 _FOLD_ABOVE: Final = 8
 _SHOWN: Final = 5

@@ -9,9 +9,9 @@ from typing import Any, Final
 import streamlit as st
 
 from engine.contract.described import Description, StateTable
-from ui import words
 from ui.components.grid import Cell, Row, Table, grid
 from ui.replaying import KeyState
+from ui.shell import words
 
 _SHOWN: Final = 50
 _NARROW: Final = 3

@@ -11,9 +11,9 @@ import streamlit as st
 from engine.model.changelog import RowKind
 from storage.changelogs.navigation import Around
 from storage.model import Record
-from ui import theme, words
 from ui.components.run_picker import name_of
-from ui.guard import guarded
+from ui.shell import theme, words
+from ui.shell.guard import guarded
 
 _LANE_PX: Final = 34
 _AXIS_PX: Final = 74

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from storage.model import LateRecord, LateSummary, RejectedRow
-from ui import words
 from ui.components.grid import Cell, Row, Table
+from ui.shell import words
 
 
 def late_table(records: Sequence[LateRecord], event: int | None) -> Table:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from storage.changelogs.lineage import Ancestor
-from ui import words
 from ui.components.cascade import place_text
 from ui.components.grid import Cell, Row, Table
 from ui.components.run_picker import name_of
+from ui.shell import words
 
 
 def lineage_table(root: Ancestor) -> Table:

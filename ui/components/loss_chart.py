@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from storage.event_time.late_rules import Judged
 from storage.event_time.what_if import Losses
-from ui import theme, words
+from ui.shell import theme, words
 
 _POINTS: Final = 400
 # So few that the axis would have ticks between whole records.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from storage.model import Edge, Run, RunStatus
-from ui import words, workspace
 from ui.components.background_run import background_run
 from ui.components.grid import grid
 from ui.components.operator_table import pipeline_of
 from ui.components.retraction_tables import comparison_table, saved_table
 from ui.components.run_picker import name_of
+from ui.shell import words, workspace
 from ui.variants import in_mini_batch
 
 

@@ -12,12 +12,12 @@ from engine.errors import NotReplayable, StudioError
 from engine.planner import Plan
 from engine.replay import KeyedNode, keyed_node, keyed_nodes
 from storage.model import CascadeRecord, Run
-from ui import words, workspace
 from ui.components.key_state import key_state
-from ui.engine_gate import gate
-from ui.guard import as_sentence, guarded
 from ui.replaying import MOST, StillStarting, keys_before, plan_of, state_of, touched_keys
-from ui.state import state
+from ui.shell import words, workspace
+from ui.shell.engine_gate import gate
+from ui.shell.guard import as_sentence, guarded
+from ui.shell.state import state
 
 _NODE: Final = "state-node"
 _KEY: Final = "state-key"

@@ -8,9 +8,9 @@ from typing import Final
 from engine.errors import StudioError
 from engine.model.pipeline import Pipeline
 from storage.model import NodeCounters, Run, RunStatus
-from ui import words
 from ui.components.grid import Cell, Row, Table, grid
 from ui.runs import Job
+from ui.shell import words
 
 _TONES: Final = {
     "waiting": ("○", "quiet"),

@@ -8,12 +8,12 @@ from typing import Final
 import streamlit as st
 
 from storage.errors import UnknownRun
-from ui import workspace
 from ui.export import page_as_html
-from ui.guard import guarded
 from ui.page_record import recorded
-from ui.state import state
-from ui.theme import IMAGE_FORMAT
+from ui.shell import workspace
+from ui.shell.guard import guarded
+from ui.shell.state import state
+from ui.shell.theme import IMAGE_FORMAT
 
 # In the header, beside the navigation, where they take no room of the page.
 _PLACE: Final = """

@@ -10,14 +10,14 @@ from engine.errors import PipelineError
 from engine.model.pipeline import Pipeline
 from storage.errors import StoreError
 from storage.model import Draft, PipelineSummary
-from ui import words
 from ui.drafting import close, open_saved, resume
-from ui.guard import guarded
 from ui.history import History
-from ui.navigation import go
 from ui.running import run_draft
-from ui.state import state
-from ui.workspace import store
+from ui.shell import words
+from ui.shell.guard import guarded
+from ui.shell.navigation import go
+from ui.shell.state import state
+from ui.shell.workspace import store
 
 _DELETED: Final = "pipeline-just-deleted"
 _SHOWN: Final = 8

@@ -13,8 +13,8 @@ from ui.components.sql_tab import sql_tab
 from ui.drafting import Drafting
 from ui.editing import edge_at
 from ui.forms.complaints import without_field
-from ui.guard import as_sentence, guarded
 from ui.run_overlay import Overlay
+from ui.shell.guard import as_sentence, guarded
 
 
 def plan_tabs(drafting: Drafting, found: Check, shown: Overlay | None) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import streamlit as st
 
 from storage.queries.queries import QueryResult
-from ui import theme
+from ui.shell import theme
 
 _NUMBERS: Final = (int, float, Decimal)
 _FEW: Final = 40

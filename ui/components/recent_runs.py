@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from storage.model import Run, RunStatus
-from ui import words
-from ui.navigation import go
-from ui.state import state
-from ui.workspace import store
+from ui.shell import words
+from ui.shell.navigation import go
+from ui.shell.state import state
+from ui.shell.workspace import store
 
 _ICONS = {
     RunStatus.RUNNING: ":material/progress_activity:",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from storage.model import Change, Edge, Record
-from ui import words
 from ui.components.grid import Cell, Row, Table
+from ui.shell import words
 
 
 def raw_table(edge: Edge, records: tuple[Record, ...], event: int | None) -> Table:

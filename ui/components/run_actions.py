@@ -6,10 +6,10 @@ import streamlit as st
 
 from engine.model.pipeline import Pipeline
 from storage.model import Run
-from ui import workspace
-from ui.guard import guarded
 from ui.runs import default_master, runs
-from ui.state import state
+from ui.shell import workspace
+from ui.shell.guard import guarded
+from ui.shell.state import state
 
 
 @guarded

@@ -8,8 +8,8 @@ from engine.model.changelog import RowKind
 from storage.changelogs.run_differences import CounterPair, LatePair, PlanDifference, RecordPair, TimePair
 from storage.changelogs.table_differences import TableComparison
 from storage.model import NodeCounters, Record
-from ui import words
 from ui.components.grid import Cell, Row, Table
+from ui.shell import words
 
 
 def plan_table(found: Sequence[PlanDifference], left: str, right: str) -> Table:

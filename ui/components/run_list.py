@@ -7,12 +7,12 @@ from typing import Final
 import streamlit as st
 
 from storage.model import RunStatus
-from ui import words, workspace
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.run_status import look, seconds, when
-from ui.guard import guarded
 from ui.runs import runs
-from ui.state import state
+from ui.shell import words, workspace
+from ui.shell.guard import guarded
+from ui.shell.state import state
 
 _PAGE: Final = 10
 _KEY: Final = "runs-page"

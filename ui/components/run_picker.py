@@ -9,12 +9,12 @@ import streamlit as st
 
 from storage.errors import UnknownRun
 from storage.model import Edge, Run, RunStatus
-from ui import words, workspace
 from ui.components.run_status import look, when
-from ui.guard import as_sentence, guarded
-from ui.navigation import go
 from ui.runs import runs
-from ui.state import state
+from ui.shell import words, workspace
+from ui.shell.guard import as_sentence, guarded
+from ui.shell.navigation import go
+from ui.shell.state import state
 
 _SHOWN: Final = 200
 _RUN: Final = "picked-run"

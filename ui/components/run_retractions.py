@@ -9,13 +9,13 @@ import streamlit as st
 
 from engine.model.changelog import RowKind
 from storage.model import Edge, Run
-from ui import words, workspace
 from ui.components.event_player import move_to
 from ui.components.flow_chart import flow_chart
 from ui.components.grid import grid
 from ui.components.retraction_tables import amplification_table, cancelled_table, keys_table, seconds_table
 from ui.components.run_picker import name_of
-from ui.theme import draw_figure, kind_badge
+from ui.shell import words, workspace
+from ui.shell.theme import draw_figure, kind_badge
 
 # The names stand on the bands, where the quiet grey of axes cannot be read.
 _LABELS: Final = """

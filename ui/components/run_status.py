@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.model import Run, RunStatus
-from ui import words
 from ui.runs import Job
+from ui.shell import words
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from engine.planner import Check
 from storage.changelogs.flow import SlowKey
 from storage.errors import UnknownEdge
 from storage.model import Edge
-from ui import words, workspace
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.operator_table import OperatorLine, operator_table
 from ui.components.record_list import folded_table, raw_table
-from ui.guard import as_sentence
-from ui.navigation import go
 from ui.run_overlay import Overlay
-from ui.state import state
+from ui.shell import words, workspace
+from ui.shell.guard import as_sentence
+from ui.shell.navigation import go
+from ui.shell.state import state
 
 _RECORDS: Final = 100
 _KEYS: Final = 5

@@ -8,8 +8,8 @@ import streamlit as st
 
 from storage.model import Run
 from storage.queries.catalog import TableDescription
-from ui import words, workspace
-from ui.theme import muted
+from ui.shell import words, workspace
+from ui.shell.theme import muted
 
 
 def schema_browser(run: Run) -> None:

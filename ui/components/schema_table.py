@@ -7,7 +7,7 @@ from html import escape
 import streamlit as st
 
 from engine.contract.operator import Derived
-from ui.theme import LINE, muted
+from ui.shell.theme import LINE, muted
 
 
 def schema_table(derived: Derived) -> None:

@@ -13,11 +13,11 @@ from engine.model.pipeline import Pipeline
 from engine.planner import Check
 from engine.script import Written, program_of, script_of, sql_of
 from engine.sql import SqlRejected
-from ui import workspace
 from ui.drafting import Drafting
 from ui.editing import placed_like, unplaced
-from ui.engine_gate import EngineStarting, gate
 from ui.pending import pending
+from ui.shell import workspace
+from ui.shell.engine_gate import EngineStarting, gate
 
 _KEPT: Final = "sql-tab"
 _HEIGHT: Final = 420

@@ -6,8 +6,8 @@ import streamlit as st
 
 from engine.model.pipeline import Pipeline
 from ui.drafting import open_draft
-from ui.guard import guarded
-from ui.navigation import go
+from ui.shell.guard import guarded
+from ui.shell.navigation import go
 
 
 def start_here() -> None:

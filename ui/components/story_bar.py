@@ -10,11 +10,11 @@ from engine.examples import examples
 from engine.model.pipeline import Pipeline
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
-from ui import workspace
-from ui.guard import guarded
-from ui.navigation import lead_to
 from ui.runs import runs
-from ui.state import state
+from ui.shell import workspace
+from ui.shell.guard import guarded
+from ui.shell.navigation import lead_to
+from ui.shell.state import state
 from ui.stories import Story, stories
 
 _REFRESH_S: Final = 0.7

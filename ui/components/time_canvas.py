@@ -10,13 +10,13 @@ import streamlit as st
 from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord, Run
-from ui import words
 from ui.components.canvas import component
 from ui.components.run_picker import name_of
 from ui.editing import edge_key, operator_class
-from ui.guard import guarded
 from ui.picture import catalog, colors, document, hint
-from ui.theme import mode_of
+from ui.shell import words
+from ui.shell.guard import guarded
+from ui.shell.theme import mode_of
 
 _RECORDS: Final = 4
 _LONGEST: Final = 60

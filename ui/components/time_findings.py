@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from storage.event_time.future_records import FutureRecord
 from storage.event_time.idle_sources import Holder, Silence
 from storage.model import Timeline
-from ui import words
+from ui.shell import words
 
 
 def future_sentence(record: FutureRecord) -> str:

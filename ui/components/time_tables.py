@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from storage.event_time.arrivals import Arrival, OperatorTimes, SourceTimes
-from ui import words
 from ui.components.grid import Cell, Row, Table
+from ui.shell import words
 
 _TONES: Final = {"late": "bad", "out of order": "warn", "in time": "good"}
 

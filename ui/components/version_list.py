@@ -9,12 +9,12 @@ import streamlit as st
 from engine.errors import PipelineError
 from engine.model.pipeline import Pipeline
 from storage.model import SavedPipeline
-from ui import words
 from ui.drafting import Drafting
 from ui.editing import unplaced
-from ui.guard import guarded
 from ui.pending import pending
-from ui.workspace import store
+from ui.shell import words
+from ui.shell.guard import guarded
+from ui.shell.workspace import store
 
 _FEW: Final = 5
 _HEIGHT_PX: Final = 260

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from storage.model import Timeline
-from ui import theme, words
+from ui.shell import theme, words
 
 
 def watermark_pair_chart(left: Timeline, right: Timeline, names: tuple[str, str]) -> go.Figure:

@@ -10,13 +10,13 @@ import streamlit as st
 
 from storage.changelogs.update_pairs import key_of
 from storage.model import Edge, Run, RunStatus, TableAsOf, Values
-from ui import words, workspace
 from ui.components.background_run import background_run
 from ui.components.batch_check import batch_check
 from ui.components.grid import Row, Table, grid
 from ui.components.operator_table import pipeline_of
 from ui.components.record_list import cell_of, number_columns
 from ui.components.run_picker import name_of
+from ui.shell import words, workspace
 from ui.variants import without_retraction
 
 _SHOWN: Final = 50

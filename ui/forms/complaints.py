@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from engine.errors import ExpressionError, StudioError
-from ui.engine_gate import EngineStarting
 from ui.forms.spec import Field, FieldKind, fields_of
+from ui.shell.engine_gate import EngineStarting
 
 Path = tuple[str | int, ...]
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 import streamlit as st
 
 from engine.model.schema import Schema
-from ui.durations import format_duration, parse_duration
 from ui.editing import ABSENT
 from ui.forms.binding import FormContext
 from ui.forms.files import file_field
@@ -18,7 +17,8 @@ from ui.forms.grid import grid_field
 from ui.forms.items import computed_columns, items_field
 from ui.forms.marking import marked_html
 from ui.forms.spec import Field, FieldKind
-from ui.guard import as_sentence
+from ui.shell.durations import format_duration, parse_duration
+from ui.shell.guard import as_sentence
 
 _LIVE: Final = "300ms"
 _FEW: Final = 4

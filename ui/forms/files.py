@@ -6,13 +6,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import workspace
 from ui.editing import ABSENT
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field
-from ui.guard import guarded
 from ui.pending import said
-from ui.uploads import first_lines, keep
+from ui.shell import workspace
+from ui.shell.guard import guarded
+from ui.shell.uploads import first_lines, keep
 
 
 def file_field(field: Field, form: FormContext) -> None:

@@ -21,7 +21,7 @@ from engine.model.schema import is_numeric
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field
 from ui.pending import pending
-from ui.state import remembered
+from ui.shell.state import remembered
 
 KIND: Final = "kind"
 _UNTOUCHED: Final[dict[str, Any]] = {"edited_rows": {}, "added_rows": [], "deleted_rows": []}

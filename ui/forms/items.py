@@ -11,8 +11,8 @@ from ui.editing import ABSENT
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.forms.suggest import suggested_item
-from ui.guard import as_sentence, guarded
 from ui.pending import said
+from ui.shell.guard import as_sentence, guarded
 
 DrawField = Callable[..., None]
 _MOVE_UP: Final = "Move up"

@@ -11,13 +11,13 @@ from ui.components.plan_tabs import plan_tabs
 from ui.components.start_here import start_here
 from ui.drafting import Drafting, current
 from ui.editing import edge_at
-from ui.guard import guarded
 from ui.messages import Open
-from ui.navigation import go
 from ui.pending import pending
 from ui.run_overlay import overlay
 from ui.running import start_run
-from ui.state import state
+from ui.shell.guard import guarded
+from ui.shell.navigation import go
+from ui.shell.state import state
 
 
 def build(drafting: Drafting) -> None:

@@ -7,7 +7,6 @@ from typing import Final
 import streamlit as st
 
 from storage.model import Edge, Filter, Run
-from ui import words, workspace
 from ui.components.cascade import cascade_table
 from ui.components.changelog_download import downloads
 from ui.components.changelog_filter import changelog_filter
@@ -18,6 +17,7 @@ from ui.components.pager import pager
 from ui.components.record_list import folded_table, raw_table
 from ui.components.run_picker import show_edge
 from ui.components.table_as_of import table_as_of
+from ui.shell import words, workspace
 
 _PAGE: Final = 100
 _HEIGHT: Final = 420

@@ -8,7 +8,6 @@ from typing import Final
 import streamlit as st
 
 from storage.model import Edge, Run
-from ui import words, workspace
 from ui.components.event_player import move_to
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.run_difference_tables import (
@@ -22,10 +21,11 @@ from ui.components.run_difference_tables import (
 from ui.components.run_picker import name_of, pick_run
 from ui.components.run_status import look, when
 from ui.components.watermark_pair_chart import watermark_pair_chart
-from ui.guard import guarded
 from ui.runs import runs
-from ui.state import state
-from ui.theme import draw_figure
+from ui.shell import words, workspace
+from ui.shell.guard import guarded
+from ui.shell.state import state
+from ui.shell.theme import draw_figure
 
 _OTHER: Final = "picked-versus"
 _EDGE: Final = "compare-edge"

@@ -9,7 +9,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from storage.event_time.idle_sources import holders
 from storage.model import Edge, Filter, LateRecord, Run, Timeline
-from ui import words, workspace
 from ui.components.event_player import move_to
 from ui.components.event_time_chart import event_time_chart, shows_windows
 from ui.components.grid import grid
@@ -20,10 +19,11 @@ from ui.components.run_picker import nothing_yet, pick_run
 from ui.components.seq_range import seq_range
 from ui.components.time_findings import future_sentence, holder_sentences, silence_sentence
 from ui.components.time_tables import arrival_table, operator_table, source_table
-from ui.guard import guarded
-from ui.navigation import go
-from ui.state import state
-from ui.theme import chart_config, draw_figure
+from ui.shell import words, workspace
+from ui.shell.guard import guarded
+from ui.shell.navigation import go
+from ui.shell.state import state
+from ui.shell.theme import chart_config, draw_figure
 
 _PAGE: Final = 50
 _DESCRIBED: Final = 1000

@@ -8,7 +8,7 @@ from ui.components.dropzone import dropzone, import_document
 from ui.components.pipeline_list import draft_list, pipeline_list
 from ui.components.recent_runs import recent_runs
 from ui.components.start_here import new_pipeline
-from ui.navigation import go
+from ui.shell.navigation import go
 
 st.title("Changelog Studio")
 st.markdown(

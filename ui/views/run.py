@@ -6,16 +6,16 @@ import streamlit as st
 
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
-from ui import workspace
 from ui.components.batch_check import batch_check
 from ui.components.operator_table import operator_lines, operator_table
 from ui.components.run_actions import run_actions
 from ui.components.run_list import run_list
 from ui.components.run_status import facts, look
-from ui.guard import as_sentence
-from ui.navigation import go
 from ui.runs import runs
-from ui.state import state
+from ui.shell import workspace
+from ui.shell.guard import as_sentence
+from ui.shell.navigation import go
+from ui.shell.state import state
 
 _REFRESH_S = 0.7
 

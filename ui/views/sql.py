@@ -12,12 +12,12 @@ import streamlit as st
 from storage.errors import QueryError
 from storage.model import Run
 from storage.queries.queries import MEMORY_LIMIT_MIB, ROW_LIMIT, TIME_LIMIT_S, QueryResult
-from ui import words, workspace
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.query_chart import query_chart
 from ui.components.run_picker import pick_run
 from ui.components.schema_browser import schema_browser
-from ui.guard import as_sentence, guarded
+from ui.shell import words, workspace
+from ui.shell.guard import as_sentence, guarded
 
 _TEXT: Final = "sql-text"
 _ASKED: Final = "sql-asked"

@@ -8,7 +8,6 @@ import streamlit as st
 
 from storage.changelogs.navigation import Around
 from storage.model import CascadeRecord, Edge, Run
-from ui import words, workspace
 from ui.components.event_player import move_to, time_player
 from ui.components.lanes import lanes
 from ui.components.operator_state import chosen_node, operator_state
@@ -16,7 +15,8 @@ from ui.components.operator_table import pipeline_of
 from ui.components.run_picker import name_of, show_edge
 from ui.components.table_as_of import table_as_of
 from ui.components.time_canvas import time_canvas
-from ui.state import state
+from ui.shell import words, workspace
+from ui.shell.state import state
 
 _CASCADE: Final = 200
 _TABLE_PX: Final = 330

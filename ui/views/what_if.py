@@ -10,18 +10,18 @@ from engine.model.pipeline import Pipeline
 from storage.event_time.late_rules import Judged
 from storage.event_time.what_if import JudgedRecord, Losses
 from storage.model import Run
-from ui import words, workspace
 from ui.components.event_player import move_to
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.loss_chart import loss_chart
 from ui.components.pager import pager
 from ui.components.run_picker import pick_run
 from ui.drafting import open_draft
-from ui.guard import guarded
-from ui.navigation import go, lead_to
 from ui.runs import runs
-from ui.state import state
-from ui.theme import draw_figure
+from ui.shell import words, workspace
+from ui.shell.guard import guarded
+from ui.shell.navigation import go, lead_to
+from ui.shell.state import state
+from ui.shell.theme import draw_figure
 
 _PAGE: Final = 50
 

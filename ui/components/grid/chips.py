@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from engine.model.changelog import RowKind
-from ui.theme import KIND_WORDS, kind_badge
+from ui.shell.theme import KIND_WORDS, kind_badge
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from html import escape
 from typing import Final
 
 from engine.model.changelog import RowKind
-from ui import words
-from ui.theme import kind_badge
+from ui.shell import words
+from ui.shell.theme import kind_badge
 
 _LONGEST: Final = 120
 

@@ -8,7 +8,7 @@ from typing import Final, NoReturn
 
 import streamlit as st
 
-from ui.state import state
+from ui.shell.state import state
 
 _VIEWS: Final = Path(__file__).parent / "views"
 _LEADS_TO: Final = "leads-to"

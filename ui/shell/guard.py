@@ -11,9 +11,9 @@ import streamlit as st
 
 from engine.errors import StudioError
 from storage.errors import StoreError
-from ui.log import app_log
 from ui.pending import pending
-from ui.words import escaped
+from ui.shell.log import app_log
+from ui.shell.words import escaped
 
 P = ParamSpec("P")
 LOG: Final = app_log()

@@ -20,7 +20,7 @@ from engine.runtime.rehearsal import rehearse
 from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.archiving import make_in_background
 from engine.spark.session import DEFAULT_MASTER, get_spark
-from ui.log import app_log
+from ui.shell.log import app_log
 
 LOG: Final = app_log()
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE"
