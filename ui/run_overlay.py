@@ -9,8 +9,8 @@ from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
+from ui.builder.editing import unplaced
 from ui.components.operator_table import OperatorLine, operator_lines, pipeline_of
-from ui.editing import unplaced
 from ui.runs import Job, runs
 from ui.shell import workspace
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from ui.drafting import Drafting
+from ui.builder.drafting import Drafting
 from ui.runs import runs
 from ui.shell.navigation import go
 

@@ -22,7 +22,7 @@ from tests.browser.app_server import App, running_app
 from tests.browser.canvas_page import STUDIO, drafts, node, settled
 from tests.browser.chromium import ARGUMENTS, chromium
 from tests.browser.conftest import wait_until_settled
-from ui.history import History
+from ui.builder.history import History
 
 ROUNDS: Final = 9
 # Sixty turns of the mouse wheel, one a frame: the median time from frame to frame, in ms.

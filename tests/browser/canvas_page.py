@@ -13,8 +13,8 @@ from engine.model.pipeline import Edge, Node, Pipeline
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, wait_until_settled
-from ui.editing import unplaced
-from ui.history import History
+from ui.builder.editing import unplaced
+from ui.builder.history import History
 
 RUN_TIMEOUT_MS = 180_000
 WORDS = {"columns": [{"name": "word", "type": "string"}], "rows": [["Hello"], ["World"], ["Hello"]]}

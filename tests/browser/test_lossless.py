@@ -14,7 +14,7 @@ from engine.model.pipeline import Edge, Node, Pipeline, Place
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, wait_until_settled
-from ui.history import History
+from ui.builder.history import History
 
 WIDTH = 5
 # The rest of the document makes each rerun slow, as a large pipeline does.

@@ -13,8 +13,8 @@ from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from storage import Store
 from tests.ui.conftest import OpenView
-from ui.editing import add_node, set_parameter
-from ui.history import History
+from ui.builder.editing import add_node, set_parameter
+from ui.builder.history import History
 from ui.shell.engine_gate import EngineStarting
 
 OpenDraft = Callable[..., AppTest]
@@ -36,7 +36,7 @@ class KnowsColumns:
 @pytest.fixture
 def analyzer(monkeypatch: pytest.MonkeyPatch) -> KnowsColumns:
     found = KnowsColumns()
-    monkeypatch.setattr("ui.checking.gate", lambda: found)
+    monkeypatch.setattr("ui.builder.checking.gate", lambda: found)
     return found
 
 

@@ -12,7 +12,7 @@ from engine.mini_batch.bundling import MiniBatch, mini_batch
 from engine.model.options import BUNDLE_SIZE, MINI_BATCH
 from engine.model.pipeline import Edge, Pipeline
 from engine.registry import operators, sources
-from ui.editing import (
+from ui.builder.editing import (
     ABSENT,
     add_node,
     ancestors,
@@ -29,7 +29,7 @@ from ui.editing import (
     set_option,
     set_parameter,
 )
-from ui.history import History
+from ui.builder.history import History
 
 
 def chain(*ops: str) -> Pipeline:

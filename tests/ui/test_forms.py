@@ -11,7 +11,7 @@ from engine.errors import PipelineError
 from engine.examples import examples
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.registry import operators, sources
-from ui.editing import operator_class
+from ui.builder.editing import operator_class
 from ui.forms.complaints import complaints_of
 from ui.forms.grid import parse_rows, row_text
 from ui.forms.spec import FieldKind, fields_of

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from engine.examples import examples
 from storage import Store
 from tests.ui.conftest import OpenView
-from ui.history import History
+from ui.builder.history import History
 
 
 @pytest.fixture(autouse=True)

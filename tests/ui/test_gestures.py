@@ -13,13 +13,13 @@ from engine.examples import examples
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema
 from storage import Store
-from ui.checking import checked, errors
-from ui.drafting import Drafting
-from ui.fixes import fixes
-from ui.gestures import Dialogue
-from ui.history import History
-from ui.messages import Open
-from ui.picture import document
+from ui.builder.checking import checked, errors
+from ui.builder.drafting import Drafting
+from ui.builder.fixes import fixes
+from ui.builder.gestures import Dialogue
+from ui.builder.history import History
+from ui.builder.messages import Open
+from ui.builder.picture import document
 
 WORDS = {"columns": [{"name": "word", "type": "string"}], "rows": [["Hello"]]}
 CLICKS = {"columns": [{"name": "id", "type": "bigint"}, {"name": "ts", "type": "bigint"}], "rows": [[1, 1000]]}
@@ -35,7 +35,7 @@ class Booleans(Analyzer):
 
 @pytest.fixture
 def draft(store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[[Pipeline], Drafting]:
-    monkeypatch.setattr("ui.checking.gate", Booleans)
+    monkeypatch.setattr("ui.builder.checking.gate", Booleans)
     return lambda pipeline: Drafting("k1", History(pipeline))
 
 

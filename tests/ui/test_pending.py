@@ -10,13 +10,13 @@ import pytest
 
 from engine.examples import examples
 from storage import Store
-from ui.drafting import Drafting
-from ui.editing import operator_class, set_parameter
+from ui.builder.drafting import Drafting
+from ui.builder.editing import operator_class, set_parameter
+from ui.builder.history import History
+from ui.builder.pending import Pending
 from ui.forms.binding import FormContext
 from ui.forms.complaints import Complaints
 from ui.forms.spec import fields_of
-from ui.history import History
-from ui.pending import Pending
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from storage import Store
 from storage.model import RunStatus
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
-from ui.picture import edge_facts
+from ui.builder.picture import edge_facts
 from ui.run_overlay import overlay
 from ui.runs import RunManager
 

@@ -12,7 +12,7 @@ from engine.errors import PipelineError, StudioError
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import check
-from ui.starter import starter
+from ui.builder.starter import starter
 
 
 class NoSpark:

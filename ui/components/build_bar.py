@@ -6,13 +6,13 @@ import streamlit as st
 
 from engine.model.pipeline import Pipeline
 from engine.planner import Check
-from ui.checking import errors
+from ui.builder.checking import errors
+from ui.builder.drafting import Drafting
+from ui.builder.editing import unplaced
+from ui.builder.pending import pending, said
 from ui.components.arrival import arrival_editor
 from ui.components.options_form import options_form
 from ui.components.version_list import version_list
-from ui.drafting import Drafting
-from ui.editing import unplaced
-from ui.pending import pending, said
 from ui.running import start_run
 from ui.shell.guard import guarded
 from ui.shell.state import remembered

@@ -15,10 +15,10 @@ import streamlit as st
 from changelog_studio_canvas import COMPONENT, SCRIPT
 
 from engine.planner import Check
-from ui.drafting import Drafting
-from ui.gestures import Dialogue
-from ui.pending import said
-from ui.picture import catalog, colors, document, edge_facts, node_facts
+from ui.builder.drafting import Drafting
+from ui.builder.gestures import Dialogue
+from ui.builder.pending import said
+from ui.builder.picture import catalog, colors, document, edge_facts, node_facts
 from ui.run_overlay import Overlay
 from ui.shell.guard import guarded
 

@@ -8,13 +8,13 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from engine.model.pipeline import Pipeline
-from ui.drafting import open_draft
+from ui.builder.drafting import open_draft
+from ui.builder.starter import FORMATS, starter
 from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
 from ui.shell.state import remembered
 from ui.shell.uploads import keep
-from ui.starter import FORMATS, starter
 
 
 def dropzone() -> None:

@@ -12,8 +12,8 @@ from engine.errors import StudioError
 from engine.local.preview import ROWS, Preview
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
+from ui.builder.previewing import preview_of
 from ui.components.grid import Cell, Row, Table, grid
-from ui.previewing import preview_of
 from ui.shell import words
 from ui.shell.engine_gate import EngineStarting
 from ui.shell.guard import as_sentence

@@ -14,8 +14,8 @@ from typing import Final
 from engine.contract.operator import OUT
 from engine.model.changelog import APPEND, SYMBOLS, ChangelogMode
 from engine.model.pipeline import Edge, Pipeline
-from ui.editing import edge_key, operator_class
-from ui.layout import Spot, layered
+from ui.builder.editing import edge_key, operator_class
+from ui.builder.layout import Spot, layered
 from ui.shell.theme import FAINT, KIND_COLORS, LINE, MUTED, ON_COLOR, PROBLEM, ROLE_COLORS
 
 _MARGIN: Final = 14

@@ -11,11 +11,9 @@ from engine.contract.operator import OUT, Source
 from engine.model.changelog import APPEND
 from engine.model.pipeline import Edge, Node
 from engine.planner import Check
-from ui.checking import edge_reason, input_schemas, output_schema
-from ui.components.completion import completion
-from ui.components.schema_table import schema_table
-from ui.drafting import Drafting
-from ui.editing import (
+from ui.builder.checking import edge_reason, input_schemas, output_schema
+from ui.builder.drafting import Drafting
+from ui.builder.editing import (
     connect,
     delete_node,
     descendants,
@@ -26,11 +24,13 @@ from ui.editing import (
     rename_node,
     takes_many,
 )
+from ui.builder.pending import pending
+from ui.components.completion import completion
+from ui.components.schema_table import schema_table
 from ui.forms.binding import FormContext
 from ui.forms.complaints import complaints_of
 from ui.forms.fields import draw_field, show_complaints
 from ui.forms.spec import fields_of
-from ui.pending import pending
 from ui.shell.guard import as_sentence, guarded
 from ui.shell.state import remembered
 from ui.shell.theme import mode_badges, muted

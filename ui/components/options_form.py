@@ -19,9 +19,9 @@ from engine.model.options import (
     Value,
     is_on,
 )
-from ui.drafting import Drafting
-from ui.editing import set_option
-from ui.pending import pending
+from ui.builder.drafting import Drafting
+from ui.builder.editing import set_option
+from ui.builder.pending import pending
 
 _ALWAYS: Final = (STATE_TTL, SENSITIVE, DUPLICATES)
 _IN_MINI_BATCH: Final = (BUNDLE_SIZE, LATENCY, COMPACT, PHASES)

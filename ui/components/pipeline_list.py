@@ -10,8 +10,8 @@ from engine.errors import PipelineError
 from engine.model.pipeline import Pipeline
 from storage.errors import StoreError
 from storage.model import Draft, PipelineSummary
-from ui.drafting import close, open_saved, resume
-from ui.history import History
+from ui.builder.drafting import close, open_saved, resume
+from ui.builder.history import History
 from ui.running import run_draft
 from ui.shell import words
 from ui.shell.guard import guarded

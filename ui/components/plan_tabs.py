@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.planner import Check
-from ui.checking import errors, is_waiting
+from ui.builder.checking import errors, is_waiting
+from ui.builder.drafting import Drafting
+from ui.builder.editing import edge_at
 from ui.components.first_rows import first_rows
 from ui.components.plan_panel import node_plan, whole_plan
 from ui.components.run_tab import edge_in_run, node_in_run
 from ui.components.sql_tab import sql_tab
-from ui.drafting import Drafting
-from ui.editing import edge_at
 from ui.forms.complaints import without_field
 from ui.run_overlay import Overlay
 from ui.shell.guard import as_sentence, guarded

@@ -13,9 +13,9 @@ from engine.model.pipeline import Pipeline
 from engine.planner import Check
 from engine.script import Written, program_of, script_of, sql_of
 from engine.sql import SqlRejected
-from ui.drafting import Drafting
-from ui.editing import placed_like, unplaced
-from ui.pending import pending
+from ui.builder.drafting import Drafting
+from ui.builder.editing import placed_like, unplaced
+from ui.builder.pending import pending
 from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
 

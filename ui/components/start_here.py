@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
-from ui.drafting import open_draft
+from ui.builder.drafting import open_draft
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
 

@@ -10,10 +10,10 @@ import streamlit as st
 from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord, Run
+from ui.builder.editing import edge_key, operator_class
+from ui.builder.picture import catalog, colors, document, hint
 from ui.components.canvas import component
 from ui.components.run_picker import name_of
-from ui.editing import edge_key, operator_class
-from ui.picture import catalog, colors, document, hint
 from ui.shell import words
 from ui.shell.guard import guarded
 from ui.shell.theme import mode_of

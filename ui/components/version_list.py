@@ -9,9 +9,9 @@ import streamlit as st
 from engine.errors import PipelineError
 from engine.model.pipeline import Pipeline
 from storage.model import SavedPipeline
-from ui.drafting import Drafting
-from ui.editing import unplaced
-from ui.pending import pending
+from ui.builder.drafting import Drafting
+from ui.builder.editing import unplaced
+from ui.builder.pending import pending
 from ui.shell import words
 from ui.shell.guard import guarded
 from ui.shell.workspace import store

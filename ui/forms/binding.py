@@ -10,11 +10,11 @@ from typing import Any
 from engine.joins.sides import JoinKind, joined
 from engine.model.pipeline import Node
 from engine.model.schema import Schema
-from ui.drafting import Drafting
-from ui.editing import ABSENT, set_parameter
+from ui.builder.drafting import Drafting
+from ui.builder.editing import ABSENT, set_parameter
+from ui.builder.pending import pending
 from ui.forms.complaints import Complaints, Path
 from ui.forms.spec import Field
-from ui.pending import pending
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from engine.model.schema import Schema
-from ui.editing import ABSENT
+from ui.builder.editing import ABSENT
 from ui.forms.binding import FormContext
 from ui.forms.files import file_field
 from ui.forms.grid import grid_field

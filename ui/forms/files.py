@@ -6,10 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.editing import ABSENT
+from ui.builder.editing import ABSENT
+from ui.builder.pending import said
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field
-from ui.pending import said
 from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.uploads import first_lines, keep

@@ -18,9 +18,9 @@ import streamlit as st
 
 from engine.model.changelog import SYMBOLS
 from engine.model.schema import is_numeric
+from ui.builder.pending import pending
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field
-from ui.pending import pending
 from ui.shell.state import remembered
 
 KIND: Final = "kind"

@@ -2,17 +2,17 @@
 
 import streamlit as st
 
-from ui.checking import checked, errors
+from ui.builder.checking import checked, errors
+from ui.builder.drafting import Drafting, current
+from ui.builder.editing import edge_at
+from ui.builder.messages import Open
+from ui.builder.pending import pending
 from ui.components.build_bar import build_bar
 from ui.components.canvas import canvas, dialogue, listen
 from ui.components.canvas_run import run_end, run_line
 from ui.components.inspector import edge_inspector, node_inspector
 from ui.components.plan_tabs import plan_tabs
 from ui.components.start_here import start_here
-from ui.drafting import Drafting, current
-from ui.editing import edge_at
-from ui.messages import Open
-from ui.pending import pending
 from ui.run_overlay import overlay
 from ui.running import start_run
 from ui.shell.guard import guarded

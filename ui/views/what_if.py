@@ -10,12 +10,12 @@ from engine.model.pipeline import Pipeline
 from storage.event_time.late_rules import Judged
 from storage.event_time.what_if import JudgedRecord, Losses
 from storage.model import Run
+from ui.builder.drafting import open_draft
 from ui.components.event_player import move_to
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.loss_chart import loss_chart
 from ui.components.pager import pager
 from ui.components.run_picker import pick_run
-from ui.drafting import open_draft
 from ui.runs import runs
 from ui.shell import words, workspace
 from ui.shell.guard import guarded

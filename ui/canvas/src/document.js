@@ -1,4 +1,4 @@
-// The document as the canvas shows it before Python has answered: the same edits as `ui/editing.py`, so that nothing
+// The document as the canvas shows it before Python has answered: the same edits as `ui/builder/editing.py`, so that nothing
 // waits for a round trip. Python's answer is the truth, and replaces this as soon as it has seen every message.
 
 export const edgeKey = (edge) => `${edge.source}${(edge.out ?? 'out') === 'out' ? '' : `.${edge.out}`}>${edge.target}:${edge.port}`

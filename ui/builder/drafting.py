@@ -12,8 +12,8 @@ from typing import Final
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
-from ui.editing import changed_places, edge_at, placed_like, unplaced
-from ui.history import History
+from ui.builder.editing import changed_places, edge_at, placed_like, unplaced
+from ui.builder.history import History
 from ui.shell.state import state
 from ui.shell.workspace import store
 

@@ -10,9 +10,9 @@ from pydantic import TypeAdapter
 
 from engine.errors import PlanRejected
 from engine.model.pipeline import Edge, Node, Pipeline, Place
-from ui.checking import checked, errors
-from ui.drafting import Drafting
-from ui.editing import (
+from ui.builder.checking import checked, errors
+from ui.builder.drafting import Drafting
+from ui.builder.editing import (
     add_node,
     connect,
     delete_node,
@@ -23,8 +23,8 @@ from ui.editing import (
     operator_class,
     takes_many,
 )
-from ui.fixes import Fix, fixes, joined, suggested_for, united
-from ui.messages import (
+from ui.builder.fixes import Fix, fixes, joined, suggested_for, united
+from ui.builder.messages import (
     Add,
     Connect,
     Delete,

@@ -14,7 +14,7 @@ from engine.local.preview import Preview, first_records
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan, check
 from engine.reading.file_source import FileSource
-from ui.editing import ancestors
+from ui.builder.editing import ancestors
 from ui.shell import workspace
 from ui.shell.engine_gate import gate
 

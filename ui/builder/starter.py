@@ -13,7 +13,7 @@ from engine.contract.operator import Source
 from engine.errors import PipelineError, StudioError
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Column, Schema
-from ui.editing import free_id, operator_class
+from ui.builder.editing import free_id, operator_class
 from ui.forms.suggest import key_column
 
 FORMATS: Final[Mapping[str, str]] = {

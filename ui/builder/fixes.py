@@ -21,11 +21,11 @@ from engine.contract.operator import OUT, Source
 from engine.errors import StudioError
 from engine.model.pipeline import Edge, Node, Pipeline, Place
 from engine.planner import Check
-from ui.checking import checked, errors, input_schemas, output_schema
-from ui.editing import add_node, connect, descendants, operator_class, set_parameter, takes_many
+from ui.builder.checking import checked, errors, input_schemas, output_schema
+from ui.builder.editing import add_node, connect, descendants, operator_class, set_parameter, takes_many
+from ui.builder.starter import time_column
 from ui.forms.spec import FieldKind, fields_of
 from ui.forms.suggest import suggested
-from ui.starter import time_column
 
 _MOST: Final = 3
 

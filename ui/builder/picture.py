@@ -10,11 +10,11 @@ from engine.errors import StudioError
 from engine.model.changelog import APPEND, SYMBOLS, RowKind
 from engine.model.pipeline import Node, Pipeline, Place
 from engine.planner import Check, NodePlan
-from ui.checking import checked, edge_reason, errors, modes
+from ui.builder.checking import checked, edge_reason, errors, modes
+from ui.builder.editing import edge_key, operator_class, palette
+from ui.builder.fixes import fixes
 from ui.components.operator_table import OperatorLine
 from ui.components.schema_table import keys_in_words
-from ui.editing import edge_key, operator_class, palette
-from ui.fixes import fixes
 from ui.forms.complaints import complaints_of
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.run_overlay import Overlay

@@ -10,7 +10,7 @@ from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.pipeline import Node, Pipeline
 from engine.model.schema import Schema
 from engine.planner import Check, check
-from ui.editing import operator_class
+from ui.builder.editing import operator_class
 from ui.forms.spec import fields_of
 from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
