@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from storage import Store
 from tests.ui import seeded_store
-from ui import runs
+from ui.runs import manager as runs
 from ui.shell import workspace
 from ui.shell.state import KEY, Opened
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from storage import Store
-from ui.checks import Checker
+from ui.runs.batch_checks import Checker
 
 NODE = {
     "node": "out",

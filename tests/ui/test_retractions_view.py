@@ -101,7 +101,7 @@ def test_mini_batch_compares_with_the_run_that_there_is_already(
     store: Store, seeded: dict[str, int], open_view: OpenView
 ) -> None:
     from engine.model.pipeline import Pipeline
-    from ui.variants import in_mini_batch, run_of
+    from ui.runs.variants import in_mini_batch, run_of
 
     base = Pipeline.from_json(store.runs.get(seeded["word_count"]).document)
     variant = in_mini_batch(base, 2)

@@ -11,7 +11,7 @@ from engine.errors import RunCancelled, RunFailed
 from engine.model.pipeline import Node, Pipeline
 from storage import Store
 from storage.model import RunStatus
-from ui.runs import WAITING, Job, RunManager
+from ui.runs.manager import WAITING, Job, RunManager
 
 PIPELINE = Pipeline(name="numbers", nodes=(Node(id="numbers", operator="rows"),))
 

@@ -18,8 +18,8 @@ from storage.model import RunStatus
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
 from ui.builder.picture import edge_facts
-from ui.run_overlay import overlay
-from ui.runs import RunManager
+from ui.runs.manager import RunManager
+from ui.runs.overlay import overlay
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

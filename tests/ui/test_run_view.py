@@ -9,7 +9,7 @@ from storage import Store
 from storage.model import RunStatus
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of
-from ui.runs import Job, RunManager
+from ui.runs.manager import Job, RunManager
 
 
 def test_without_runs_it_says_what_to_do(open_view: OpenView) -> None:
@@ -97,7 +97,7 @@ def test_a_running_run_shows_its_operators_and_can_be_cancelled(store: Store, op
         job.cancel.wait(20)
 
     manager = RunManager(store, execute=hold)
-    from ui import runs
+    from ui.runs import manager as runs
 
     original, runs._manager = runs._manager, lambda _path: manager
     try:

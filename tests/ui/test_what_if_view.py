@@ -14,7 +14,7 @@ from tests.storage.written_runs import Epoch, columns, edge
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
-from ui import runs
+from ui.runs import manager as runs
 from ui.shell.state import KEY
 
 NEEDED = 3_598_002

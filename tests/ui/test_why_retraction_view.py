@@ -12,7 +12,7 @@ from tests.storage.written_runs import Epoch, columns, edge
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import html_of, rows_of
-from ui.variants import without_retraction
+from ui.runs.variants import without_retraction
 
 
 def off(store: Store, folder: Path, base: Run) -> int:

@@ -17,7 +17,7 @@ from ui.components.operator_table import OperatorLine
 from ui.components.schema_table import keys_in_words
 from ui.forms.complaints import complaints_of
 from ui.forms.spec import Field, FieldKind, fields_of
-from ui.run_overlay import Overlay
+from ui.runs.overlay import Overlay
 from ui.shell.theme import KIND_COLORS, LATE, ON_COLOR, PROBLEM, REJECTED, ROLE_COLORS
 from ui.shell.words import duration
 

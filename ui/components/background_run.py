@@ -6,10 +6,10 @@ import streamlit as st
 
 from engine.model.pipeline import Pipeline
 from storage.model import Run, RunStatus
-from ui.runs import runs
+from ui.runs.manager import runs
+from ui.runs.variants import run_of
 from ui.shell import workspace
 from ui.shell.guard import guarded
-from ui.variants import run_of
 
 _REFRESH_S = 0.7
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from storage.model import Run, RunStatus
-from ui.checks import SMALL, Found, FoundNode, checker
 from ui.components.grid import Cell, Row, Table, grid
+from ui.runs.batch_checks import SMALL, Found, FoundNode, checker
 from ui.shell import words
 from ui.shell.engine_gate import GateStatus, gate
 from ui.shell.guard import as_sentence, guarded

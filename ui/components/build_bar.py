@@ -13,7 +13,7 @@ from ui.builder.pending import pending, said
 from ui.components.arrival import arrival_editor
 from ui.components.options_form import options_form
 from ui.components.version_list import version_list
-from ui.running import start_run
+from ui.runs.starting import start_run
 from ui.shell.guard import guarded
 from ui.shell.state import remembered
 

@@ -19,7 +19,7 @@ from ui.builder.drafting import Drafting
 from ui.builder.gestures import Dialogue
 from ui.builder.pending import said
 from ui.builder.picture import catalog, colors, document, edge_facts, node_facts
-from ui.run_overlay import Overlay
+from ui.runs.overlay import Overlay
 from ui.shell.guard import guarded
 
 _HEIGHT_PX: Final = 430

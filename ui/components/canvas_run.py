@@ -9,7 +9,7 @@ import streamlit as st
 from ui.builder.drafting import current
 from ui.components.run_actions import cancel
 from ui.components.run_status import look, seconds
-from ui.run_overlay import Overlay, overlay
+from ui.runs.overlay import Overlay, overlay
 from ui.shell import words
 from ui.shell.guard import as_sentence
 from ui.shell.navigation import go

@@ -11,7 +11,7 @@ from ui.builder.drafting import open_draft
 from ui.builder.editing import unplaced
 from ui.components.graph import draw_miniature
 from ui.components.story_bar import story_of, tell
-from ui.running import run_draft
+from ui.runs.starting import run_draft
 from ui.shell.navigation import go
 from ui.shell.theme import muted
 

@@ -10,8 +10,8 @@ from ui.components.grid import grid
 from ui.components.operator_table import pipeline_of
 from ui.components.retraction_tables import comparison_table, saved_table
 from ui.components.run_picker import name_of
+from ui.runs.variants import in_mini_batch
 from ui.shell import words, workspace
-from ui.variants import in_mini_batch
 
 
 def mini_batch_savings(run: Run, edge: Edge) -> None:

@@ -9,7 +9,7 @@ from engine.errors import StudioError
 from engine.model.pipeline import Pipeline
 from storage.model import NodeCounters, Run, RunStatus
 from ui.components.grid import Cell, Row, Table, grid
-from ui.runs import Job
+from ui.runs.manager import Job
 from ui.shell import words
 
 _TONES: Final = {

@@ -12,7 +12,7 @@ from storage.errors import StoreError
 from storage.model import Draft, PipelineSummary
 from ui.builder.drafting import close, open_saved, resume
 from ui.builder.history import History
-from ui.running import run_draft
+from ui.runs.starting import run_draft
 from ui.shell import words
 from ui.shell.guard import guarded
 from ui.shell.navigation import go

@@ -13,7 +13,7 @@ from ui.components.plan_panel import node_plan, whole_plan
 from ui.components.run_tab import edge_in_run, node_in_run
 from ui.components.sql_tab import sql_tab
 from ui.forms.complaints import without_field
-from ui.run_overlay import Overlay
+from ui.runs.overlay import Overlay
 from ui.shell.guard import as_sentence, guarded
 
 

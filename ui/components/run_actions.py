@@ -6,7 +6,7 @@ import streamlit as st
 
 from engine.model.pipeline import Pipeline
 from storage.model import Run
-from ui.runs import default_master, runs
+from ui.runs.manager import default_master, runs
 from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.state import state

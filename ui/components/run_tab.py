@@ -16,7 +16,7 @@ from storage.model import Edge
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.operator_table import OperatorLine, operator_table
 from ui.components.record_list import folded_table, raw_table
-from ui.run_overlay import Overlay
+from ui.runs.overlay import Overlay
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence
 from ui.shell.navigation import go

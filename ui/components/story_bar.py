@@ -10,7 +10,7 @@ from engine.examples import examples
 from engine.model.pipeline import Pipeline
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
-from ui.runs import runs
+from ui.runs.manager import runs
 from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import lead_to

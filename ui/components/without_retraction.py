@@ -16,8 +16,8 @@ from ui.components.grid import Row, Table, grid
 from ui.components.operator_table import pipeline_of
 from ui.components.record_list import cell_of, number_columns
 from ui.components.run_picker import name_of
+from ui.runs.variants import without_retraction
 from ui.shell import words, workspace
-from ui.variants import without_retraction
 
 _SHOWN: Final = 50
 

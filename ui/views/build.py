@@ -13,8 +13,8 @@ from ui.components.canvas_run import run_end, run_line
 from ui.components.inspector import edge_inspector, node_inspector
 from ui.components.plan_tabs import plan_tabs
 from ui.components.start_here import start_here
-from ui.run_overlay import overlay
-from ui.running import start_run
+from ui.runs.overlay import overlay
+from ui.runs.starting import start_run
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
 from ui.shell.state import state

@@ -21,7 +21,7 @@ from ui.components.run_difference_tables import (
 from ui.components.run_picker import name_of, pick_run
 from ui.components.run_status import look, when
 from ui.components.watermark_pair_chart import watermark_pair_chart
-from ui.runs import runs
+from ui.runs.manager import runs
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.state import state

@@ -11,7 +11,7 @@ from ui.components.operator_table import operator_lines, operator_table
 from ui.components.run_actions import run_actions
 from ui.components.run_list import run_list
 from ui.components.run_status import facts, look
-from ui.runs import runs
+from ui.runs.manager import runs
 from ui.shell import workspace
 from ui.shell.guard import as_sentence
 from ui.shell.navigation import go

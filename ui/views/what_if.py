@@ -16,7 +16,7 @@ from ui.components.grid import Cell, Row, Table, grid
 from ui.components.loss_chart import loss_chart
 from ui.components.pager import pager
 from ui.components.run_picker import pick_run
-from ui.runs import runs
+from ui.runs.manager import runs
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import go, lead_to

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ui.builder.drafting import Drafting
-from ui.runs import runs
+from ui.runs.manager import runs
 from ui.shell.navigation import go
 
 

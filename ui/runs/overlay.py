@@ -11,7 +11,7 @@ from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui.builder.editing import unplaced
 from ui.components.operator_table import OperatorLine, operator_lines, pipeline_of
-from ui.runs import Job, runs
+from ui.runs.manager import Job, runs
 from ui.shell import workspace
 
 
