@@ -29,7 +29,7 @@ from engine.spark.workspace import Workspace
 from storage import Store
 from storage.model import Filter
 from tests.conformance.case import Case
-from ui.replaying import KeyState, keys_before, state_of, touched_keys
+from ui.inspect.replaying import KeyState, keys_before, state_of, touched_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -292,7 +292,7 @@ def test_in_mini_batch_the_open_bundle_is_told_and_too_many_records_are_refused(
         state = state_of(found.store, found.run_id, node, key, 1, lambda: spark)
         assert state is not None
         assert state.now.state[-1].title == "Held back until the bundle ends"
-        monkeypatch.setattr("ui.replaying.MOST", 2)
+        monkeypatch.setattr("ui.inspect.replaying.MOST", 2)
         with pytest.raises(NotReplayable, match="where one ends depends on the records of all keys"):
             state_of(found.store, found.run_id, node, key, 4, lambda: spark)
 
@@ -300,7 +300,7 @@ def test_in_mini_batch_the_open_bundle_is_told_and_too_many_records_are_refused(
 def test_a_key_with_too_many_records_is_told_as_of_an_earlier_event(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ui.replaying._AT_ONCE", 3)
+    monkeypatch.setattr("ui.inspect.replaying._AT_ONCE", 3)
     with ran(examples()["08-top-3"], spark, tmp_path) as found:
         node = keyed_node(found.plan, "top_3")
 

@@ -10,8 +10,8 @@ import pytest
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord, Edge, EdgeColumn, Record
-from ui.branches import branches, inputs_of
-from ui.reasons import reasons
+from ui.inspect.branches import branches, inputs_of
+from ui.inspect.reasons import reasons
 
 
 def edge(node: str, operator: str, names: Sequence[str], key: Sequence[str] = ()) -> Edge:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from engine.contract.described import Description, StateTable
 from ui.components.grid import Cell, Row, Table, grid
-from ui.replaying import KeyState
+from ui.inspect.replaying import KeyState
 from ui.shell import words
 
 _SHOWN: Final = 50

@@ -14,7 +14,7 @@ from engine.model.pipeline import Node, Pipeline
 from engine.model.position import origin_of
 from storage.changelogs.update_pairs import differing, key_of
 from storage.model import Edge, Record
-from ui.branches import Branch
+from ui.inspect.branches import Branch
 from ui.shell import words
 
 _INSERT, _BEFORE, _AFTER, _DELETE = RowKind
