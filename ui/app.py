@@ -12,7 +12,7 @@ if ROOT not in sys.path:
 from ui.components.engine_status import engine_failure, engine_note  # noqa: E402
 from ui.components.page_tools import page_tools  # noqa: E402
 from ui.components.story_bar import story_bar  # noqa: E402
-from ui.page_record import start_record  # noqa: E402
+from ui.export.record import start_record  # noqa: E402
 from ui.shell.guard import guard, take_fields  # noqa: E402
 from ui.shell.navigation import follow, pages  # noqa: E402
 from ui.shell.state import state  # noqa: E402

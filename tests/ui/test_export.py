@@ -10,7 +10,7 @@ from streamlit.proto.Element_pb2 import Element
 from engine.examples import examples
 from ui.builder.picture import document
 from ui.components.grid import Cell, Row, Table, html_of
-from ui.export import page_as_html
+from ui.export.page import page_as_html
 
 
 def element(kind: str, **fields: object) -> Element:

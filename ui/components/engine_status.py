@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.page_record import aside
+from ui.export.record import aside
 from ui.shell.engine_gate import GateStatus, gate
 from ui.shell.guard import as_sentence
 

@@ -8,8 +8,8 @@ from typing import Final
 import streamlit as st
 
 from storage.errors import UnknownRun
-from ui.export import page_as_html
-from ui.page_record import recorded
+from ui.export.page import page_as_html
+from ui.export.record import recorded
 from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.state import state

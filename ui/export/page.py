@@ -16,7 +16,7 @@ from typing import Any, Final
 from plotly.offline import get_plotlyjs
 from streamlit.proto.Element_pb2 import Element
 
-from ui.exported_canvas import canvas_as_html
+from ui.export.canvas import canvas_as_html
 from ui.shell import theme
 
 _GRID_CSS: Final = Path(__file__).parent / "components" / "grid" / "grid.css"
