@@ -9,9 +9,9 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from ui.components.engine_status import engine_failure, engine_note  # noqa: E402
-from ui.components.page_tools import page_tools  # noqa: E402
-from ui.components.story_bar import story_bar  # noqa: E402
+from ui.components.shell.engine_status import engine_failure, engine_note  # noqa: E402
+from ui.components.shell.page_tools import page_tools  # noqa: E402
+from ui.components.shell.story_bar import story_bar  # noqa: E402
 from ui.export.record import start_record  # noqa: E402
 from ui.shell.guard import guard, take_fields  # noqa: E402
 from ui.shell.navigation import follow, pages  # noqa: E402

@@ -8,7 +8,7 @@ from engine.model.changelog import RowKind
 from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, html_of, rows_of
-from ui.components.changelog_filter import FilterError, parse_equals
+from ui.components.changelog.changelog_filter import FilterError, parse_equals
 
 
 def test_without_runs_it_says_what_to_do(open_view: OpenView) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storage.model import LateRecord, LateSummary
-from ui.components.late_table import late_table, operator_sentences, summary_sentence
+from ui.components.event_time.late_table import late_table, operator_sentences, summary_sentence
 
 
 def late(**more: object) -> LateRecord:

@@ -9,7 +9,7 @@ import pytest
 from engine.examples import examples
 from engine.model.pipeline import Edge, Node, Pipeline
 from ui.builder.layout import layered
-from ui.components.graph_svg import Marks, graph_svg
+from ui.components.builder.graph_svg import Marks, graph_svg
 
 
 @pytest.mark.parametrize("name", examples())

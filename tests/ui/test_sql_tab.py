@@ -13,7 +13,7 @@ from engine.model.schema import Schema
 from storage import Store
 from tests.ui.conftest import OpenView
 from ui.builder.history import History
-from ui.components.sql_tab import Trouble
+from ui.components.builder.sql_tab import Trouble
 
 OpenDraft = Callable[[Pipeline], AppTest]
 
@@ -27,7 +27,7 @@ class AnyType:
 
 @pytest.fixture
 def open_draft(store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch) -> OpenDraft:
-    for module in ("ui.builder.checking", "ui.components.sql_tab"):
+    for module in ("ui.builder.checking", "ui.components.builder.sql_tab"):
         monkeypatch.setattr(f"{module}.gate", AnyType)
 
     def open_(pipeline: Pipeline) -> AppTest:

@@ -13,7 +13,7 @@ from storage import Store
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
-from ui.components.key_state import state_grid
+from ui.components.time_travel.key_state import state_grid
 
 
 @pytest.fixture(autouse=True)

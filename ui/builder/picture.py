@@ -13,8 +13,8 @@ from engine.planner import Check, NodePlan
 from ui.builder.checking import checked, edge_reason, errors, modes
 from ui.builder.editing import edge_key, operator_class, palette
 from ui.builder.fixes import fixes
-from ui.components.operator_table import OperatorLine
-from ui.components.schema_table import keys_in_words
+from ui.components.builder.schema_table import keys_in_words
+from ui.components.runs.operator_table import OperatorLine
 from ui.forms.complaints import complaints_of
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.runs.overlay import Overlay

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
 from engine.model.pipeline import Pipeline
-from ui.components.graph_svg import Marks, graph_svg
+from ui.components.builder.graph_svg import Marks, graph_svg
 from ui.components.grid import Cell, Row, Table, html_of
 
 

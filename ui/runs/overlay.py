@@ -10,7 +10,7 @@ from engine.model.pipeline import Pipeline
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui.builder.editing import unplaced
-from ui.components.operator_table import OperatorLine, operator_lines, pipeline_of
+from ui.components.runs.operator_table import OperatorLine, operator_lines, pipeline_of
 from ui.runs.manager import Job, runs
 from ui.shell import workspace
 

@@ -7,12 +7,12 @@ from ui.builder.drafting import Drafting, current
 from ui.builder.editing import edge_at
 from ui.builder.messages import Open
 from ui.builder.pending import pending
-from ui.components.build_bar import build_bar
-from ui.components.canvas import canvas, dialogue, listen
-from ui.components.canvas_run import run_end, run_line
-from ui.components.inspector import edge_inspector, node_inspector
-from ui.components.plan_tabs import plan_tabs
-from ui.components.start_here import start_here
+from ui.components.builder.build_bar import build_bar
+from ui.components.builder.canvas import canvas, dialogue, listen
+from ui.components.builder.canvas_run import run_end, run_line
+from ui.components.builder.inspector import edge_inspector, node_inspector
+from ui.components.builder.plan_tabs import plan_tabs
+from ui.components.gallery.start_here import start_here
 from ui.runs.overlay import overlay
 from ui.runs.starting import start_run
 from ui.shell.guard import guarded

@@ -7,16 +7,16 @@ from typing import Final
 import streamlit as st
 
 from storage.model import Edge, Filter, Run
-from ui.components.cascade import cascade_table
-from ui.components.changelog_download import downloads
-from ui.components.changelog_filter import changelog_filter
-from ui.components.event_player import event_player, move_to
+from ui.components.changelog.cascade import cascade_table
+from ui.components.changelog.changelog_download import downloads
+from ui.components.changelog.changelog_filter import changelog_filter
+from ui.components.changelog.record_list import folded_table, raw_table
+from ui.components.changelog.table_as_of import table_as_of
 from ui.components.grid import grid
-from ui.components.operator_table import pipeline_of
-from ui.components.pager import pager
-from ui.components.record_list import folded_table, raw_table
-from ui.components.run_picker import show_edge
-from ui.components.table_as_of import table_as_of
+from ui.components.runs.operator_table import pipeline_of
+from ui.components.runs.run_picker import show_edge
+from ui.components.shell.pager import pager
+from ui.components.time_travel.event_player import event_player, move_to
 from ui.shell import words, workspace
 
 _PAGE: Final = 100

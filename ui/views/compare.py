@@ -8,9 +8,9 @@ from typing import Final
 import streamlit as st
 
 from storage.model import Edge, Run
-from ui.components.event_player import move_to
+from ui.components.event_time.watermark_pair_chart import watermark_pair_chart
 from ui.components.grid import Cell, Row, Table, grid
-from ui.components.run_difference_tables import (
+from ui.components.runs.run_difference_tables import (
     counter_table,
     late_pairs_table,
     plan_table,
@@ -18,9 +18,9 @@ from ui.components.run_difference_tables import (
     rows_table,
     time_table,
 )
-from ui.components.run_picker import name_of, pick_run
-from ui.components.run_status import look, when
-from ui.components.watermark_pair_chart import watermark_pair_chart
+from ui.components.runs.run_picker import name_of, pick_run
+from ui.components.runs.run_status import look, when
+from ui.components.time_travel.event_player import move_to
 from ui.runs.manager import runs
 from ui.shell import words, workspace
 from ui.shell.guard import guarded

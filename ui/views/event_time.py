@@ -9,16 +9,16 @@ from streamlit.delta_generator import DeltaGenerator
 
 from storage.event_time.idle_sources import holders
 from storage.model import Edge, Filter, LateRecord, Run, Timeline
-from ui.components.event_player import move_to
-from ui.components.event_time_chart import event_time_chart, shows_windows
+from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
+from ui.components.event_time.lag_chart import lag_chart
+from ui.components.event_time.late_table import late_table, operator_sentences, rejected_table, summary_sentence
+from ui.components.event_time.seq_range import seq_range
+from ui.components.event_time.time_findings import future_sentence, holder_sentences, silence_sentence
+from ui.components.event_time.time_tables import arrival_table, operator_table, source_table
 from ui.components.grid import grid
-from ui.components.lag_chart import lag_chart
-from ui.components.late_table import late_table, operator_sentences, rejected_table, summary_sentence
-from ui.components.pager import pager
-from ui.components.run_picker import nothing_yet, pick_run
-from ui.components.seq_range import seq_range
-from ui.components.time_findings import future_sentence, holder_sentences, silence_sentence
-from ui.components.time_tables import arrival_table, operator_table, source_table
+from ui.components.runs.run_picker import nothing_yet, pick_run
+from ui.components.shell.pager import pager
+from ui.components.time_travel.event_player import move_to
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import go

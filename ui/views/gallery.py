@@ -3,11 +3,11 @@
 import streamlit as st
 
 from engine.examples import examples
-from ui.components.cards import example_cards
-from ui.components.dropzone import dropzone, import_document
-from ui.components.pipeline_list import draft_list, pipeline_list
-from ui.components.recent_runs import recent_runs
-from ui.components.start_here import new_pipeline
+from ui.components.gallery.cards import example_cards
+from ui.components.gallery.dropzone import dropzone, import_document
+from ui.components.gallery.pipeline_list import draft_list, pipeline_list
+from ui.components.gallery.recent_runs import recent_runs
+from ui.components.gallery.start_here import new_pipeline
 from ui.shell.navigation import go
 
 st.title("Changelog Studio")

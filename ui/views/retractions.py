@@ -7,10 +7,10 @@ from typing import Final
 import streamlit as st
 
 from storage.model import Edge, Run
-from ui.components.event_retractions import event_retractions
-from ui.components.mini_batch_savings import mini_batch_savings
-from ui.components.run_picker import show_edge
-from ui.components.run_retractions import run_retractions
+from ui.components.retractions.event_retractions import event_retractions
+from ui.components.retractions.run_retractions import run_retractions
+from ui.components.runs.mini_batch_savings import mini_batch_savings
+from ui.components.runs.run_picker import show_edge
 
 _PARTS: Final = ("One event", "The whole run", "Mini-batch")
 

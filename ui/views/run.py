@@ -6,11 +6,11 @@ import streamlit as st
 
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
-from ui.components.batch_check import batch_check
-from ui.components.operator_table import operator_lines, operator_table
-from ui.components.run_actions import run_actions
-from ui.components.run_list import run_list
-from ui.components.run_status import facts, look
+from ui.components.runs.batch_check import batch_check
+from ui.components.runs.operator_table import operator_lines, operator_table
+from ui.components.runs.run_actions import run_actions
+from ui.components.runs.run_list import run_list
+from ui.components.runs.run_status import facts, look
 from ui.runs.manager import runs
 from ui.shell import workspace
 from ui.shell.guard import as_sentence

@@ -13,9 +13,9 @@ from storage.errors import QueryError
 from storage.model import Run
 from storage.queries.queries import MEMORY_LIMIT_MIB, ROW_LIMIT, TIME_LIMIT_S, QueryResult
 from ui.components.grid import Cell, Row, Table, grid
-from ui.components.query_chart import query_chart
-from ui.components.run_picker import pick_run
-from ui.components.schema_browser import schema_browser
+from ui.components.runs.run_picker import pick_run
+from ui.components.sql.query_chart import query_chart
+from ui.components.sql.schema_browser import schema_browser
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guarded
 

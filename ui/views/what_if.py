@@ -11,11 +11,11 @@ from storage.event_time.late_rules import Judged
 from storage.event_time.what_if import JudgedRecord, Losses
 from storage.model import Run
 from ui.builder.drafting import open_draft
-from ui.components.event_player import move_to
+from ui.components.event_time.loss_chart import loss_chart
 from ui.components.grid import Cell, Row, Table, grid
-from ui.components.loss_chart import loss_chart
-from ui.components.pager import pager
-from ui.components.run_picker import pick_run
+from ui.components.runs.run_picker import pick_run
+from ui.components.shell.pager import pager
+from ui.components.time_travel.event_player import move_to
 from ui.runs.manager import runs
 from ui.shell import words, workspace
 from ui.shell.guard import guarded

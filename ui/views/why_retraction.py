@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from storage.model import Edge, Run
-from ui.components.run_picker import show_edge
-from ui.components.unordered_writers import unordered_writers
-from ui.components.without_retraction import tables_beside
+from ui.components.retractions.unordered_writers import unordered_writers
+from ui.components.runs.run_picker import show_edge
+from ui.components.runs.without_retraction import tables_beside
 
 
 def _show(run: Run, edge: Edge) -> None:

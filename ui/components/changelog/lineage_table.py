@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from storage.changelogs.lineage import Ancestor
-from ui.components.cascade import place_text
+from ui.components.changelog.cascade import place_text
 from ui.components.grid import Cell, Row, Table
-from ui.components.run_picker import name_of
+from ui.components.runs.run_picker import name_of
 from ui.shell import words
 
 

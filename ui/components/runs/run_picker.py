@@ -9,7 +9,7 @@ import streamlit as st
 
 from storage.errors import UnknownRun
 from storage.model import Edge, Run, RunStatus
-from ui.components.run_status import look, when
+from ui.components.runs.run_status import look, when
 from ui.runs.manager import runs
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guarded

@@ -10,9 +10,9 @@ from ui.builder.checking import errors
 from ui.builder.drafting import Drafting
 from ui.builder.editing import unplaced
 from ui.builder.pending import pending, said
-from ui.components.arrival import arrival_editor
-from ui.components.options_form import options_form
-from ui.components.version_list import version_list
+from ui.components.builder.arrival import arrival_editor
+from ui.components.builder.options_form import options_form
+from ui.components.builder.version_list import version_list
 from ui.runs.starting import start_run
 from ui.shell.guard import guarded
 from ui.shell.state import remembered

@@ -13,9 +13,9 @@ from engine.planner import Check
 from storage.changelogs.flow import SlowKey
 from storage.errors import UnknownEdge
 from storage.model import Edge
+from ui.components.changelog.record_list import folded_table, raw_table
 from ui.components.grid import Cell, Row, Table, grid
-from ui.components.operator_table import OperatorLine, operator_table
-from ui.components.record_list import folded_table, raw_table
+from ui.components.runs.operator_table import OperatorLine, operator_table
 from ui.runs.overlay import Overlay
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence

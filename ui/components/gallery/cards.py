@@ -9,8 +9,8 @@ import streamlit as st
 from engine.model.pipeline import Pipeline
 from ui.builder.drafting import open_draft
 from ui.builder.editing import unplaced
-from ui.components.graph import draw_miniature
-from ui.components.story_bar import story_of, tell
+from ui.components.gallery.graph import draw_miniature
+from ui.components.shell.story_bar import story_of, tell
 from ui.runs.starting import run_draft
 from ui.shell.navigation import go
 from ui.shell.theme import muted

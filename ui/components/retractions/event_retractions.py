@@ -8,12 +8,12 @@ import streamlit as st
 
 from engine.model.changelog import RowKind
 from storage.model import Edge, Run
-from ui.components.cascade import Place, cascade_table, place_of
-from ui.components.event_player import event_player
+from ui.components.changelog.cascade import Place, cascade_table, place_of
+from ui.components.changelog.lineage_table import lineage_table
 from ui.components.grid import grid
-from ui.components.lineage_table import lineage_table
-from ui.components.operator_table import pipeline_of
-from ui.components.run_picker import name_of
+from ui.components.runs.operator_table import pipeline_of
+from ui.components.runs.run_picker import name_of
+from ui.components.time_travel.event_player import event_player
 from ui.inspect.branches import inputs_of
 from ui.inspect.origins import origins_of
 from ui.shell import words, workspace

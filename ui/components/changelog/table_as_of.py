@@ -8,9 +8,9 @@ from typing import Final, Literal, cast
 import streamlit as st
 
 from storage.model import Edge, TableAsOf, TableRow
+from ui.components.changelog.record_list import cell_of, number_columns
 from ui.components.grid import Row, Table, grid
-from ui.components.pager import pager
-from ui.components.record_list import cell_of, number_columns
+from ui.components.shell.pager import pager
 from ui.shell import words, workspace
 
 _PAGE: Final = 50

@@ -12,7 +12,7 @@ from engine.errors import NotReplayable, StudioError
 from engine.planner import Plan
 from engine.replay import KeyedNode, keyed_node, keyed_nodes
 from storage.model import CascadeRecord, Run
-from ui.components.key_state import key_state
+from ui.components.time_travel.key_state import key_state
 from ui.inspect.replaying import MOST, StillStarting, keys_before, plan_of, state_of, touched_keys
 from ui.shell import words, workspace
 from ui.shell.engine_gate import gate

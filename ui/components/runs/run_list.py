@@ -8,7 +8,7 @@ import streamlit as st
 
 from storage.model import RunStatus
 from ui.components.grid import Cell, Row, Table, grid
-from ui.components.run_status import look, seconds, when
+from ui.components.runs.run_status import look, seconds, when
 from ui.runs.manager import runs
 from ui.shell import words, workspace
 from ui.shell.guard import guarded

@@ -11,7 +11,7 @@ import streamlit as st
 from engine.model.changelog import RowKind
 from storage.changelogs.navigation import Around
 from storage.model import Record
-from ui.components.run_picker import name_of
+from ui.components.runs.run_picker import name_of
 from ui.shell import theme, words
 from ui.shell.guard import guarded
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from storage.model import Edge, Run, RunStatus
-from ui.components.background_run import background_run
 from ui.components.grid import grid
-from ui.components.operator_table import pipeline_of
-from ui.components.retraction_tables import comparison_table, saved_table
-from ui.components.run_picker import name_of
+from ui.components.retractions.retraction_tables import comparison_table, saved_table
+from ui.components.runs.background_run import background_run
+from ui.components.runs.operator_table import pipeline_of
+from ui.components.runs.run_picker import name_of
 from ui.runs.variants import in_mini_batch
 from ui.shell import words, workspace
 

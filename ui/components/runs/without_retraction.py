@@ -10,12 +10,12 @@ import streamlit as st
 
 from storage.changelogs.update_pairs import key_of
 from storage.model import Edge, Run, RunStatus, TableAsOf, Values
-from ui.components.background_run import background_run
-from ui.components.batch_check import batch_check
+from ui.components.changelog.record_list import cell_of, number_columns
 from ui.components.grid import Row, Table, grid
-from ui.components.operator_table import pipeline_of
-from ui.components.record_list import cell_of, number_columns
-from ui.components.run_picker import name_of
+from ui.components.runs.background_run import background_run
+from ui.components.runs.batch_check import batch_check
+from ui.components.runs.operator_table import pipeline_of
+from ui.components.runs.run_picker import name_of
 from ui.runs.variants import without_retraction
 from ui.shell import words, workspace
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from storage.changelogs.flow import Amplification, Cancelled, RetractedKey, RetractedSecond
 from storage.changelogs.table_differences import TableComparison
 from storage.model import Edge, NodeCounters
+from ui.components.changelog.record_list import cell_of, number_columns
 from ui.components.grid import Cell, Row, Table
-from ui.components.record_list import cell_of, number_columns
 from ui.shell import words
 
 

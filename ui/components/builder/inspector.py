@@ -25,8 +25,8 @@ from ui.builder.editing import (
     takes_many,
 )
 from ui.builder.pending import pending
+from ui.components.builder.schema_table import schema_table
 from ui.components.completion import completion
-from ui.components.schema_table import schema_table
 from ui.forms.binding import FormContext
 from ui.forms.complaints import complaints_of
 from ui.forms.fields import draw_field, show_complaints

@@ -9,7 +9,7 @@ from typing import Any, Final
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
-from ui.components.graph_svg import Marks, graph_svg
+from ui.components.builder.graph_svg import Marks, graph_svg
 
 _CSS: Final = """
 .graph { overflow: hidden; }

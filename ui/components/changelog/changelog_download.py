@@ -10,7 +10,7 @@ from typing import Final, Literal
 import streamlit as st
 
 from storage.model import Edge, Filter
-from ui.components.run_picker import name_of
+from ui.components.runs.run_picker import name_of
 from ui.shell import words, workspace
 
 # The browser gets a file from memory: beyond this many records CSV is compressed, to about a tenth.

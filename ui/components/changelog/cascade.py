@@ -7,7 +7,7 @@ from typing import Final
 from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord
 from ui.components.grid import Cell, Row, Table
-from ui.components.run_picker import name_of
+from ui.components.runs.run_picker import name_of
 from ui.inspect.branches import branches, inputs_of
 from ui.inspect.reasons import reasons
 from ui.shell import words

@@ -9,7 +9,7 @@ import streamlit as st
 
 from engine.planner import Check, NodePlan, Plan
 from engine.runtime.explain import explanation
-from ui.components.schema_table import keys_in_words, schema_table
+from ui.components.builder.schema_table import keys_in_words, schema_table
 from ui.shell.theme import LINE, mode_badges, muted, role_dot
 
 

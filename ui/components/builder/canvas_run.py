@@ -7,8 +7,8 @@ from typing import Final
 import streamlit as st
 
 from ui.builder.drafting import current
-from ui.components.run_actions import cancel
-from ui.components.run_status import look, seconds
+from ui.components.runs.run_actions import cancel
+from ui.components.runs.run_status import look, seconds
 from ui.runs.overlay import Overlay, overlay
 from ui.shell import words
 from ui.shell.guard import as_sentence

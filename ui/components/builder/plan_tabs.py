@@ -8,10 +8,10 @@ from engine.planner import Check
 from ui.builder.checking import errors, is_waiting
 from ui.builder.drafting import Drafting
 from ui.builder.editing import edge_at
-from ui.components.first_rows import first_rows
-from ui.components.plan_panel import node_plan, whole_plan
-from ui.components.run_tab import edge_in_run, node_in_run
-from ui.components.sql_tab import sql_tab
+from ui.components.builder.first_rows import first_rows
+from ui.components.builder.plan_panel import node_plan, whole_plan
+from ui.components.builder.run_tab import edge_in_run, node_in_run
+from ui.components.builder.sql_tab import sql_tab
 from ui.forms.complaints import without_field
 from ui.runs.overlay import Overlay
 from ui.shell.guard import as_sentence, guarded

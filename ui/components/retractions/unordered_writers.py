@@ -6,9 +6,9 @@ import streamlit as st
 
 from storage.changelogs.disorder import Delivery
 from storage.model import Edge
+from ui.components.changelog.record_list import cell_of, number_columns
 from ui.components.grid import Cell, Row, Table, grid
-from ui.components.record_list import cell_of, number_columns
-from ui.components.run_picker import name_of
+from ui.components.runs.run_picker import name_of
 from ui.shell import words, workspace
 
 

@@ -9,11 +9,11 @@ import streamlit as st
 
 from engine.model.changelog import RowKind
 from storage.model import Edge, Run
-from ui.components.event_player import move_to
-from ui.components.flow_chart import flow_chart
 from ui.components.grid import grid
-from ui.components.retraction_tables import amplification_table, cancelled_table, keys_table, seconds_table
-from ui.components.run_picker import name_of
+from ui.components.retractions.flow_chart import flow_chart
+from ui.components.retractions.retraction_tables import amplification_table, cancelled_table, keys_table, seconds_table
+from ui.components.runs.run_picker import name_of
+from ui.components.time_travel.event_player import move_to
 from ui.shell import words, workspace
 from ui.shell.theme import draw_figure, kind_badge
 

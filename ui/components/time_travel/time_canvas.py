@@ -12,8 +12,8 @@ from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord, Run
 from ui.builder.editing import edge_key, operator_class
 from ui.builder.picture import catalog, colors, document, hint
-from ui.components.canvas import component
-from ui.components.run_picker import name_of
+from ui.components.builder.canvas import component
+from ui.components.runs.run_picker import name_of
 from ui.shell import words
 from ui.shell.guard import guarded
 from ui.shell.theme import mode_of

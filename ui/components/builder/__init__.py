@@ -1,0 +1,1 @@
+"""The builder: the canvas, the bar above it, and the forms and tabs below."""

@@ -1,0 +1,1 @@
+"""The first page: examples, dropped files, saved pipelines, recent runs."""

@@ -1,0 +1,1 @@
+"""Retractions: of one event, of a whole run, and written out of order."""
