@@ -1,8 +1,8 @@
 """What another watermark delay, or another allowed lateness, would have kept: asked of a run that is there.
 
-One histogram of what each record needs (see `storage.event_time.late_rules`) answers for every delay and lateness at once. Below
-several sources the watermark is the lowest of theirs; all of them are given the same delay here. Nothing is known of a
-source without a delay: explicit watermarks are not moved by one.
+One histogram of what each record needs (see `storage.event_time.late_rules`) answers for every delay and lateness at
+once. Below several sources the watermark is the lowest of theirs; all of them are given the same delay here. Nothing is
+known of a source without a delay: explicit watermarks are not moved by one.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def test_the_lock_file_pins_everything_and_names_no_registry() -> None:
 
 
 def test_the_bundle_has_no_colour_of_its_own() -> None:
-    """Colours come from the page's variables and from `ui/shell/theme.py`; only React Flow's own defaults are overridden."""
+    """Colours come from the page and `ui/shell/theme.py`; only defaults of React Flow are overridden."""
     for file in (FOLDER / "src").iterdir():
         assert not re.findall(r"#[0-9a-fA-F]{3,8}\b|\brgba?\(|\bhsla?\(", file.read_text()), file.name
 

@@ -101,7 +101,10 @@ def test_no_field_of_the_builder_has_a_callback_of_its_own() -> None:
     """Streamlit loses such a callback, or calls it for a document that is over. A file and a tab are no fields."""
     folder = Path(__file__).resolve().parents[2] / "ui"
     names = ("arrival", "build_bar", "inspector", "options_form", "sql_tab", "plan_tabs", "run_tab")
-    for file in (*(folder / "forms").glob("*.py"), *(folder / "components" / f"{name}.py" for name in names)):
+    for file in (
+        *(folder / "forms").glob("*.py"),
+        *(folder / "components" / "builder" / f"{name}.py" for name in names),
+    ):
         for call in ast.walk(ast.parse(file.read_text())):
             if isinstance(call, ast.Call) and any(keyword.arg == "on_change" for keyword in call.keywords):
                 assert isinstance(call.func, ast.Attribute)

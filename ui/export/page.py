@@ -19,7 +19,7 @@ from streamlit.proto.Element_pb2 import Element
 from ui.export.canvas import canvas_as_html
 from ui.shell import theme
 
-_GRID_CSS: Final = Path(__file__).parent / "components" / "grid" / "grid.css"
+_GRID_CSS: Final = Path(__file__).parents[1] / "components" / "grid" / "grid.css"
 _COLORS: Final = {
     "light": {
         "background": "#fdfdfc",

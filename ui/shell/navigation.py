@@ -10,7 +10,7 @@ import streamlit as st
 
 from ui.shell.state import state
 
-_VIEWS: Final = Path(__file__).parent / "views"
+_VIEWS: Final = Path(__file__).parents[1] / "views"
 _LEADS_TO: Final = "leads-to"
 
 
