@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 import engine.operators
 import engine.sources
-from engine.contract.operator import Operator, Source
+from engine.contract.operator import Operator
+from engine.contract.source import Source
 from engine.errors import UnknownOperator
 from engine.model.pipeline import Node, explain
 

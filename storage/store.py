@@ -163,9 +163,9 @@ class Store:
                 find(run_id, edge.node, edge.port)
             yield None
             self.differences.hashes(edge)
-        for judged in self.what_if.operators(run_id):
+        for asked in self.what_if.operators(run_id):
             yield None
-            self.what_if.losses(run_id, judged)
+            self.what_if.losses(run_id, asked)
         yield None
         self.arrivals.sources(run_id, 1, run.last_seq)
         yield None

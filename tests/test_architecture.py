@@ -165,7 +165,7 @@ def test_an_internal_column_is_spelled_in_one_place() -> None:
     broken = [
         f"{file.relative_to(ROOT)}:{at}: {found[0]}"
         for file in python_files(*FOLDERS)
-        if file != ROOT / "engine" / "frames.py"
+        if file != ROOT / "engine" / "contract" / "frames.py"
         for at, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
         for found in spelled.finditer(line)
     ]

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import Field
 
+from engine.contract.late_rule import LateRule
 from engine.model.changelog import APPEND, UpdateKind
 from engine.model.schema import TimeUnit
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+NO_STATE: Final = "none"
+"""What a stateless operator's `state` says."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,8 @@ class NodeExplanation:
     """A node. operator: its name; title: as people read it; role: source, operator or sink; rank: its place in order.
 
     mode: the changelog mode, `[I,UB,UA]`. table_type, accumulate_mode: in the terms of the retraction document.
-    strategy, reason, state: how it works here, why, and what it keeps. kernel: what computes it, and why. sources:
+    strategy, reason, state: how it works here, why, and what it keeps. late_rule: when a record is too late for it;
+    None where none ever is. kernel: what computes it, and why. sources:
     those above, each with the ms by which the watermark is held back on the way.
     """
 
@@ -78,17 +83,27 @@ class NodeExplanation:
     strategy: str = ""
     reason: str = ""
     state: str = ""
+    late_rule: Annotated[LateRule | None, Field(alias="late rule")] = None
     kernel: str = ""
     sources: Mapping[str, int] = field(default_factory=dict)
     second_outputs: Annotated[tuple[SecondOutputExplanation, ...], Field(alias="second outputs")] = ()
     inputs: tuple[InputExplanation, ...] = ()
 
+    @property
+    def is_stateless(self) -> bool:
+        """Whether it makes its output of one record at a time, at once."""
+        return self.role == "operator" and self.state == NO_STATE
+
 
 @dataclass(frozen=True)
 class PlanExplanation:
-    """All nodes, each after its inputs. There are none where nothing is known of a plan."""
+    """All nodes, each after its inputs. There are none where nothing is known of a plan.
+
+    has_late_rules: whether the nodes have theirs. Plans that were kept before there were any have none.
+    """
 
     nodes: tuple[NodeExplanation, ...] = ()
+    has_late_rules: Annotated[bool, Field(alias="has late rules")] = False
 
     def node(self, node_id: str) -> NodeExplanation | None:
         """What is known of a node, where anything is."""

@@ -5,14 +5,15 @@
     offers         what it needs of its inputs to write updates as its consumers want (from the sinks up)
     strategy       how it will work, and why, in words
     step           what Spark shall do: a native projection, or a kernel per key
+    late_rule      when a record is too late for it, and who loses what
+    meaning        why it emitted a record, in words
+    alternatives   what can do its work where it is not allowed to stand
     flink_sql      the same in Flink SQL
 
 A parameter that is more than its type says so in `json_schema_extra`, and the form draws a picker for it:
 {"column": True} one column of the input, {"columns": True} a list of them, {"expression": True} Spark SQL,
 {"duration": True} a length of time in ms; "port" names the input that is meant where there are several.
 {"last": True} puts a field that few need below the others.
-
-A file in `engine/sources/` is the same for a source, with `scan` or `read` in place of inputs.
 """
 
 from __future__ import annotations
@@ -23,21 +24,20 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from engine.contract.batch_input import BatchInput
-from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
-from engine.contract.scan import Scan, rows_of
+from engine.contract.explanation import NO_STATE
+from engine.contract.late_rule import LateRule
+from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.step import Step
 from engine.errors import PlanRejected
 from engine.model.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
 from engine.model.origin import Origin
-from engine.model.schema import Schema, TimeUnit, quote
+from engine.model.schema import Schema
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 OUT: Final = "out"
 """The output that every node has."""
@@ -130,7 +130,7 @@ class Strategy:
 
     name: str
     reason: str
-    state: str = "none"
+    state: str = NO_STATE
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,15 @@ class StepContext:
     def generate_update_before(self) -> bool:
         """True where somebody downstream needs -U."""
         return self.mode.has_update_before
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another operator, with its parameters, that does the same. label: what a button says."""
+
+    label: str
+    operator: str
+    parameters: Mapping[str, Any]
 
 
 class Parameters(BaseModel):
@@ -226,6 +235,18 @@ class Operator(Parameters):
         """Result columns whose lists have no order that SQL knows, so that they are compared without."""
         return frozenset()
 
+    @abstractmethod
+    def late_rule(self) -> LateRule | None:
+        """When a record is too late for it; None where no record ever is."""
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """Why it emitted a record. By default that of an operator that keeps one row per key."""
+        return of_result(emission)
+
+    def alternatives(self, inputs: Sequence[Derived]) -> Sequence[Alternative]:
+        """Operators that do the same over these inputs, where this one may be refused."""
+        return ()
+
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin | None]:
         """Per input what an output record was made of, by the columns' names; None: of the one that caused it."""
         return (None,) * len(inputs)
@@ -246,130 +267,3 @@ def require_insert_only(node: str, what: str, given: Derived, advice: str) -> No
 def forwarded(inputs: Sequence[Derived], wanted: UpdateKind, reason: str) -> Sequence[Offer]:
     """The offer of an operator that passes kinds on: it needs of its inputs what is wanted of it."""
     return (Offer((wanted,) * len(inputs), (reason,) * len(inputs)),)
-
-
-@dataclass(frozen=True)
-class SourceFrames:
-    """What Spark reads of a source, once: records and rejected rows in one frame.
-
-    rows: ORDINAL BIGINT (any ascending numbers in order of arrival within the source), KIND TINYINT (0..3; null for a
-    watermark event), WATERMARK BIGINT (epoch ms for a watermark event, else null), the schema's columns, typed; FILE
-    STRING, LINE BIGINT, RAW STRING and REASON STRING of a rejected row, all null in records. A record's event time
-    is not null.
-    """
-
-    rows: DataFrame
-
-    @classmethod
-    def of_records(cls, records: DataFrame) -> SourceFrames:
-        """Of a source that rejects nothing: ORDINAL, and the schema's columns. All of them are +I."""
-        from pyspark.sql import functions as f
-
-        names = [name for name in records.columns if name != ORDINAL]
-        types = {FILE: "string", LINE: "bigint", RAW: "string", REASON: "string"}
-        nothing = {name: f.lit(None).cast(type_).alias(name) for name, type_ in types.items()}
-        kind = (f.lit(0).cast("tinyint").alias(KIND), f.lit(None).cast("bigint").alias(WATERMARK))
-        return cls(records.select(ORDINAL, *kind, *(f.col(quote(name)) for name in names), *nothing.values()))
-
-    @property
-    def records(self) -> DataFrame:
-        """The records alone."""
-        return self.rows.where(f"{REASON} IS NULL").drop(*REJECTED_COLUMNS)
-
-    @property
-    def rejected(self) -> DataFrame:
-        """The rejected rows alone: file, line, raw, reason."""
-        from pyspark.sql import functions as f
-
-        names = [f.col(name).alias(name.strip("_")) for name in REJECTED_COLUMNS]
-        return self.rows.where(f"{REASON} IS NOT NULL").select(*names)
-
-
-class ComputedColumn(Parameters):
-    """One column that an expression computes."""
-
-    name: str = Field(min_length=1, title="Name", description="What the column is called.")
-    expression: str = Field(
-        min_length=1,
-        title="Expression",
-        description="A Spark SQL expression over the input's columns, such as amount * 2.",
-        json_schema_extra={"expression": True},
-    )
-
-
-class Source(Parameters):
-    """A source with its parameters. What all sources share stands here, at the end of each one's form."""
-
-    operator: ClassVar[str]
-    title: ClassVar[str]
-    summary: ClassVar[str]
-    group: ClassVar[str] = "sources"
-    ports: ClassVar[tuple[str, ...]] = ()
-    role: ClassVar[str] = "source"
-
-    @classmethod
-    def output_ports(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """A source has one output."""
-        return (OUT,)
-
-    event_time: str | None = Field(
-        None,
-        title="Event time",
-        description="The column that says when it happened.",
-        json_schema_extra={"column": True},
-    )
-    event_time_unit: TimeUnit | None = Field(
-        None, title="Event time counts in", description="Empty: from the type; a number is epoch ms."
-    )
-    watermark_delay_ms: int | None = Field(
-        0,
-        ge=0,
-        title="Watermark delay",
-        description="How far out of order records may arrive; empty: only explicit watermarks move the time.",
-        json_schema_extra={"duration": True},
-    )
-    watermark_every: int = Field(
-        1, ge=1, title="Watermark every", description="Send the watermark after every so many records."
-    )
-    arrival_column: str | None = Field(
-        None,
-        title="Arrival column",
-        description="Where sources merge by a column: this source's.",
-        json_schema_extra={"column": True},
-    )
-    computed: tuple[ComputedColumn, ...] = Field(
-        (),
-        title="Computed columns",
-        description="Columns made of those that are read; one of them can be the event time.",
-        json_schema_extra={"last": True},
-    )
-
-    @property
-    def update_kind(self) -> UpdateKind:
-        """How the source writes updates, where its rows are a changelog; no consumer can change that."""
-        return UpdateKind.BEFORE_AND_AFTER
-
-    @abstractmethod
-    def derive(self, node: str, folder: Path) -> Derived:
-        """What is read, declared or inferred without Spark. folder: what relative paths are relative to.
-
-        Computed columns come on top of it (`engine.reading.computed`).
-        """
-
-    def scan(self, node: str, folder: Path) -> Scan | None:
-        """How workers read it by themselves; None where Spark reads it. Raises SourceError."""
-        return None
-
-    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
-        """All rows as Spark's, in order of arrival; computed columns come on top of it. Raises SourceError."""
-        scan = self.scan(node, folder)
-        assert scan is not None, "a source that workers cannot read says how Spark does"
-        return SourceFrames(rows_of(scan, spark, self.derive(node, folder).schema))
-
-    @abstractmethod
-    def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
-        """A source of the same columns with no more than its first so many rows, kept in the folder `into`."""
-
-    @abstractmethod
-    def flink_sql(self, node: str, schema: Schema) -> str:
-        """CREATE TABLE with its WATERMARK."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from engine.contract.operator import Source
+from engine.contract.source import Source
 from engine.local.values import plain_values
 from engine.model.pipeline import Arrival
 from engine.planner import NodePlan

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import engine
 from engine.contract.frames import KIND, ORDINAL, WATERMARK
-from engine.contract.operator import Source
+from engine.contract.source import Source
 from engine.local.arrivals import Events
 from engine.local.values import Spark
 from engine.model.schema import arrow_type, quote

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from engine.contract.frames import WATERMARK
-from engine.contract.operator import Source
+from engine.contract.source import Source
 from engine.local.arrivals import Events
 from engine.local.values import plain_values, without_spark
 from engine.model.timeline import MAX_WATERMARK, Timeline

@@ -291,6 +291,9 @@ class GroupAggregate(Operator):
         """The rows of its group."""
         return (group_origin(self.group_by, output),)
 
+    def late_rule(self) -> None:
+        """No record is ever too late."""
+
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT ... GROUP BY ..."""
         ((table, schema),) = inputs

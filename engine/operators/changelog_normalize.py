@@ -184,6 +184,9 @@ class ChangelogNormalize(Operator):
         """The row of its key."""
         return (Origin(tuple((name, name) for name in self.keys)),)
 
+    def late_rule(self) -> None:
+        """No record is ever too late."""
+
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """Flink puts this stage above an upsert source by itself; the query only reads the source."""
         ((table, schema),) = inputs

@@ -27,6 +27,8 @@ from engine.contract.columnar_kernel import Columnar
 from engine.contract.frames import PLACED
 from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
+from engine.contract.late_rule import LateRule, OwnTime
+from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.contract.step import Keyed, KeyedInput, Step
 from engine.deduplication.columnar import KeepFirstColumns, KeepLastColumns, RowTimeColumns
@@ -42,7 +44,7 @@ from engine.errors import PipelineError
 from engine.joins.sides import free_name
 from engine.mini_batch.bundling import bundling
 from engine.mini_batch.kernels import BundledKernel, ByTime, every, first, last
-from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, UpdateKind
+from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, RowKind, UpdateKind
 from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, TimeUnit, quote
@@ -113,8 +115,7 @@ class Deduplicate(RoutesLate):
 
     @model_validator(mode="after")
     def _may_be_late(self) -> Self:
-        waits = self.order is Order.EVENT_TIME and self.keep is Keep.FIRST and self.first_row is FirstRow.WHEN_COMPLETE
-        if self.routes_late and not waits:
+        if self.routes_late and not self._waits:
             message = "late_records: a row is late only for the first row by event_time that goes out when_complete."
             raise ValueError(message)
         return self
@@ -224,6 +225,23 @@ class Deduplicate(RoutesLate):
         """The rows of its key, one of which it is."""
         return (Origin(tuple((name, name) for name in self.keys)),)
 
+    def late_rule(self) -> LateRule | None:
+        """The first row by event time, once complete: older rows than the watermark. One of its very time counts."""
+        return LateRule(OwnTime({"in": 1})) if self._waits else None
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """Which row of its key is kept now."""
+        by = "by arrival" if self.order is Order.ARRIVAL else "by event time"
+        match emission.kind:
+            case RowKind.INSERT:
+                return Meaning("the first row of its key" + (f" {by}" if self.keep is Keep.FIRST else ""))
+            case RowKind.UPDATE_BEFORE:
+                return Meaning(f"no longer the {self.keep.value} row of its key {by}: it is retracted")
+            case RowKind.UPDATE_AFTER:
+                return Meaning(f"the {self.keep.value} row of its key {by} now")
+            case _:
+                return Meaning("the kept row of its key was deleted")
+
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The ROW_NUMBER pattern that Flink recognises as a deduplication."""
         ((table, schema),) = inputs
@@ -246,6 +264,12 @@ class Deduplicate(RoutesLate):
             f"  FROM {source}\n"
             f") WHERE {number} = 1"
         )
+
+    @property
+    def _waits(self) -> bool:
+        """Whether a row goes out when the watermark has reached it."""
+        by_time = self.order is Order.EVENT_TIME and self.keep is Keep.FIRST
+        return by_time and self.first_row is FirstRow.WHEN_COMPLETE
 
     def _function(self, given: Derived) -> Function:
         match (self.order, self.keep):

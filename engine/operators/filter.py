@@ -78,6 +78,9 @@ class Filter(Operator):
         (given,) = inputs
         return given.table.where(self.condition)
 
+    def late_rule(self) -> None:
+        """No record is ever too late."""
+
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT ... WHERE."""
         ((table, schema),) = inputs

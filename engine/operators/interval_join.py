@@ -24,10 +24,13 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.late_port import RoutesLate
+from engine.contract.late_rule import KeptPartner, LateRule, OwnTime
+from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.contract.step import Keyed
 from engine.joins.batch import paired
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
+from engine.joins.meaning import of_join
 from engine.joins.sides import PORTS, JoinKind, joined
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema, quote
@@ -238,6 +241,24 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         keys, within = self.key_expressions(context), (self.lower_ms, self.upper_ms)
         times = (event_time(left).milliseconds, event_time(right).milliseconds)
         return paired(inputs, (left, right), keys, self.kind, self.condition, times=times, within=within)
+
+    def late_rule(self) -> LateRule:
+        """A row that nobody can meet any more. It is lost, or padded where its side is kept.
+
+        About, as a row may outstay its time until the timer of its side fires, and be met meanwhile.
+        """
+        padded = (self.kind.keeps_left, self.kind.keeps_right)
+        return LateRule(
+            OwnTime({"left": -self.lower_ms, "right": self.upper_ms}),
+            loses=tuple(port for port, is_padded in zip(PORTS, padded, strict=True) if not is_padded),
+            unless=KeptPartner({"left": tuple(self.left_keys), "right": tuple(self.right_keys)}),
+            delays_results=self.kind is not JoinKind.INNER,
+            is_exact=False,
+        )
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """Pairs, and rows that stand alone."""
+        return of_join(emission, self.kind)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN with the left event time BETWEEN two bounds of the right one."""

@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from engine.contract.batch_input import BatchInput
 from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
 from engine.contract.step import Keyed
 from engine.joins.batch import paired
 from engine.joins.columnar import columnar_join
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside
+from engine.joins.meaning import of_join
 from engine.joins.sides import PORTS, JoinKind, JoinSide, join_keys, join_moves, join_side, joined
 from engine.kernels.binary_row import row_encoder
 from engine.mini_batch.bundling import bundling
@@ -344,6 +346,13 @@ class Join(KeyedJoin):
         left, right = (given.schema for given in context.inputs)
         keys = self.key_expressions(context)
         return paired(inputs, (left, right), keys, self.kind, self.condition)
+
+    def late_rule(self) -> None:
+        """No record is ever too late."""
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """Pairs, and rows that stand alone."""
+        return of_join(emission, self.kind)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN ... ON, or EXISTS. The further condition names joined columns, so it stands above an inner join only."""

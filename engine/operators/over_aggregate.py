@@ -26,6 +26,7 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.frames import PLACED
 from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
+from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
@@ -172,6 +173,17 @@ class OverAggregate(RoutesLate):
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its partition."""
         return (Origin(tuple((name, name) for name in self.partition_by)),)
+
+    def late_rule(self) -> LateRule | None:
+        """By event time: a row at or before the watermark; in a frame that ends only behind rows that have gone out.
+
+        About where the frame is a range of time, which forgets a key that is silent for long and takes its late rows
+        again.
+        """
+        if not self._by_time:
+            return None
+        unless = NothingLaterSent(tuple(self.partition_by)) if self._is_bounded else None
+        return LateRule(OwnTime({"in": 0}), unless=unless, is_exact=self.preceding_ms is None)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT ..., SUM(v) OVER w AS s FROM t WINDOW w AS (...)."""

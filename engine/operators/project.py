@@ -17,7 +17,6 @@ from pydantic import Field
 from engine.contract.batch_input import BatchInput
 from engine.contract.operator import (
     Analyzer,
-    ComputedColumn,
     Derived,
     InputPlan,
     Keys,
@@ -27,6 +26,7 @@ from engine.contract.operator import (
     Strategy,
     forwarded,
 )
+from engine.contract.source import ComputedColumn
 from engine.contract.step import Native, Projection, Step
 from engine.errors import ExpressionError, PipelineError
 from engine.expressions import Expression
@@ -89,6 +89,9 @@ class Project(Operator):
         """SELECT."""
         (given,) = inputs
         return given.table.selectExpr(*(f"{column.expression} AS {quote(column.name)}" for column in self.columns))
+
+    def late_rule(self) -> None:
+        """No record is ever too late."""
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT expression AS name, ..."""

@@ -98,6 +98,9 @@ class Repeat(Operator):
         times = f"array_repeat(0, CAST(coalesce({quote(self.times_column)}, 0) AS INT))"
         return given.table.selectExpr("*", f"explode({times}) AS __copy")
 
+    def late_rule(self) -> None:
+        """No record is ever too late."""
+
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """A cross join with the numbers up to the count, of which Flink SQL makes rows by UNNEST."""
         ((table, schema),) = inputs

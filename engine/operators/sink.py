@@ -164,6 +164,9 @@ class Sink(Operator):
             return first_of(given.table, [quote(name) for name in sorted(key)], [f.desc(name) for name in PLACED])
         return given.table
 
+    def late_rule(self) -> None:
+        """No record is ever too late."""
+
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """What is inserted into the sink's table."""
         ((table, schema),) = inputs

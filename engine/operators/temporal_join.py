@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from engine.contract.batch_input import BatchInput
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
 from engine.contract.step import Keyed
 from engine.errors import PlanRejected
 from engine.joins.batch_versions import at_their_time
 from engine.joins.equal_keys import KeyedJoin, Matches, beside, event_time, require_event_times
+from engine.joins.meaning import of_join
 from engine.joins.sides import JoinKind, join_keys, joined
 from engine.model.changelog import INSERT, SYMBOLS, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
@@ -193,6 +195,13 @@ class TemporalJoin(KeyedJoin):
         times = (event_time(left).milliseconds, event_time(right).milliseconds)
         keys = self.key_expressions(context)
         return at_their_time((rows, versions), (left, right), keys, times, self.kind, self.condition)
+
+    def late_rule(self) -> None:
+        """No record is ever too late."""
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """Pairs, and rows that stand alone."""
+        return of_join(emission, self.kind)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN ... FOR SYSTEM_TIME AS OF the left event time."""

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import RANK
+from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import (
     NO_KEYS,
     Analyzer,
@@ -24,7 +25,6 @@ from engine.contract.operator import (
     Monotonicity,
     Offer,
     Operator,
-    Parameters,
     StepContext,
     Strategy,
 )
@@ -36,9 +36,11 @@ from engine.model.schema import Column, Schema, quote
 from engine.ranking.append_only import AppendOnlyTopN
 from engine.ranking.batch import Ranked, best, standing_since
 from engine.ranking.columnar import columnar_topn
+from engine.ranking.meaning import of_ranking
+from engine.ranking.parameters import OrderBy
 from engine.ranking.ranks import Ranks, TopNKernel
 from engine.ranking.retractable import RetractableTopN
-from engine.ranking.sort_keys import Nulls, SortColumn
+from engine.ranking.sort_keys import SortColumn
 from engine.ranking.tied import TiedTopN
 from engine.ranking.top_1 import FastTop1
 from engine.ranking.updatable import UpdatableTopN
@@ -55,26 +57,6 @@ class Ranking(Enum):
     ROW_NUMBER = "row_number"
     RANK = "rank"
     DENSE_RANK = "dense_rank"
-
-
-class OrderBy(Parameters):
-    """One column of the order."""
-
-    column: str = Field(
-        title="Column", description="The column to sort by.", json_schema_extra={"column": True, "port": "in"}
-    )
-    descending: bool = Field(False, title="Descending", description="The largest value ranks first.")
-    nulls: Nulls = Field(
-        Nulls.LOWEST,
-        title="NULL is",
-        description="Lowest, as in Flink: first when ascending, last when descending. Or always first, or last.",
-    )
-
-    @property
-    def sql(self) -> str:
-        """The column in ORDER BY."""
-        nulls = "" if self.nulls is Nulls.LOWEST else f" NULLS {self.nulls.name}"
-        return f"{quote(self.column)} {'DESC' if self.descending else 'ASC'}{nulls}"
 
 
 class TopN(Operator):
@@ -233,6 +215,13 @@ class TopN(Operator):
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows that it competes with: those of its partition."""
         return (Origin(tuple((name, name) for name in self.partition_by)),)
+
+    def late_rule(self) -> None:
+        """No record is ever too late."""
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """Rows that come in, move and fall out."""
+        return of_ranking(emission, self.rank_end, self.rank_column if self.with_rank else None)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The number in a sub-query, the range in WHERE; a comment above what Flink refuses."""

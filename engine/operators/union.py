@@ -74,6 +74,9 @@ class Union(Operator):
         tables = [given.table for given in inputs]
         return reduce(lambda one, other: one.unionByName(other), tables)
 
+    def late_rule(self) -> None:
+        """No record is ever too late."""
+
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT ... UNION ALL SELECT ..."""
         columns = ", ".join(map(quote, inputs[0][1].names))

@@ -37,9 +37,19 @@ from engine.aggregates.parameters import (
 from engine.batch.rows import by_whole_row
 from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
+from engine.contract.late_rule import LateRule
+from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
 from engine.contract.step import Keyed, KeyedInput
-from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, ModifyKinds, UpdateKind
+from engine.model.changelog import (
+    ALL_CHANGES,
+    INSERT_ONLY,
+    INSERT_UPDATE,
+    ChangelogMode,
+    ModifyKinds,
+    RowKind,
+    UpdateKind,
+)
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
 from engine.windows.assigners import Windowing, WindowKind, duration
@@ -210,6 +220,17 @@ class WindowAggregate(GivenWindows):
             return (group_origin(self.group_by, output, window=bounds),)
         found = group_origin(self.group_by, output)
         return (replace(found, columns=(*found.columns, *zip(self.window_columns, bounds, strict=True))),)
+
+    def late_rule(self) -> LateRule | None:
+        """That of its windows, and the allowed lateness on top."""
+        rule = super().late_rule()
+        if rule is None:
+            return None
+        return replace(rule, allowed_lateness_ms=self.allowed_lateness_ms, lateness_parameter="allowed_lateness_ms")
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """A window's result, and what changes it."""
+        return Meaning("the window's result") if emission.kind is RowKind.INSERT else of_result(emission)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The aggregation of a window table function."""

@@ -19,6 +19,7 @@ from pydantic import Field
 from engine.batch.rows import by_whole_row
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import EACH
+from engine.contract.late_rule import LateRule
 from engine.contract.operator import (
     NO_KEYS,
     Analyzer,
@@ -128,6 +129,10 @@ class WindowAssign(MadeWindows):
         """Of a session the row that is the same; else the record that caused it."""
         is_session = self.kind is WindowKind.SESSION
         return (Origin(tuple((name, name) for name in inputs[0])) if is_session else None,)
+
+    def late_rule(self) -> LateRule | None:
+        """That of a session; other windows are given to every row."""
+        return super().late_rule() if self.kind is WindowKind.SESSION else None
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The window table function, and all of its columns."""

@@ -22,6 +22,7 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.frames import RANK, SEQ
 from engine.contract.kernel import Key, Output, Row
+from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import (
     NO_KEYS,
     Analyzer,
@@ -37,8 +38,9 @@ from engine.errors import PipelineError
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
-from engine.operators.topn import OrderBy
 from engine.ranking.batch import Ranked, best
+from engine.ranking.meaning import of_ranking
+from engine.ranking.parameters import OrderBy
 from engine.ranking.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
 from engine.windows.assigners import Window, Windowing, WindowKind
 from engine.windows.batch import WINDOW, bounds, in_their_windows, in_windows
@@ -234,6 +236,10 @@ class WindowTopN(GivenWindows):
         names = (*self.partition_by, *self.window_columns)
         made = None if self.window_columns else (output[len(inputs[0])], output[len(inputs[0]) + 1])
         return (Origin(tuple((name, name) for name in names), made),)
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """Rows that come in, move and fall out."""
+        return of_ranking(emission, self.rank_end, self.rank_column if self.with_rank else None)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """ROW_NUMBER() per window in a sub-query, the range in WHERE."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.contract.operator import Source
+from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.pipeline import Pipeline
 from engine.planner.derive import DerivedNode

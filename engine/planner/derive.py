@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from engine.contract.operator import OUT, Analyzer, Derived, Operator, Source
+from engine.contract.operator import OUT, Analyzer, Derived, Operator
+from engine.contract.source import Source
 from engine.errors import PipelineError, StudioError
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.reading.computed import output_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.contract.operator import OUT, Derived, InputPlan, Operator, Source, Strategy
+from engine.contract.operator import OUT, Derived, InputPlan, Operator, Strategy
+from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.pipeline import Pipeline

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from engine.contract.operator import NO_KEYS, Derived, Source
+from engine.contract.operator import NO_KEYS, Derived
+from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY
 from engine.model.schema import Column, Schema, TimeUnit, type_from

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, TIME, WATERMARK
-from engine.contract.operator import Analyzer, Derived, Source, SourceFrames
+from engine.contract.operator import Analyzer, Derived
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected, milliseconds
+from engine.contract.source import Source, SourceFrames
 from engine.expressions import Expression
 from engine.model.schema import Column, Schema, arrow_type, quote
 from engine.reading.columns import time_unit

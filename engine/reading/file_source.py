@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field
 
-from engine.contract.operator import Derived, Source, SourceFrames
+from engine.contract.operator import Derived
+from engine.contract.source import Source, SourceFrames
 from engine.errors import PipelineError, SourceError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from engine.contract.operator import Source
+from engine.contract.source import Source
 from engine.model.changelog import RowKind
 from engine.model.schema import Column, Schema, TimeUnit, flink_type, quote
 from engine.reading.kinds import WORDS

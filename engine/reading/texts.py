@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, TEXT, WATERMARK
-from engine.contract.operator import SourceFrames
 from engine.contract.scan import RAW_CHARS
+from engine.contract.source import SourceFrames
 from engine.model.changelog import INSERT
 from engine.model.schema import Column as SchemaColumn
 from engine.model.schema import Schema, TimeUnit

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import engine
-from engine.contract.operator import OUT, Source
+from engine.contract.operator import OUT
 from engine.contract.recorder import (
     EdgeFile,
     EdgeInfo,
@@ -46,6 +46,7 @@ from engine.contract.recorder import (
     Recorder,
     RunPlan,
 )
+from engine.contract.source import Source
 from engine.errors import RunCancelled, RunFailed, StudioError
 from engine.model.changelog import APPEND
 from engine.planner import Plan

@@ -27,7 +27,9 @@ _BUNDLED: Final = "record by record: mini-batch folds each bundle first"
 def explanation(plan: Plan) -> PlanExplanation:
     """The plan explained."""
     views = views_of(plan)
-    return PlanExplanation(tuple(_node(plan, node, views.get((node.id, OUT))) for node in plan.nodes))
+    return PlanExplanation(
+        tuple(_node(plan, node, views.get((node.id, OUT))) for node in plan.nodes), has_late_rules=True
+    )
 
 
 def kernel_of(plan: Plan, node: NodePlan, view: EdgeView | None) -> str:
@@ -71,6 +73,7 @@ def _node(plan: Plan, node: NodePlan, view: EdgeView | None) -> NodeExplanation:
         strategy=node.strategy.name,
         reason=node.strategy.reason,
         state=node.strategy.state,
+        late_rule=node.operator.late_rule() if isinstance(node.operator, Operator) else None,
         kernel=kernel_of(plan, node, view),
         sources=dict(node.derived.holdbacks),
         second_outputs=tuple(

@@ -33,9 +33,9 @@ from engine.contract.frames import (
     rejected_schema,
     watermarks_schema,
 )
-from engine.contract.operator import Source, SourceFrames
 from engine.contract.recorder import ClockFile, EdgeFile
 from engine.contract.scan import ReadPart, Rejected, Scan, milliseconds
+from engine.contract.source import Source, SourceFrames
 from engine.errors import SourceError
 from engine.model.changelog import INSERT
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK

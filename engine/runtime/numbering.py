@@ -30,8 +30,8 @@ from engine.contract.frames import (
     changelog_schema,
     ddl,
 )
-from engine.contract.operator import Source
 from engine.contract.recorder import EdgeFile
+from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.pipeline import Arrival
 from engine.model.schema import quote

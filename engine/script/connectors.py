@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from engine.contract.operator import Analyzer, Source
+from engine.contract.operator import Analyzer
+from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from engine.contract.operator import Analyzer, Operator, Source
+from engine.contract.operator import Analyzer, Operator
+from engine.contract.source import Source
 from engine.joins.sides import JoinKind, joined
 from engine.model.schema import Schema
 from engine.script.flink_expressions import Translation

@@ -14,7 +14,8 @@ from typing import Any, Final
 from sqlglot import TokenType, exp
 from sqlglot.tokenizer_core import Token
 
-from engine.contract.operator import Operator, Source
+from engine.contract.operator import Operator
+from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.pipeline import Node
 from engine.model.schema import quote, type_from

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from engine.contract.operator import Analyzer, Source
+from engine.contract.operator import Analyzer
+from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.model.schema import flink_type

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 from pydantic import Field
 
 from engine.contract.frames import ORDINAL
-from engine.contract.operator import Derived, Parameters, Source, SourceFrames
+from engine.contract.operator import Derived, Parameters
+from engine.contract.source import Source, SourceFrames
 from engine.errors import PipelineError
 from engine.model.schema import Column, Schema, is_numeric
 from engine.reading.columns import (

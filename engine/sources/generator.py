@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 from pydantic import Field
 
 from engine.contract.frames import ORDINAL
-from engine.contract.operator import Derived, Source, SourceFrames
+from engine.contract.operator import Derived
+from engine.contract.source import Source, SourceFrames
 from engine.model.schema import Column, Schema
 from engine.reading.columns import derive_source
 from engine.reading.flink_table import create_table

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
 from engine.contract.frames import FILE, LINE, ORDINAL, TEXT
-from engine.contract.operator import Derived, SourceFrames
+from engine.contract.operator import Derived
 from engine.contract.scan import Scan
+from engine.contract.source import SourceFrames
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema, is_numeric, quote
 from engine.reading.columns import check_names

@@ -17,8 +17,9 @@ import pyarrow as pa
 from pydantic import Field
 
 from engine.contract.frames import KIND, WATERMARK
-from engine.contract.operator import Derived, Parameters, Source
+from engine.contract.operator import Derived, Parameters
 from engine.contract.scan import ReadPart, Rejected, Scan
+from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.joins.sides import free_name
 from engine.model.changelog import INSERT, SYMBOLS, UpdateKind

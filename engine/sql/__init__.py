@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.contract.operator import Analyzer, Source
+from engine.contract.operator import Analyzer
+from engine.contract.source import Source
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.model.schema import quote
 from engine.registry import configured

@@ -12,6 +12,7 @@ from typing import Annotated, Final, Self
 from pydantic import Field, model_validator
 
 from engine.contract.late_port import RoutesLate
+from engine.contract.late_rule import EndOfWindow, LateRule
 from engine.errors import PipelineError, PlanRejected
 from engine.joins.sides import free_name
 from engine.model.schema import Column, Schema, TimeUnit, quote
@@ -115,6 +116,10 @@ class MadeWindows(RoutesLate):
         """The window table function over a table, in Flink SQL."""
         return windows_over(self.windowing, table, schema, partition_by)
 
+    def late_rule(self) -> LateRule | None:
+        """A record is late once its first window has closed. About for sessions, which grow together."""
+        return LateRule(EndOfWindow(self.windowing), is_exact=self.kind is not WindowKind.SESSION)
+
     def require_event_time(self, node: str, schema: Schema) -> None:
         """Raise PlanRejected where there is no event time to make windows of."""
         if schema.event_time is None:
@@ -157,6 +162,10 @@ class GivenWindows(MadeWindows):
                 "their windows are taken as they are."
             )
             raise ValueError(message)
+
+    def late_rule(self) -> LateRule | None:
+        """That of the windows made here. Nothing is known of windows that rows have already."""
+        return None if self.window_columns else super().late_rule()
 
     def require_windows(self, node: str, schema: Schema) -> None:
         """Raise where neither the event time nor the columns are there."""

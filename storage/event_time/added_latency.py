@@ -12,7 +12,7 @@ from typing import Final
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import FIRES
-from storage.event_time.late_rules import Judged
+from storage.event_time.late_rules import LateOperator
 from storage.event_time.timeline import Timelines
 from storage.library.runs import Runs
 from storage.model import Run
@@ -42,27 +42,27 @@ class Waits:
         self._runs = runs
         self._timelines = timelines
 
-    def compared(self, run_id: int, judged: Judged, delay_ms: int) -> Wait:
+    def compared(self, run_id: int, asked: LateOperator, delay_ms: int) -> Wait:
         """How much later than in the run its windows would fire."""
         import numpy as np
 
         run = self._runs.get(run_id)
         fires = identifier(run.schema, FIRES)
-        ends = np.array([row[0] for row in self._database.rows(_ENDS.format(fires=fires), {"node": judged.node})])
-        seqs, tops = self._tops(run, judged)
+        ends = np.array([row[0] for row in self._database.rows(_ENDS.format(fires=fires), {"node": asked.node})])
+        seqs, tops = self._tops(run, asked)
         if not len(ends) or not seqs:
             return Wait(len(ends), 0.0, 0)
         places = np.array([*seqs, run.last_seq])
         marks = np.array(tops)
         then = np.searchsorted(marks, ends - 1 + delay_ms)
-        now = np.searchsorted(marks, ends - 1 + judged.delay_ms)
+        now = np.searchsorted(marks, ends - 1 + asked.delay_ms)
         later = places[then] - places[now]
         return Wait(len(ends), float(later.mean()), int((then == len(seqs)).sum()))
 
-    def _tops(self, run: Run, judged: Judged) -> tuple[list[int], list[int]]:
+    def _tops(self, run: Run, asked: LateOperator) -> tuple[list[int], list[int]]:
         """The lowest of the sources' largest event times after each event that raised it."""
-        timeline = self._timelines.timeline(run.run_id, node=judged.node)
-        held = run.holdbacks(judged.node)
+        timeline = self._timelines.timeline(run.run_id, node=asked.node)
+        held = run.holdbacks(asked.node)
         edges = self._runs.edges(run.run_id)
         delays = {edge.node: edge.watermark_delay_ms or 0 for edge in edges if edge.role == "source"}
         moves = [

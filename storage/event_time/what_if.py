@@ -15,7 +15,7 @@ from storage.database.answers import Answers
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import LATE, records_of, select_columns
-from storage.event_time.late_rules import Judged, inputs_of_judged, judged, needed
+from storage.event_time.late_rules import LateOperator, late_inputs, late_operator, needed
 from storage.library.runs import Runs
 from storage.model import Edge, Run, Values
 
@@ -64,7 +64,7 @@ class Losses:
 
 
 @dataclass(frozen=True)
-class JudgedRecord:
+class WhatIfRecord:
     """A record that is late now, or would be. needed_ms: the delay and allowed lateness together that keep it.
 
     columns: the names of its values, which are those of its input.
@@ -88,16 +88,17 @@ class WhatIf:
         self._runs = runs
         self._answers = answers
 
-    def operators(self, run_id: int) -> tuple[Judged, ...]:
+    def operators(self, run_id: int) -> tuple[LateOperator, ...]:
         """The operators of a run that can be asked about, in the order of the graph."""
         run, edges = self._runs.get(run_id), self._runs.edges(run_id)
-        found: dict[str, Judged] = {}
+        found: dict[str, LateOperator] = {}
         for edge in edges:
-            if edge.role == "operator" and edge.node not in found and (asked := judged(run, edge, edges)) is not None:
+            asked = None if edge.node in found else late_operator(run, edge, edges)
+            if asked is not None:
                 found[edge.node] = asked
         return tuple(found.values())
 
-    def losses(self, run_id: int, asked: Judged) -> Losses:
+    def losses(self, run_id: int, asked: LateOperator) -> Losses:
         """The histogram of what an operator's records need; made once per run."""
         import numpy as np
 
@@ -108,7 +109,7 @@ class WhatIf:
         needs, records = np.array(waits, np.int64), np.array(counts, np.int64)
         return Losses(int(records.sum()), needs[needs > 0], records[needs > 0])
 
-    def _histogram(self, run: Run, asked: Judged) -> tuple[list[int], list[int]]:
+    def _histogram(self, run: Run, asked: LateOperator) -> tuple[list[int], list[int]]:
         found = self._database.arrow(
             "SELECT greatest(coalesce(needed, 0), 0) AS needed, count(*) AS records "
             f"FROM ({needed(run, asked, self._runs.edges(run.run_id))}) GROUP BY ALL ORDER BY ALL"
@@ -116,12 +117,12 @@ class WhatIf:
         return found.column("needed").to_pylist(), found.column("records").to_pylist()
 
     def records(
-        self, run_id: int, asked: Judged, delay_ms: int, lateness_ms: int, *, offset: int = 0, limit: int = 100
-    ) -> tuple[JudgedRecord, ...]:
+        self, run_id: int, asked: LateOperator, delay_ms: int, lateness_ms: int, *, offset: int = 0, limit: int = 100
+    ) -> tuple[WhatIfRecord, ...]:
         """A page of the records that are late now or would be, in arrival order."""
         run, edges = self._runs.get(run_id), self._runs.edges(run_id)
-        inputs = {each.port: each.edge for each in inputs_of_judged(run, asked.node, edges)}
-        now = asked.delay_ms + (asked.allowed_lateness_ms or 0)
+        inputs = {each.port: each.edge for each in late_inputs(run, asked.node, asked.rule, edges)}
+        now = asked.wait_ms
         then = delay_ms + lateness_ms
         late = identifier(run.schema, LATE)
         # One input comes in arrival order by itself, and is read no further than the page.
@@ -139,7 +140,7 @@ class WhatIf:
             seqs[row[0]].append(int(row[1]))
         said = {port: self._said(inputs[port], found) for port, found in seqs.items()}
         return tuple(
-            JudgedRecord(seq, time_ms, end_ms, wait_ms, was, would, inputs[port].names, said[port].get(seq, ()))
+            WhatIfRecord(seq, time_ms, end_ms, wait_ms, was, would, inputs[port].names, said[port].get(seq, ()))
             for port, seq, time_ms, end_ms, wait_ms, was, would in rows
         )
 

@@ -192,6 +192,12 @@ class Runs:
             )
         return tuple(counters)
 
+    def explain(self, run_id: int, explanation: PlanExplanation) -> Run:
+        """Keep another explanation of a run's plan: of one that an older studio kept with less in it."""
+        with self._database.catalog_transaction() as cursor:
+            cursor.execute("UPDATE runs SET explanation = ? WHERE run_id = ?", [explanation.to_json(), run_id])
+        return self.get(run_id)
+
     def _end(self, run_id: int, status: RunStatus, error: str, node: str, finished_at: datetime | None) -> None:
         with self._database.catalog_transaction() as cursor:
             ended = cursor.execute(

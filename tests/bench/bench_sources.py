@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from engine.contract.operator import Source
+from engine.contract.source import Source
 from engine.sources.csv import Csv
 from engine.sources.generator import Generator
 from engine.sources.jsonl import JsonLines

@@ -41,7 +41,7 @@ def test_a_cascade_is_explained_and_a_record_is_traced_by_a_click(open_page: Ope
     page = open_page("retractions?run=1&event=3")
     tree = rows(page, "What event 3 did")
     expect(tree).to_have_count(9)
-    expect(tree.nth(1)).to_contain_text("cnt 1 → 2: the old value is taken back")
+    expect(tree.nth(1)).to_contain_text("cnt 1 → 2: the old value is retracted")
     expect(rows(page, "What the record was made of").first).to_contain_text("cnt=2, words=1")
     tree.nth(3).click()
     expect(rows(page, "What the record was made of").first).to_contain_text("cnt=1, words=2")

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.contract.operator import Source
+from engine.contract.source import Source
 from engine.errors import SourceError
 from engine.examples import FOLDER, examples
 from engine.local.preview import first_records

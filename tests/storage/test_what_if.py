@@ -10,14 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.contract.explanation import PlanExplanation
-from engine.contract.recorder import RunPlan
 from storage import Store
-from storage.event_time.late_rules import Judged
-from tests.storage.written_runs import Epoch, columns, edge, recorded
+from storage.event_time.late_rules import LateOperator
+from tests.storage.written_runs import Epoch, columns, edge, planned, recorded
 
 MAX = (1 << 63) - 1
-NO_PLAN = PlanExplanation()
 Arrivals = list[tuple[str, int]]
 KINDS: dict[str, dict[str, Any]] = {
     "tumble": {"kind": "tumble", "size_ms": 10},
@@ -78,14 +75,14 @@ def run_of(store: Store, folder: Path, arrivals: Arrivals, delay: int, lateness:
     return recorded(
         store,
         folder,
-        RunPlan(document, tuple(edges), NO_PLAN, 1),
+        planned(document, tuple(edges)),
         Epoch(records=records, watermarks=marks, late=ledger),
     )
 
 
-def asked(store: Store, run: int) -> Judged:
-    [judged] = store.what_if.operators(run)
-    return judged
+def asked(store: Store, run: int) -> LateOperator:
+    [found] = store.what_if.operators(run)
+    return found
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -101,16 +98,16 @@ def test_any_delay_and_lateness_of_one_source(
 ) -> None:
     arrivals = [("a", time) for time in times]
     run = run_of(shared_store, tmp_path, arrivals, delay, lateness, kind)
-    judged = asked(shared_store, run)
-    losses = shared_store.what_if.losses(run, judged)
-    assert (judged.delay_ms, judged.allowed_lateness_ms, judged.is_exact) == (delay, lateness, True)
+    late_one = asked(shared_store, run)
+    losses = shared_store.what_if.losses(run, late_one)
+    assert (late_one.delay_ms, late_one.rule.allowed_lateness_ms, late_one.is_exact) == (delay, lateness, True)
     assert losses.total == len(times)
     assert losses.lost(delay + lateness) == len(late(arrivals, ["a"], delay, lateness, kind))
     assert losses.lost(sum(other)) == len(late(arrivals, ["a"], *other, kind))
     assert losses.lost(losses.lossless_ms) == 0
     assert losses.lossless_ms == 0 or losses.lost(losses.lossless_ms - 1) > 0
     assert losses.lost(losses.knee_ms()) <= losses.lost(0)
-    page = shared_store.what_if.records(run, judged, *other)
+    page = shared_store.what_if.records(run, late_one, *other)
     assert [record.seq for record in page if record.was_late] == late(arrivals, ["a"], delay, lateness, kind)
     assert [record.seq for record in page if record.is_late] == late(arrivals, ["a"], *other, kind)
 
@@ -146,11 +143,11 @@ def test_results_come_later_by_the_events_that_are_waited_for(store: Store, tmp_
     fires = f"run_{run}._fires"
     with store._database.transaction() as cursor:
         cursor.execute(f"INSERT INTO {fires} SELECT 'window', 1, i * 10, i * 10 + 10 FROM range(10) r(i)")
-    judged = asked(store, run)
-    assert store.waits.compared(run, judged, 0).events == 0
-    wait = store.waits.compared(run, judged, 40)
+    late_one = asked(store, run)
+    assert store.waits.compared(run, late_one, 0).events == 0
+    wait = store.waits.compared(run, late_one, 40)
     assert (wait.windows, wait.events, wait.at_end) == (10, 10.0, 0)
-    assert store.waits.compared(run, judged, 5000).at_end == 10
+    assert store.waits.compared(run, late_one, 5000).at_end == 10
 
 
 def test_what_no_delay_moves_is_not_asked_about(store: Store, tmp_path: Path) -> None:
@@ -158,9 +155,7 @@ def test_what_no_delay_moves_is_not_asked_about(store: Store, tmp_path: Path) ->
     window = edge("window", columns(n="bigint"), operator="window_aggregate")
     nodes = [{"id": "window", "operator": "window_aggregate", "parameters": {"kind": "tumble", "size_ms": 10}}]
     document = json.dumps({"nodes": nodes, "edges": [{"source": "a", "target": "window"}]})
-    run = recorded(
-        store, tmp_path, RunPlan(document, (explicit, window), NO_PLAN, 1), Epoch(watermarks=[(1, "a", 5, 5, False)])
-    )
+    run = recorded(store, tmp_path, planned(document, (explicit, window)), Epoch(watermarks=[(1, "a", 5, 5, False)]))
     assert store.what_if.operators(run) == ()
 
 
@@ -236,12 +231,12 @@ def test_a_late_row_of_an_interval_join_is_not_lost_while_it_meets_one_that_is_k
     run = recorded(
         shared_store,
         tmp_path,
-        RunPlan(document, (*sides, target), NO_PLAN, 1),
+        planned(document, (*sides, target)),
         Epoch(records=records, watermarks=marks, late=ledger),
     )
-    judged = asked(shared_store, run)
-    assert not judged.delays_results
-    page = shared_store.what_if.records(run, judged, other, 0)
+    late_one = asked(shared_store, run)
+    assert not late_one.rule.delays_results
+    page = shared_store.what_if.records(run, late_one, other, 0)
     assert [record.seq for record in page if record.was_late] == joined(arrivals, 0, within)
     assert [record.seq for record in page if record.is_late] == joined(arrivals, other, within)
     assert [record.values for record in page] == [arrivals[record.seq - 1][1:] for record in page]
@@ -274,23 +269,28 @@ def test_an_over_aggregate_of_some_rows_loses_what_comes_after_its_key_has_gone_
 ) -> None:
     source = edge("a", columns(k="string", ts="bigint*"), watermark_delay_ms=0)
     target = edge("sums", columns(k="string"), operator="over_aggregate")
-    given_ = {"partition_by": ["k"], "frame": "rows", "preceding_rows": 2}
+    given_ = {
+        "partition_by": ["k"],
+        "frame": "rows",
+        "preceding_rows": 2,
+        "aggregates": [{"function": "COUNT", "name": "n"}],
+    }
     nodes = [{"id": "sums", "operator": "over_aggregate", "parameters": given_}]
     document = json.dumps({"nodes": nodes, "edges": [{"source": "a", "target": "sums"}]})
     times = [time for _, time in arrivals]
     run = recorded(
         shared_store,
         tmp_path,
-        RunPlan(document, (source, target), NO_PLAN, 1),
+        planned(document, (source, target)),
         Epoch(
             records={"a": [(seq, b"", "+I", each) for seq, each in enumerate(arrivals, 1)]},
             watermarks=[(seq, "a", time, max(times[:seq]), False) for seq, time in enumerate(times, 1)],
             late=[("sums", "in", seq, b"", times[seq - 1], None, None, 0, 0, "") for seq in over_late(arrivals, 0)],
         ),
     )
-    judged = asked(shared_store, run)
-    assert judged.is_exact
-    page = shared_store.what_if.records(run, judged, other, 0)
+    late_one = asked(shared_store, run)
+    assert late_one.is_exact
+    page = shared_store.what_if.records(run, late_one, other, 0)
     assert [record.seq for record in page if record.was_late] == over_late(arrivals, 0)
     assert [record.seq for record in page if record.is_late] == over_late(arrivals, other)
 
@@ -305,7 +305,7 @@ def test_the_first_row_by_event_time_loses_what_is_older_than_the_watermark(stor
     run = recorded(
         store,
         tmp_path,
-        RunPlan(document, (source, target), NO_PLAN, 1),
+        planned(document, (source, target)),
         Epoch(
             records={"a": [(seq, b"", "+I", ("x", time)) for seq, time in enumerate(times, 1)]},
             watermarks=[(seq, "a", time, 50, False) for seq, time in enumerate(times, 1)],

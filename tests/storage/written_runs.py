@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,12 @@ import pyarrow.parquet as pq
 
 from engine.contract import frames
 from engine.contract.explanation import NodeExplanation, PlanExplanation
+from engine.contract.operator import Operator
 from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, RunPlan
 from engine.model.changelog import RowKind
+from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema, TimeUnit, arrow_type
+from engine.registry import configured
 from storage import Store
 
 Event = tuple[int, bytes, str, tuple[Any, ...]]
@@ -50,6 +53,20 @@ def plan(*edges: EdgeInfo, wires: Iterable[tuple[str, str]] = (), epochs: int = 
     document = {"edges": [{"source": source, "target": target} for source, target in wires]}
     explained = PlanExplanation(tuple(NodeExplanation(edge.node) for edge in edges))
     return RunPlan(json.dumps(document), edges, explained, epochs)
+
+
+def planned(document: str, edges: Sequence[EdgeInfo]) -> RunPlan:
+    """A plan with what the operators of the document say of themselves; a node that it does not hold is stateless."""
+    given = {node["id"]: node for node in json.loads(document)["nodes"]}
+    nodes = []
+    for edge in edges:
+        node = NodeExplanation(edge.node, edge.operator, role=edge.role, state="none")
+        if edge.node in given:
+            operator = configured(Node.model_validate(given[edge.node]))
+            assert isinstance(operator, Operator)
+            node = replace(node, state="rows", late_rule=operator.late_rule())
+        nodes.append(node)
+    return RunPlan(document, tuple(edges), PlanExplanation(tuple(nodes), has_late_rules=True), 1)
 
 
 @dataclass

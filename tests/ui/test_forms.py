@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.contract.operator import Operator, Source
+from engine.contract.operator import Operator
+from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.examples import examples
 from engine.model.schema import Column, Schema, TimeUnit

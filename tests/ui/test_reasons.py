@@ -7,11 +7,19 @@ from typing import Any
 
 import pytest
 
+from engine.contract.explanation import NodeExplanation, PlanExplanation
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord, Edge, EdgeColumn, Record
 from ui.inspect.branches import branches, inputs_of
 from ui.inspect.reasons import reasons
+
+NEEDED: dict[str, dict[str, Any]] = {
+    "aggregate": {"group_by": ["k"], "aggregates": [{"function": "COUNT", "name": "n"}]},
+    "topn": {"order_by": [{"column": "row"}], "rank_end": 2},
+    "deduplicate": {"keys": ["k"]},
+    "join": {"left_keys": ["k"], "right_keys": ["k"]},
+}
 
 
 def edge(node: str, operator: str, names: Sequence[str], key: Sequence[str] = ()) -> Edge:
@@ -33,7 +41,7 @@ def said(
         {
             "nodes": [
                 {"id": "given", "operator": "rows"},
-                {"id": "op", "operator": operator, "parameters": parameters},
+                {"id": "op", "operator": operator, "parameters": NEEDED[operator] | parameters},
             ],
             "edges": [{"source": "given", "target": "op"}],
         }
@@ -42,14 +50,15 @@ def said(
     target = edge("op", operator, names, key)
     for at, (kind, values) in enumerate(emitted):
         cascade.append(CascadeRecord(target, Record(at, 1, bytes([at]), RowKind.of(kind), values)))
-    return reasons(branches(tuple(cascade), inputs_of(pipeline)), pipeline)[1:]
+    plan = PlanExplanation((NodeExplanation("op", operator, state="one row per key"),))
+    return reasons(branches(tuple(cascade), inputs_of(pipeline)), pipeline, plan)[1:]
 
 
 def test_a_result_that_moves_takes_its_old_value_back() -> None:
     changes = [("-U", (7, 1)), ("+U", (7, 2))]
     assert said("aggregate", ["k", "n"], changes, key=["k"]) == [
-        "n 1 → 2: the old value is taken back",
-        "n 1 → 2: the new value is said",
+        "n 1 → 2: the old value is retracted",
+        "n 1 → 2: the new value is emitted",
     ]
 
 
@@ -94,7 +103,7 @@ def test_without_ranks_a_row_is_among_the_best_or_not() -> None:
 def test_a_deduplication_says_which_row_it_keeps() -> None:
     changes = [("-U", (1, "a")), ("+U", (1, "b"))]
     assert said("deduplicate", ["k", "v"], changes, key=["k"], keep="last", order="event_time") == [
-        "no longer the last row of its key by event time: it is taken back",
+        "no longer the last row of its key by event time: it is retracted",
         "the last row of its key by event time now",
     ]
 
@@ -110,3 +119,12 @@ def test_a_padded_row_goes_before_its_first_partner_comes() -> None:
 @pytest.mark.parametrize(("kind", "comes"), [("semi", "it has a partner"), ("anti", "it has no partner")])
 def test_semi_and_anti_joins_say_whether_there_is_a_partner(kind: str, comes: str) -> None:
     assert said("join", ["k"], [("+I", (1,))], kind=kind) == [comes]
+
+
+def test_a_stateless_operator_passes_on_and_an_unknown_one_has_results() -> None:
+    (record,) = [Record(0, 1, b"0", RowKind.INSERT, (1,))]
+    pipeline = Pipeline.model_validate({"nodes": [{"id": "op", "operator": "of another studio"}]})
+    tree = branches((CascadeRecord(edge("op", "of another studio", ["x"]), record),), inputs_of(pipeline))
+    assert reasons(tree, pipeline, PlanExplanation()) == ["the first result of its key"]
+    stateless = PlanExplanation((NodeExplanation("op", state="none"),))
+    assert reasons(tree, pipeline, stateless) == ["let through"]

@@ -26,12 +26,12 @@ def test_an_events_cascade_says_why_each_record_was_emitted(seeded: dict[str, in
     )
     assert [(row[0], row[1], row[3]) for row in rows_of(app, "retraction-cascade")] == [
         ("words", "+I", "the event: a new row"),
-        ("inner", "-U", "cnt 1 → 2: the old value is taken back"),
-        ("outer", "-U", "words 2 → 1: the old value is taken back"),
+        ("inner", "-U", "cnt 1 → 2: the old value is retracted"),
+        ("outer", "-U", "words 2 → 1: the old value is retracted"),
         ("out", "-U", "written"),
-        ("outer", "+U", "words 2 → 1: the new value is said"),
+        ("outer", "+U", "words 2 → 1: the new value is emitted"),
         ("out", "+U", "written"),
-        ("inner", "+U", "cnt 1 → 2: the new value is said"),
+        ("inner", "+U", "cnt 1 → 2: the new value is emitted"),
         ("outer", "+I", "the first result of its key"),
         ("out", "+I", "written"),
     ]

@@ -128,7 +128,7 @@ def test_what_if_of_the_delay_that_was_is_what_the_run_lost(spark: SparkSession,
     run_id = manager.start(pipeline, master="local[2]")
     assert manager.wait(run_id, 120)
     assert store.runs.get(run_id).error == ""
-    asked = {judged.node: judged for judged in store.what_if.operators(run_id)}
+    asked = {asked.node: asked for asked in store.what_if.operators(run_id)}
     assert set(asked) == {"near", "before", "first"}
     late = Counter(record.node for record in store.late.page(run_id, limit=10_000).records)
     for node in ("before", "first"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.contract.operator import Source
+from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.pipeline import Node, Pipeline

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from engine.contract.operator import OUT, Operator, Source
+from engine.contract.operator import OUT, Operator
+from engine.contract.source import Source
 from engine.errors import PipelineError, UnknownOperator
 from engine.model.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, Option
 from engine.model.pipeline import Arrival, Edge, Node, Pipeline, Place

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from engine.contract.operator import OUT, Source
+from engine.contract.operator import OUT
+from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.pipeline import Edge, Node, Pipeline, Place
 from engine.planner import Check

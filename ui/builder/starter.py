@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from engine.contract.operator import Source
+from engine.contract.source import Source
 from engine.errors import PipelineError, StudioError
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Column, Schema

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from engine.contract.operator import Source
+from engine.contract.source import Source
 
 
 class FieldKind(Enum):

@@ -87,7 +87,12 @@ def _cascade(run: Run, event: int) -> None:
             else "No operator emitted anything for this event."
         )
         return
-    grid(cascade_table(found, pipeline_of(run)), key="cascade", height=320, label=f"What event {event} did")
+    grid(
+        cascade_table(found, pipeline_of(run), run.explanation),
+        key="cascade",
+        height=320,
+        label=f"What event {event} did",
+    )
 
 
 def _show(run: Run, edge: Edge) -> None:

@@ -7,8 +7,8 @@ from typing import Final
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
-from storage.event_time.late_rules import Judged
-from storage.event_time.what_if import JudgedRecord, Losses
+from storage.event_time.late_rules import LateOperator
+from storage.event_time.what_if import Losses, WhatIfRecord
 from storage.model import Run
 from ui.builder.drafting import open_draft
 from ui.components.event_time.loss_chart import loss_chart
@@ -16,6 +16,7 @@ from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.run_picker import pick_run
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
+from ui.inspect.older_plans import with_late_rules
 from ui.runs.manager import runs
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
@@ -26,10 +27,10 @@ from ui.shell.theme import draw_figure
 _PAGE: Final = 50
 
 
-def _top(judged: Judged, losses: Losses) -> int:
+def _top(asked: LateOperator, losses: Losses) -> int:
     """How far the sliders go: beyond what is needed, and beyond what there is."""
-    lateness = judged.allowed_lateness_ms or 0
-    wanted = max(losses.lossless_ms * 5 // 4, judged.delay_ms * 2, lateness * 2, judged.window_ms, 1000)
+    lateness = asked.rule.allowed_lateness_ms or 0
+    wanted = max(losses.lossless_ms * 5 // 4, asked.delay_ms * 2, lateness * 2, asked.rule.window_ms, 1000)
     return -(-wanted // 1000) * 1000
 
 
@@ -39,23 +40,23 @@ def _set(key: str, delay_ms: int, lateness_ms: int) -> None:
     st.session_state[f"{key}-lateness"] = lateness_ms
 
 
-def _sliders(judged: Judged, losses: Losses, key: str) -> tuple[int, int]:
-    top, lateness = _top(judged, losses), judged.allowed_lateness_ms
-    st.session_state.setdefault(f"{key}-delay", judged.delay_ms)
+def _sliders(asked: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
+    top, lateness = _top(asked, losses), asked.rule.allowed_lateness_ms
+    st.session_state.setdefault(f"{key}-delay", asked.delay_ms)
     st.session_state.setdefault(f"{key}-lateness", lateness or 0)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         delay_ms = st.slider(
-            f"Watermark delay of {' and '.join(judged.sources)} (ms)",
+            f"Watermark delay of {' and '.join(asked.sources)} (ms)",
             0,
             top,
             key=f"{key}-delay",
             help="How far out of order records may come. "
-            + ("Results wait that long." if judged.delays_results else "Rows are kept that much longer."),
+            + ("Results wait that long." if asked.rule.delays_results else "Rows are kept that much longer."),
         )
         lateness_ms = 0
         if lateness is not None:
             lateness_ms = st.slider(
-                f"Allowed lateness of {judged.node} (ms)",
+                f"Allowed lateness of {asked.node} (ms)",
                 0,
                 top,
                 key=f"{key}-lateness",
@@ -65,7 +66,7 @@ def _sliders(judged: Judged, losses: Losses, key: str) -> tuple[int, int]:
     known = lateness_ms if lateness is not None else 0
     with st.container(horizontal=True, gap="small"):
         for label, at, name in (
-            ("As it ran", judged.delay_ms, "ran"),
+            ("As it ran", asked.delay_ms, "ran"),
             ("At the knee", max(0, losses.knee_ms() - known), "knee"),
             ("Nothing lost", max(0, losses.lossless_ms - known), "lossless"),
         ):
@@ -80,18 +81,18 @@ def _sliders(judged: Judged, losses: Losses, key: str) -> tuple[int, int]:
     return int(delay_ms), int(lateness_ms)
 
 
-def _figures(run: Run, judged: Judged, losses: Losses, delay_ms: int, lateness_ms: int) -> None:
-    now = losses.lost(judged.delay_ms + (judged.allowed_lateness_ms or 0))
+def _figures(run: Run, asked: LateOperator, losses: Losses, delay_ms: int, lateness_ms: int) -> None:
+    now = losses.lost(asked.wait_ms)
     then = losses.lost(delay_ms + lateness_ms)
-    wait = workspace.store().waits.compared(run.run_id, judged, delay_ms)
+    wait = workspace.store().waits.compared(run.run_id, asked, delay_ms)
     with st.container(horizontal=True):
         kept = losses.total - then
         st.metric("Records kept", f"{kept:,} of {losses.total:,}", f"{now - then:+,}" if now != then else None)
         st.metric("Records lost", f"{then:,}", f"{then - now:+,}" if now != then else None, delta_color="inverse")
         st.metric(
-            "Results wait" if judged.delays_results else "Rows are kept longer by",
+            "Results wait" if asked.rule.delays_results else "Rows are kept longer by",
             words.duration(delay_ms),
-            _signed(delay_ms - judged.delay_ms) if delay_ms != judged.delay_ms else None,
+            _signed(delay_ms - asked.delay_ms) if delay_ms != asked.delay_ms else None,
             delta_color="inverse",
         )
         if wait.windows:
@@ -102,12 +103,12 @@ def _figures(run: Run, judged: Judged, losses: Losses, delay_ms: int, lateness_m
                 else "as in the run",
                 help="On average, compared with the run.",
             )
-    if wait.at_end and delay_ms > judged.delay_ms:
+    if wait.at_end and delay_ms > asked.delay_ms:
         st.caption(
             f"{wait.at_end:,} of {words.count(wait.windows, 'window')} would fire only when the input ends: nothing "
             "that late comes to move the watermark."
         )
-    if not judged.is_exact:
+    if not asked.is_exact:
         st.caption(
             "About: what is kept also depends on other records (sessions grow together, joined rows are kept for each "
             "other), on sources with different delays, or on a watermark before. A run says it exactly."
@@ -118,16 +119,16 @@ def _signed(ms: int) -> str:
     return f"+{words.duration(ms)}" if ms > 0 else f"-{words.duration(-ms)}"
 
 
-def _records(run: Run, judged: Judged, delay_ms: int, lateness_ms: int, losses: Losses) -> None:
-    total = losses.lost(min(judged.delay_ms + (judged.allowed_lateness_ms or 0), delay_ms + lateness_ms))
+def _records(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int, losses: Losses) -> None:
+    total = losses.lost(min(asked.wait_ms, delay_ms + lateness_ms))
     if not total:
         st.success("No record is late, neither in the run nor with this.", icon=":material/check_circle:")
         return
-    key = f"what-if-{run.run_id}-{judged.node}-{delay_ms}-{lateness_ms}"
+    key = f"what-if-{run.run_id}-{asked.node}-{delay_ms}-{lateness_ms}"
     offset = int(st.session_state.get(key, 0))
-    found = workspace.store().what_if.records(run.run_id, judged, delay_ms, lateness_ms, offset=offset, limit=_PAGE)
+    found = workspace.store().what_if.records(run.run_id, asked, delay_ms, lateness_ms, offset=offset, limit=_PAGE)
     st.markdown("**Which records**")
-    windows = ("end of its window",) if judged.window_ms else ()
+    windows = ("end of its window",) if asked.rule.window_ms else ()
     columns = ("event", "with this", "event time (UTC)", *windows, "kept by a wait of", "record")
     rows = [_record(each, bool(windows)) for each in found]
     grid(
@@ -140,7 +141,7 @@ def _records(run: Run, judged: Judged, delay_ms: int, lateness_ms: int, losses: 
     pager(key, offset, _PAGE, total, what="records")
 
 
-def _record(each: JudgedRecord, has_window: bool) -> Row:
+def _record(each: WhatIfRecord, has_window: bool) -> Row:
     words_of = {(True, True): ("still lost", "bad"), (True, False): ("kept", "good")}
     said, tone = words_of.get((each.was_late, each.is_late), ("lost now", "bad"))
     return Row(
@@ -157,23 +158,23 @@ def _record(each: JudgedRecord, has_window: bool) -> Row:
     )
 
 
-def _changed(run: Run, judged: Judged, delay_ms: int, lateness_ms: int) -> Pipeline:
+def _changed(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> Pipeline:
     """The run's pipeline with these instead."""
     pipeline = Pipeline.from_json(run.document)
     nodes = []
     for node in pipeline.nodes:
         given = dict(node.parameters)
-        if node.id in judged.sources:
+        if node.id in asked.sources:
             given["watermark_delay_ms"] = delay_ms
-        if node.id == judged.node and judged.allowed_lateness_ms is not None:
-            given["allowed_lateness_ms"] = lateness_ms
+        if node.id == asked.node and asked.rule.lateness_parameter:
+            given[asked.rule.lateness_parameter] = lateness_ms
         nodes.append(node.model_copy(update={"parameters": given}))
     return pipeline.model_copy(update={"nodes": tuple(nodes)})
 
 
 @guarded
-def _run_it(run: Run, judged: Judged, delay_ms: int, lateness_ms: int) -> None:
-    pipeline = _changed(run, judged, delay_ms, lateness_ms)
+def _run_it(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> None:
+    pipeline = _changed(run, asked, delay_ms, lateness_ms)
     version = run.pipeline_version
     if run.pipeline_id is not None:
         note = f"delay {words.duration(delay_ms)}"
@@ -186,8 +187,8 @@ def _run_it(run: Run, judged: Judged, delay_ms: int, lateness_ms: int) -> None:
     state.update(run=started, versus=run.run_id, edge=None, event=None)
 
 
-def _apply(run: Run, judged: Judged, delay_ms: int, lateness_ms: int) -> None:
-    same = (delay_ms, lateness_ms) == (judged.delay_ms, judged.allowed_lateness_ms or 0)
+def _apply(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> None:
+    same = (delay_ms, lateness_ms) == (asked.delay_ms, asked.rule.allowed_lateness_ms or 0)
     with st.container(horizontal=True):
         st.button(
             "Apply and run",
@@ -196,11 +197,11 @@ def _apply(run: Run, judged: Judged, delay_ms: int, lateness_ms: int) -> None:
             key="what-if-run",
             disabled=same,
             on_click=_run_it,
-            args=(run, judged, delay_ms, lateness_ms),
+            args=(run, asked, delay_ms, lateness_ms),
             help="A new version of the pipeline, where it is a saved one, and a run of it to compare with this one.",
         )
         if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft", disabled=same):
-            open_draft(_changed(run, judged, delay_ms, lateness_ms))
+            open_draft(_changed(run, asked, delay_ms, lateness_ms))
             go("build")
 
 
@@ -217,15 +218,15 @@ def _show(run: Run) -> None:
     node = names[0]
     if len(names) > 1:
         node = st.selectbox("Operator", names, key=f"what-if-node-{run.run_id}")
-    judged = operators[node]
-    losses = workspace.store().what_if.losses(run.run_id, judged)
-    delay_ms, lateness_ms = _sliders(judged, losses, f"what-if-{run.run_id}-{node}")
-    _figures(run, judged, losses, delay_ms, lateness_ms)
-    _apply(run, judged, delay_ms, lateness_ms)
-    draw_figure(loss_chart(losses, judged, delay_ms, lateness_ms, _top(judged, losses)), "loss-chart")
-    _records(run, judged, delay_ms, lateness_ms, losses)
+    asked = operators[node]
+    losses = workspace.store().what_if.losses(run.run_id, asked)
+    delay_ms, lateness_ms = _sliders(asked, losses, f"what-if-{run.run_id}-{node}")
+    _figures(run, asked, losses, delay_ms, lateness_ms)
+    _apply(run, asked, delay_ms, lateness_ms)
+    draw_figure(loss_chart(losses, asked, delay_ms, lateness_ms, _top(asked, losses)), "loss-chart")
+    _records(run, asked, delay_ms, lateness_ms, losses)
 
 
 chosen = pick_run()
 if chosen is not None:
-    _show(chosen)
+    _show(with_late_rules(chosen))

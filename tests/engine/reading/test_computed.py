@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from engine.contract.operator import ComputedColumn
+from engine.contract.source import ComputedColumn
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.reading.computed import computation_of
 from engine.reading.text_files import parts_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.contract.operator import Source
+from engine.contract.source import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

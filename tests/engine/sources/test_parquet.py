@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.contract.operator import Source
+from engine.contract.source import Source
 from engine.errors import SourceError
 from engine.reading import parquet_scan
 from engine.sources.parquet import Parquet

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.contract.operator import OUT, Source
+from engine.contract.operator import OUT
+from engine.contract.source import Source
 from engine.model.changelog import APPEND
 from engine.model.pipeline import Edge, Node
 from engine.planner import Check

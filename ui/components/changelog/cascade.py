@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from engine.contract.explanation import PlanExplanation
 from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord
 from ui.components.grid import Cell, Row, Table
@@ -29,12 +30,17 @@ def place_of(text: str) -> Place:
 
 
 def cascade_table(
-    cascade: tuple[CascadeRecord, ...], pipeline: Pipeline, *, current: Place | None = None, pickable: bool = False
+    cascade: tuple[CascadeRecord, ...],
+    pipeline: Pipeline,
+    plan: PlanExplanation,
+    *,
+    current: Place | None = None,
+    pickable: bool = False,
 ) -> Table:
     """The tree as a grid, each record with the reason why it was emitted. pickable: a row picks its record."""
     rows: list[Row] = []
     tree = branches(cascade[:_SHOWN], inputs_of(pipeline))
-    for branch, reason in zip(tree, reasons(tree, pipeline), strict=True):
+    for branch, reason in zip(tree, reasons(tree, pipeline, plan), strict=True):
         record, edge = branch.record, branch.edge
         rows.append(
             Row(

@@ -65,7 +65,7 @@ def event_retractions(run: Run, edge: Edge) -> None:
     )
     places = [(name_of(entry.edge), entry.record.row) for entry in found]
     record = _record(run, places)
-    table = cascade_table(found, pipeline, current=record, pickable=True)
+    table = cascade_table(found, pipeline, run.explanation, current=record, pickable=True)
     grid(table, key="retraction-cascade", on_pick=_pick, height=470, label=f"What event {event} did")
     _strategies(run, {entry.edge.node for entry in found})
     if record is not None:

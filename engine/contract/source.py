@@ -1,0 +1,151 @@
+"""The contract of a source: one file in `engine/sources/` holds everything that it is.
+
+As an operator's (`engine.contract.operator`), with `scan` or `read` in place of inputs.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from pydantic import Field
+
+from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
+from engine.contract.operator import OUT, Derived, Parameters
+from engine.contract.scan import Scan, rows_of
+from engine.model.changelog import UpdateKind
+from engine.model.schema import Schema, TimeUnit, quote
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True)
+class SourceFrames:
+    """What Spark reads of a source, once: records and rejected rows in one frame.
+
+    rows: ORDINAL BIGINT (any ascending numbers in order of arrival within the source), KIND TINYINT (0..3; null for a
+    watermark event), WATERMARK BIGINT (epoch ms for a watermark event, else null), the schema's columns, typed; FILE
+    STRING, LINE BIGINT, RAW STRING and REASON STRING of a rejected row, all null in records. A record's event time
+    is not null.
+    """
+
+    rows: DataFrame
+
+    @classmethod
+    def of_records(cls, records: DataFrame) -> SourceFrames:
+        """Of a source that rejects nothing: ORDINAL, and the schema's columns. All of them are +I."""
+        from pyspark.sql import functions as f
+
+        names = [name for name in records.columns if name != ORDINAL]
+        types = {FILE: "string", LINE: "bigint", RAW: "string", REASON: "string"}
+        nothing = {name: f.lit(None).cast(type_).alias(name) for name, type_ in types.items()}
+        kind = (f.lit(0).cast("tinyint").alias(KIND), f.lit(None).cast("bigint").alias(WATERMARK))
+        return cls(records.select(ORDINAL, *kind, *(f.col(quote(name)) for name in names), *nothing.values()))
+
+    @property
+    def records(self) -> DataFrame:
+        """The records alone."""
+        return self.rows.where(f"{REASON} IS NULL").drop(*REJECTED_COLUMNS)
+
+    @property
+    def rejected(self) -> DataFrame:
+        """The rejected rows alone: file, line, raw, reason."""
+        from pyspark.sql import functions as f
+
+        names = [f.col(name).alias(name.strip("_")) for name in REJECTED_COLUMNS]
+        return self.rows.where(f"{REASON} IS NOT NULL").select(*names)
+
+
+class ComputedColumn(Parameters):
+    """One column that an expression computes."""
+
+    name: str = Field(min_length=1, title="Name", description="What the column is called.")
+    expression: str = Field(
+        min_length=1,
+        title="Expression",
+        description="A Spark SQL expression over the input's columns, such as amount * 2.",
+        json_schema_extra={"expression": True},
+    )
+
+
+class Source(Parameters):
+    """A source with its parameters. What all sources share stands here, at the end of each one's form."""
+
+    operator: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    group: ClassVar[str] = "sources"
+    ports: ClassVar[tuple[str, ...]] = ()
+    role: ClassVar[str] = "source"
+
+    @classmethod
+    def output_ports(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+        """A source has one output."""
+        return (OUT,)
+
+    event_time: str | None = Field(
+        None,
+        title="Event time",
+        description="The column that says when it happened.",
+        json_schema_extra={"column": True},
+    )
+    event_time_unit: TimeUnit | None = Field(
+        None, title="Event time counts in", description="Empty: from the type; a number is epoch ms."
+    )
+    watermark_delay_ms: int | None = Field(
+        0,
+        ge=0,
+        title="Watermark delay",
+        description="How far out of order records may arrive; empty: only explicit watermarks move the time.",
+        json_schema_extra={"duration": True},
+    )
+    watermark_every: int = Field(
+        1, ge=1, title="Watermark every", description="Send the watermark after every so many records."
+    )
+    arrival_column: str | None = Field(
+        None,
+        title="Arrival column",
+        description="Where sources merge by a column: this source's.",
+        json_schema_extra={"column": True},
+    )
+    computed: tuple[ComputedColumn, ...] = Field(
+        (),
+        title="Computed columns",
+        description="Columns made of those that are read; one of them can be the event time.",
+        json_schema_extra={"last": True},
+    )
+
+    @property
+    def update_kind(self) -> UpdateKind:
+        """How the source writes updates, where its rows are a changelog; no consumer can change that."""
+        return UpdateKind.BEFORE_AND_AFTER
+
+    @abstractmethod
+    def derive(self, node: str, folder: Path) -> Derived:
+        """What is read, declared or inferred without Spark. folder: what relative paths are relative to.
+
+        Computed columns come on top of it (`engine.reading.computed`).
+        """
+
+    def scan(self, node: str, folder: Path) -> Scan | None:
+        """How workers read it by themselves; None where Spark reads it. Raises SourceError."""
+        return None
+
+    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
+        """All rows as Spark's, in order of arrival; computed columns come on top of it. Raises SourceError."""
+        scan = self.scan(node, folder)
+        assert scan is not None, "a source that workers cannot read says how Spark does"
+        return SourceFrames(rows_of(scan, spark, self.derive(node, folder).schema))
+
+    @abstractmethod
+    def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
+        """A source of the same columns with no more than its first so many rows, kept in the folder `into`."""
+
+    @abstractmethod
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """CREATE TABLE with its WATERMARK."""
