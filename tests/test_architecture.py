@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from engine.contract import frames
+from engine.registry import operators, sources
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("ui", "engine", "storage")
@@ -170,3 +171,38 @@ def test_an_internal_column_is_spelled_in_one_place() -> None:
         for found in spelled.finditer(line)
     ]
     assert not broken
+
+
+# Words that mean something else as well: a role, a format to save in, a function of SQL, a key of a file of settings.
+ALSO_WORDS = {"sink", "rows", "csv", "parquet", "repeat", "aggregate", "project"}
+
+
+def test_storage_and_ui_know_no_operator_and_no_source_by_name() -> None:
+    """What an operator is, it says itself: one that is added is known to every page without a change there."""
+    names = {*operators(), *sources()}
+    broken = []
+    for file in python_files("storage", "ui"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            told = isinstance(node, ast.Constant) and node.value in names - ALSO_WORDS
+            if told or _names_an_operator(node, names):
+                broken.append(f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}")
+    assert not broken
+
+
+def _names_an_operator(node: ast.AST, names: set[str]) -> bool:
+    """Whether an attribute or an argument called `operator` is compared with a name, or is given one."""
+    match node:
+        case ast.Compare(left=ast.Attribute(attr="operator"), comparators=others):
+            return any(isinstance(each, ast.Constant) and each.value in names for each in others)
+        case ast.keyword(arg="operator", value=ast.Constant(value=value)):
+            return value in names
+    return False
+
+
+def test_every_operator_and_source_answers_what_pages_ask() -> None:
+    """`late_rule` and the texts of the palette are asked of all; "none" is an answer that a class gives itself."""
+    for cls in operators().values():
+        assert not cls.late_rule.__qualname__.startswith("Operator."), cls.operator
+    for each in (*operators().values(), *sources().values()):
+        assert all(getattr(each, name) for name in ("operator", "title", "summary", "group", "role")), each
+        assert each.summary.endswith(".")

@@ -83,6 +83,14 @@ class Source(Parameters):
     ports: ClassVar[tuple[str, ...]] = ()
     role: ClassVar[str] = "source"
 
+    opens: ClassVar[tuple[str, ...]] = ()
+    """The endings of files that it is the usual source of."""
+
+    @classmethod
+    def parameters_for(cls, path: str) -> Mapping[str, Any]:
+        """The parameters that read a file which it opens."""
+        return {"path": path}
+
     @classmethod
     def output_ports(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
         """A source has one output."""

@@ -7,6 +7,7 @@ operators mean and whether they fit each other is for the planner (`engine.plann
 from __future__ import annotations
 
 import json
+import re
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final, Literal
 
@@ -194,3 +195,15 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
+
+
+def free_id(pipeline: Pipeline, wanted: str) -> str:
+    """The wanted id, or the first of wanted_2, wanted_3, ... that is not taken."""
+    taken = {node.id.lower() for node in pipeline.nodes}
+    base = re.sub(r"[^A-Za-z0-9_ -]", "_", wanted).strip() or "node"
+    base = base if base[0].isalpha() else f"n_{base}"
+    number, found = 1, base
+    while found.lower() in taken:
+        number += 1
+        found = f"{base}_{number}"
+    return found

@@ -29,7 +29,16 @@ from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, OwnTime
 from engine.contract.meaning import Emission, Meaning
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
+from engine.contract.operator import (
+    Alternative,
+    Analyzer,
+    Derived,
+    InputPlan,
+    Offer,
+    StepContext,
+    Strategy,
+    require_insert_only,
+)
 from engine.contract.step import Keyed, KeyedInput, Step
 from engine.deduplication.columnar import KeepFirstColumns, KeepLastColumns, RowTimeColumns
 from engine.deduplication.columnar_first_row import RowTimeKeepFirstColumns
@@ -45,6 +54,7 @@ from engine.joins.sides import free_name
 from engine.mini_batch.bundling import bundling
 from engine.mini_batch.kernels import BundledKernel, ByTime, every, first, last
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, RowKind, UpdateKind
+from engine.model.guesses import time_column
 from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, TimeUnit, quote
@@ -220,6 +230,16 @@ class Deduplicate(RoutesLate):
             time = f.expr(_event_time(context.inputs[0].schema).milliseconds)
             return first_of(given.table, keys, [time.desc() if last else time.asc(), *order])
         return first_of(given.changelog, keys, order).where(PUTS)
+
+    def alternatives(self, inputs: Sequence[Derived]) -> Sequence[Alternative]:
+        """The best row of each key, which may be replaced: for an input that takes rows back."""
+        schema = inputs[0].schema
+        time = schema.event_time.name if schema.event_time is not None else time_column(schema)
+        if time is None:
+            return ()
+        order = [{"column": time, "descending": self.keep is Keep.LAST}]
+        parameters = {"partition_by": list(self.keys), "order_by": order, "rank_end": 1}
+        return (Alternative("Use Top N with N = 1", "topn", parameters),)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its key, one of which it is."""

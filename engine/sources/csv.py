@@ -11,8 +11,9 @@ Types are inferred from the first `sample_rows` lines (`engine.reading.inference
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -35,6 +36,7 @@ class Csv(RowFile):
     title: ClassVar[str] = "CSV"
     summary: ClassVar[str] = "Comma-separated files, line by line."
     endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt")
+    opens = endings
 
     header: bool = Field(True, title="First line has names", description="Each file starts with the columns' names.")
     names: tuple[str, ...] = Field(
@@ -54,6 +56,11 @@ class Csv(RowFile):
     def sampled(self) -> int:
         """The rows for types."""
         return self.sample_rows
+
+    @classmethod
+    def parameters_for(cls, path: str) -> Mapping[str, Any]:
+        """The path; of a .tsv also that tabs separate its fields."""
+        return {"path": path} | ({"separator": "\\t"} if path.lower().endswith(".tsv") else {})
 
     def derive(self, node: str, folder: Path) -> Derived:
         """Names from the header, types from the sample."""

@@ -35,6 +35,7 @@ class JsonLines(RowFile):
     title: ClassVar[str] = "JSON Lines"
     summary: ClassVar[str] = "Files with one JSON object per line."
     endings: ClassVar[tuple[str, ...]] = ENDINGS
+    opens = endings
 
     sample_rows: int = Field(
         1000, ge=1, le=100_000, title="Rows for types", description="So many rows are looked at to infer the types."

@@ -41,6 +41,7 @@ class Parquet(RowFile):
     title: ClassVar[str] = "Parquet"
     summary: ClassVar[str] = "Parquet files, row by row."
     endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    opens = endings
 
     def derive(self, node: str, folder: Path) -> Derived:
         """The columns as the first file declares them."""

@@ -10,13 +10,14 @@ from engine.contract.operator import Operator
 from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.examples import examples
+from engine.model.guesses import key_column, measure_column
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.registry import operators, sources
 from ui.builder.editing import operator_class
 from ui.forms.complaints import complaints_of
 from ui.forms.grid import parse_rows, row_text
 from ui.forms.spec import FieldKind, fields_of
-from ui.forms.suggest import key_column, measure_column, suggested
+from ui.forms.suggest import suggested
 from ui.shell.engine_gate import EngineStarting
 
 EVERYTHING: dict[str, type[Operator] | type[Source]] = {**sources(), **operators()}

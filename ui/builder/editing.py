@@ -13,7 +13,7 @@ from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
 from engine.errors import PipelineError, UnknownOperator
 from engine.model.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, Option
-from engine.model.pipeline import Arrival, Edge, Node, Pipeline, Place
+from engine.model.pipeline import Arrival, Edge, Node, Pipeline, Place, free_id
 from engine.registry import lookup, operators, sources
 
 ABSENT: Final = object()
@@ -49,18 +49,6 @@ def palette() -> Mapping[str, tuple[type[Operator] | type[Source], ...]]:
     roles = {"source": 0, "operator": 1, "sink": 2}
     ordered = sorted(groups.items(), key=lambda item: (roles.get(item[1][0].role, 1), item[0]))
     return {group: tuple(found) for group, found in ordered}
-
-
-def free_id(pipeline: Pipeline, wanted: str) -> str:
-    """The wanted id, or the first of wanted_2, wanted_3, ... that is not taken."""
-    taken = {node.id.lower() for node in pipeline.nodes}
-    base = re.sub(r"[^A-Za-z0-9_ -]", "_", wanted).strip() or "node"
-    base = base if base[0].isalpha() else f"n_{base}"
-    number, found = 1, base
-    while found.lower() in taken:
-        number += 1
-        found = f"{base}_{number}"
-    return found
 
 
 def free_port(pipeline: Pipeline, node: Node) -> str | None:

@@ -2,7 +2,7 @@
 
 reorder       a node that needs insertions goes before the one that updates
 choose        another choice of one of the node's own parameters
-replace       rowtime deduplication becomes Top 1
+replace       another operator that does the same, as the node's own operator offers it
 declare time  the source gets the event time that its columns suggest
 fill in       needed parameters get the values that are usual
 connect       an open input takes the one output that nobody uses
@@ -17,14 +17,15 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from engine.contract.operator import OUT
+from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
 from engine.errors import StudioError
+from engine.model.guesses import time_column
 from engine.model.pipeline import Edge, Node, Pipeline, Place
 from engine.planner import Check
+from engine.registry import configured, operators
 from ui.builder.checking import checked, errors, input_schemas, output_schema
 from ui.builder.editing import add_node, connect, descendants, operator_class, set_parameter, takes_many
-from ui.builder.starter import time_column
 from ui.forms.spec import FieldKind, fields_of
 from ui.forms.suggest import suggested
 
@@ -83,9 +84,10 @@ def suggested_for(pipeline: Pipeline, node_id: str) -> Pipeline:
 
 
 def united(pipeline: Pipeline, node_id: str, port: str, sources: tuple[str, ...]) -> Pipeline:
-    """The same document, with a union of these sources before an input."""
+    """The same document, with one node before an input that puts these sources together."""
     kept = tuple(edge for edge in pipeline.edges if (edge.target, edge.target_port) != (node_id, port))
-    grown, union = add_node(pipeline.model_copy(update={"edges": kept}), "union")
+    uniting = next(name for name, cls in operators().items() if cls.many_edges)
+    grown, union = add_node(pipeline.model_copy(update={"edges": kept}), uniting)
     for source in sources:
         grown = connect(grown, source, union, "in")
     return connect(grown, union, node_id, port)
@@ -106,7 +108,7 @@ def _candidates(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]:
         yield Fix("Fill in usual values", whole)
     yield from _reorder(pipeline, node, found)
     yield from _declare_time(pipeline, node, found)
-    yield from _top_1(pipeline, node, found)
+    yield from _replace(pipeline, node, found)
     yield from _choose(pipeline, node)
 
 
@@ -151,22 +153,20 @@ def _declare_time(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]
             yield Fix(label, set_parameter(pipeline, each.id, "event_time", column))
 
 
-def _top_1(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]:
-    given = found.derived.get(_only_input(pipeline, node.id) or "")
-    if node.operator != "deduplicate" or given is None:
+def _replace(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]:
+    """What the operator itself offers in its place, over the inputs that it has."""
+    try:
+        operator = configured(node)
+    except StudioError:
         return
-    time = given.schema.event_time
-    column = time.name if time is not None else time_column(given.schema)
-    if column is None:
+    inputs = [found.derived.get(edge.source) for edge in pipeline.inputs(node.id)]
+    known = [derived for derived in inputs if derived is not None]
+    if not isinstance(operator, Operator) or len(known) < max(len(inputs), 1):
         return
-    parameters: dict[str, Any] = {
-        "partition_by": list(node.parameters.get("keys", ())),
-        "order_by": [{"column": column, "descending": node.parameters.get("keep", "last") == "last"}],
-        "rank_end": 1,
-    }
-    replaced = node.model_copy(update={"operator": "topn", "parameters": parameters})
-    nodes = tuple(replaced if each is node else each for each in pipeline.nodes)
-    yield Fix("Use Top N with N = 1", pipeline.model_copy(update={"nodes": nodes}))
+    for other in operator.alternatives(known):
+        replaced = node.model_copy(update={"operator": other.operator, "parameters": dict(other.parameters)})
+        nodes = tuple(replaced if each is node else each for each in pipeline.nodes)
+        yield Fix(other.label, pipeline.model_copy(update={"nodes": nodes}))
 
 
 def _choose(pipeline: Pipeline, node: Node) -> Iterator[Fix]:

@@ -9,7 +9,7 @@ from typing import Any, assert_never
 from pydantic import TypeAdapter
 
 from engine.errors import PlanRejected
-from engine.model.pipeline import Edge, Node, Pipeline, Place
+from engine.model.pipeline import Edge, Node, Pipeline, Place, free_id
 from ui.builder.checking import checked, errors
 from ui.builder.drafting import Drafting
 from ui.builder.editing import (
@@ -18,7 +18,6 @@ from ui.builder.editing import (
     delete_node,
     disconnect,
     edge_at,
-    free_id,
     insert_on_edge,
     operator_class,
     takes_many,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from engine.model.schema import Schema, is_numeric
+from engine.model.guesses import key_column, measure_column
+from engine.model.schema import Schema
 from ui.forms.spec import Field, FieldKind, fields_of
 
 if TYPE_CHECKING:
@@ -120,28 +121,6 @@ def _first_item(model: type[BaseModel], schema: Schema | None) -> dict[str, Any]
         elif (guess := _guess(field, schema)) is not None:
             found[field.name] = guess
     return found
-
-
-def key_column(schema: Schema | None) -> str | None:
-    """The column that most likely says what a row is about: an id or key by its name, else the first plain one."""
-    if schema is None or not len(schema):
-        return None
-    plain = [column for column in schema if column.time is None]
-    for column in plain:
-        name = column.name.lower()
-        if name in ("id", "key", "word", "user") or name.endswith(("_id", "_key")):
-            return column.name
-    for column in plain:
-        if not is_numeric(column.type):
-            return column.name
-    return plain[0].name if plain else schema.names[0]
-
-
-def measure_column(schema: Schema | None) -> str | None:
-    """The column that most likely is what rows are ordered by: the last number that is no time, else the key."""
-    numbers = [column.name for column in schema or () if is_numeric(column.type) and column.time is None]
-    others = [name for name in numbers if name != key_column(schema)]
-    return others[-1] if others else key_column(schema)
 
 
 def _free(base: str, taken: set[str]) -> str:

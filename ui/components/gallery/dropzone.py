@@ -7,9 +7,9 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from engine.examples.from_file import first_pipeline, readable
 from engine.model.pipeline import Pipeline
 from ui.builder.drafting import open_draft
-from ui.builder.starter import FORMATS, starter
 from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
@@ -18,9 +18,12 @@ from ui.shell.uploads import keep
 
 
 def dropzone() -> None:
-    """Keep the dropped file, make a starter pipeline of it, and open that in the builder."""
+    """Keep the dropped file, make a first pipeline of it, and open that in the builder."""
     _uploader(
-        "Drop a file on the studio: CSV, JSON Lines or Parquet", [suffix[1:] for suffix in FORMATS], "drop", _from_file
+        "Drop a file on the studio: CSV, JSON Lines or Parquet",
+        [suffix[1:] for suffix in readable()],
+        "drop",
+        _from_file,
     )
 
 
@@ -49,7 +52,7 @@ def _uploader(label: str, types: list[str], name: str, make: Callable[[UploadedF
 
 def _from_file(dropped: UploadedFile) -> Pipeline:
     folder = workspace.folder()
-    return starter(keep(dropped, dropped.name, folder), folder)
+    return first_pipeline(keep(dropped, dropped.name, folder), folder)
 
 
 def _from_export(dropped: UploadedFile) -> Pipeline:

@@ -9,15 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.errors import PipelineError, StudioError
+from engine.examples.from_file import first_pipeline
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import check
-from ui.builder.starter import starter
 
 
 class NoSpark:
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
-        message = "a starter pipeline needs no expressions"
+        message = "a first pipeline needs no expressions"
         raise AssertionError(message)
 
 
@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_file_becomes_a_pipeline_with_nothing_wrong(
     folder: Path, file: str, operators: list[str], time: str | None
 ) -> None:
-    pipeline = starter(file, folder)
+    pipeline = first_pipeline(file, folder)
     assert [node.operator for node in pipeline.nodes] == operators
     assert pipeline.nodes[0].parameters.get("event_time") == time
     assert wrong(pipeline, folder) == ()
@@ -54,16 +54,16 @@ def test_a_file_becomes_a_pipeline_with_nothing_wrong(
 
 def test_a_file_that_cannot_be_read_opens_all_the_same_with_the_reason_at_its_node(tmp_path: Path) -> None:
     (tmp_path / "broken.parquet").write_bytes(b"this is no parquet")
-    pipeline = starter("broken.parquet", tmp_path)
+    pipeline = first_pipeline("broken.parquet", tmp_path)
     assert [node.operator for node in pipeline.nodes] == ["parquet", "sink"]
     assert [problem.node for problem in wrong(pipeline, tmp_path)] == ["broken"]
 
 
 def test_an_empty_file_opens_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "nothing.csv").write_text("")
-    assert [node.operator for node in starter("nothing.csv", tmp_path).nodes] == ["csv", "sink"]
+    assert [node.operator for node in first_pipeline("nothing.csv", tmp_path).nodes] == ["csv", "sink"]
 
 
 def test_a_kind_of_file_that_is_not_read_is_refused_with_those_that_are(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=r"photo\.png is no kind of file .* \.csv, .*\.parquet"):
-        starter("photo.png", tmp_path)
+        first_pipeline("photo.png", tmp_path)
