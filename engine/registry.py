@@ -32,6 +32,12 @@ def operators() -> MappingProxyType[str, type[Operator]]:
 
 
 @cache
+def table_functions() -> MappingProxyType[str, type[Operator]]:
+    """The operators that SQL calls by name, by that name."""
+    return MappingProxyType({cls.sql_function: cls for cls in operators().values() if cls.sql_function})
+
+
+@cache
 def sources() -> MappingProxyType[str, type[Source]]:
     """The sources by name, in the order of their file names."""
     found: dict[str, type[Source]] = {}

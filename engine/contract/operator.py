@@ -31,6 +31,7 @@ from engine.contract.explanation import NO_STATE
 from engine.contract.late_rule import LateRule
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.step import Step
+from engine.contract.table_call import table_call
 from engine.errors import PlanRejected
 from engine.model.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
 from engine.model.origin import Origin
@@ -186,6 +187,8 @@ class Operator(Parameters):
     role: ClassVar[str] = "operator"
     many_edges: ClassVar[bool] = False
     """Whether a port takes several edges (a union)."""
+    sql_function: ClassVar[str] = ""
+    """The name by which SQL calls it: FROM TABLE(NAME(TABLE t, PARAMETER => value)). "" where SQL has another way."""
 
     @classmethod
     def output_ports(cls, parameters: Mapping[str, Any]) -> tuple[str, ...]:
@@ -243,6 +246,11 @@ class Operator(Parameters):
         """Why it emitted a record. By default that of an operator that keeps one row per key."""
         return of_result(emission)
 
+    @classmethod
+    def columns_out(cls, parameters: Mapping[str, Any], inputs: Sequence[Sequence[str]]) -> Sequence[str]:
+        """The names of the output's columns, of those of its inputs, where SQL calls it as a table function."""
+        return inputs[0]
+
     def alternatives(self, inputs: Sequence[Derived]) -> Sequence[Alternative]:
         """Operators that do the same over these inputs, where this one may be refused."""
         return ()
@@ -251,9 +259,13 @@ class Operator(Parameters):
         """Per input what an output record was made of, by the columns' names; None: of the one that caused it."""
         return (None,) * len(inputs)
 
-    @abstractmethod
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
-        """The operator as a Flink SQL query over its inputs' (table name, schema)."""
+        """The operator as a Flink SQL query over its inputs' (table name, schema).
+
+        By default the call of its table function, which Flink needs a process table function of that name for.
+        """
+        assert self.sql_function, "an operator without a table function says its Flink SQL itself"
+        return table_call(self.sql_function, [table for table, _ in inputs], self)
 
 
 def require_insert_only(node: str, what: str, given: Derived, advice: str) -> None:

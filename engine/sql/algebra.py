@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from sqlglot import exp
 
@@ -229,6 +229,17 @@ class Repeated:
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(name for name in self.input.columns if name != self.times)
+
+
+@dataclass(frozen=True, eq=False)
+class Called:
+    """An operator that is called as a table function, over its inputs in the order of its ports."""
+
+    operator: str
+    inputs: tuple[Relation, ...]
+    parameters: Mapping[str, Any]
+    columns: tuple[str, ...]
+    at: Expr
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:

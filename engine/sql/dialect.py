@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 from sqlglot import Dialect, TokenType, exp, parser, tokens
 
+from engine.registry import table_functions
+
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 TABLE_ARGUMENT = "TABLE"
 """The name of the function-like node that stands for `TABLE t PARTITION BY k`: the table, then the columns."""
@@ -18,8 +20,8 @@ TABLE_ARGUMENT = "TABLE"
 _OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "FLOOR", "CEIL", "OVERLAY")
 
 
-def _window_function(self: Any) -> exp.Expression:
-    """The arguments of a window function, up to the closing parenthesis."""
+def _table_function(self: Any) -> exp.Expression:
+    """The arguments of a table function, up to the closing parenthesis."""
     name = self._tokens[self._index - 2]
     arguments = self._parse_csv(lambda: _argument(self))
     return exp.Anonymous(this=name.text.upper(), expressions=arguments).update_positions(name)
@@ -52,6 +54,14 @@ def _argument(self: Any) -> exp.Expression | None:
     return found
 
 
+class _FunctionParsers(dict[str, Any]):
+    """sqlglot's, and those of the operators that are called as table functions, which come and go with their files."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The parser of a function with a syntax of its own."""
+        return super().get(name) or (_table_function if name in table_functions() else default)
+
+
 class Flink(Dialect):
     """Flink SQL, as far as queries go."""
 
@@ -74,8 +84,10 @@ class Flink(Dialect):
 
         FUNCTIONS: ClassVar = {}
         NO_PAREN_FUNCTIONS: ClassVar = {}
-        FUNCTION_PARSERS: ClassVar = {
-            **{name: parse for name, parse in parser.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
-            **dict.fromkeys(WINDOW_FUNCTIONS, _window_function),
-            **dict.fromkeys(("TIMESTAMPDIFF", "TIMESTAMPADD"), _function_of_unit),
-        }
+        FUNCTION_PARSERS: ClassVar = _FunctionParsers(
+            {
+                **{name: parse for name, parse in parser.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
+                **dict.fromkeys(WINDOW_FUNCTIONS, _table_function),
+                **dict.fromkeys(("TIMESTAMPDIFF", "TIMESTAMPADD"), _function_of_unit),
+            }
+        )

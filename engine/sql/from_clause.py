@@ -14,6 +14,7 @@ from engine.sql.names import Names, Read
 from engine.sql.pushdown import joined, selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope, Visible
+from engine.sql.table_functions import table_function
 from engine.sql.window_functions import window_function
 
 _KINDS = {
@@ -52,13 +53,14 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
     elif isinstance(item, exp.Subquery):
         relation = read(item, names)
     elif isinstance(item, exp.Table) and isinstance(item.this, exp.Anonymous):
-        call = item.this
+        call: Expr = item.this
         if call.name.upper() == TABLE_ARGUMENT and len(call.expressions) == 1:
             call = call.expressions[0]
-        if not isinstance(call, exp.Anonymous) or call.name.upper() not in WINDOW_FUNCTIONS:
-            message = f"there is no table function {call.sql()!r}; there are {', '.join(WINDOW_FUNCTIONS)}."
+        if not isinstance(call, exp.Anonymous):
+            message = f"{call.sql()} is no table function. Use FROM TABLE(TUMBLE(TABLE t, ...))."
             raise SqlRejected(message, item)
-        relation = window_function(call, lambda table: _table(table, names, read), lambda query: read(query, names))
+        reads = window_function if call.name.upper() in WINDOW_FUNCTIONS else table_function
+        relation = reads(call, lambda table: _table(table, names, read), lambda query: read(query, names))
     elif isinstance(item, exp.Table):
         relation = _table(item, names, read)
         alias = alias or item.name

@@ -112,7 +112,7 @@ def test_the_one_used_last_stays_beside_a_new_one(tmp_path: Path) -> None:
 
 
 START = """
-from engine import session
+from engine.spark import session
 archive = session.archive()
 {before}
 spark = session.get_spark("local[1]")

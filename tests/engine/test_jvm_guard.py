@@ -28,7 +28,7 @@ time.sleep(600)
 
 SESSION = """
 import os, sys, threading, time
-from engine import session
+from engine.spark import session
 spark = session.get_spark("local[1]")
 jvm = session._jvm._jvm.pid
 threading.Thread(target=spark._jvm.java.lang.Thread.sleep, args=(600_000,), daemon=True).start()

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from engine.sql.algebra import (
     Aggregate,
+    Called,
     Filter,
     Join,
     Numbered,
@@ -22,7 +23,7 @@ from engine.sql.algebra import (
 from engine.sql.nodes.groups import aggregate
 from engine.sql.nodes.joins import join
 from engine.sql.nodes.ranks import rank
-from engine.sql.nodes.rows import filter_, repeated, scan, select, union, values
+from engine.sql.nodes.rows import called, filter_, repeated, scan, select, union, values
 from engine.sql.nodes.windows import numbered, over, windowed
 
 MAKERS: Final[Mapping[type, Any]] = {
@@ -32,6 +33,7 @@ MAKERS: Final[Mapping[type, Any]] = {
     Filter: filter_,
     Union: union,
     Repeated: repeated,
+    Called: called,
     Aggregate: aggregate,
     Windowed: windowed,
     Numbered: numbered,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from engine.model.schema import quote
-from engine.sql.algebra import Filter, Repeated, Scan, Select, Union, Values, mentioned, plain
+from engine.registry import operators
+from engine.sql.algebra import Called, Filter, Repeated, Scan, Select, Union, Values, mentioned, plain
 from engine.sql.constants import value_of
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.rejected import SqlRejected
+from engine.sql.table_functions import in_terms_of
 
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
@@ -83,6 +85,14 @@ def repeated(emitter: Emitter, relation: Repeated, needed: frozenset[str]) -> Em
     given = emitter.emit(relation.input, relation.input.columns)
     node = emitter.add("repeat", {"times_column": given.names[relation.times]}, [given.node], relation.at)
     return Emitted(node, {name: given.names[name] for name in relation.columns})
+
+
+def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitted:
+    """The operator that is called, over all columns of its inputs."""
+    inputs = [emitter.emit(given, given.columns) for given in relation.inputs]
+    parameters = in_terms_of(operators()[relation.operator], relation.parameters, inputs[0].names)
+    node = emitter.add(relation.operator, parameters, [given.node for given in inputs], relation.at)
+    return Emitted(node, dict(zip(relation.columns, emitter.derived[node].schema.names, strict=True)))
 
 
 def _is_proctime(item: exp.Expr) -> bool:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # reaches, as planning is.
 PROGRAM = """
 import threading, time
-from engine import session
+from engine.spark import session
 from engine.runtime import engine_adapter
 
 engine_adapter.PATIENCE_S = 0.5

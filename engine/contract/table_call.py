@@ -1,0 +1,35 @@
+"""The call of a table function in SQL: its tables, then its parameters by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from engine.model.schema import quote
+
+
+def table_call(function: str, tables: Sequence[str], parameters: BaseModel) -> str:
+    """`SELECT * FROM TABLE(NAME(TABLE `t`, LIMIT => 3))`, of the parameters that are not as by default."""
+    given = parameters.model_dump(mode="json", exclude_defaults=True)
+    arguments = [f"TABLE {quote(table)}" for table in tables]
+    arguments += [f"{name.upper()} => {_literal(value)}" for name, value in given.items()]
+    return f"SELECT * FROM TABLE({function}({', '.join(arguments)}))"
+
+
+def _literal(value: object) -> str:
+    """A value as SQL: lists of plain values are arrays, what has fields is JSON in a text."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).upper()
+        case int() | float():
+            return str(value)
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case list() if not any(isinstance(item, list | dict) for item in value):
+            return f"ARRAY[{', '.join(map(_literal, value))}]"
+        case _:
+            return _literal(json.dumps(value, ensure_ascii=False))

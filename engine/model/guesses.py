@@ -1,0 +1,43 @@
+"""What the columns of a table most likely mean: which is the key, which the time, which the measure.
+
+They are places to start from: every guess can be changed in the builder.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.model.schema import Column, Schema, is_numeric
+
+_TIME_NAMES: Final = ("event_time", "timestamp", "time", "ts", "rowtime", "created_at", "updated_at", "date")
+
+
+def time_column(schema: Schema | None) -> str | None:
+    """The column that most likely says when it happened: by its type, and then by its name."""
+    columns = list(schema or ())
+    stamped = [column for column in columns if column.type.startswith("timestamp")]
+    named = [column for column in columns if column.type == "bigint" and column.name.lower() in _TIME_NAMES]
+    found: list[Column] = [*stamped, *named]
+    return found[0].name if found else None
+
+
+def key_column(schema: Schema | None) -> str | None:
+    """The column that most likely says what a row is about: an id or key by its name, else the first plain one."""
+    if schema is None or not len(schema):
+        return None
+    plain = [column for column in schema if column.time is None]
+    for column in plain:
+        name = column.name.lower()
+        if name in ("id", "key", "word", "user") or name.endswith(("_id", "_key")):
+            return column.name
+    for column in plain:
+        if not is_numeric(column.type):
+            return column.name
+    return plain[0].name if plain else schema.names[0]
+
+
+def measure_column(schema: Schema | None) -> str | None:
+    """The column that most likely is what rows are ordered by: the last number that is no time, else the key."""
+    numbers = [column.name for column in schema or () if is_numeric(column.type) and column.time is None]
+    others = [name for name in numbers if name != key_column(schema)]
+    return others[-1] if others else key_column(schema)

@@ -1,0 +1,92 @@
+"""Operators that are called as table functions: FROM TABLE(NAME(TABLE t, PARAMETER => value)).
+
+Tables come in the order of the operator's ports; its parameters are given by name. A value is a literal, an interval
+where a length of time is meant, DESCRIPTOR(column, ...) or an array where columns are, and JSON in a text for the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic.fields import FieldInfo
+from sqlglot import exp
+
+from engine.contract.operator import Operator
+from engine.registry import table_functions
+from engine.sql.algebra import Called, Expr, Relation
+from engine.sql.constants import value_of
+from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
+from engine.sql.intervals import interval_ms
+from engine.sql.rejected import SqlRejected
+from engine.sql.scope import Scope
+
+
+def table_function(
+    call: exp.Anonymous, table: Callable[[exp.Table], Relation], read: Callable[[Expr], Relation]
+) -> Called:
+    """The call of an operator. Raises SqlRejected."""
+    name = call.name.upper()
+    operator = table_functions().get(name)
+    if operator is None:
+        message = (
+            f"there is no table function {name!r}; there are {', '.join((*WINDOW_FUNCTIONS, *table_functions()))}."
+        )
+        raise SqlRejected(message, call)
+    tables = [argument for argument in call.expressions if not isinstance(argument, exp.Kwarg)]
+    if len(tables) != len(operator.ports):
+        message = f"{name} takes {len(operator.ports)} of TABLE t, then its parameters by name, but got {len(tables)}."
+        raise SqlRejected(message, call)
+    inputs = tuple(_input(name, argument, table, read) for argument in tables)
+    parameters = dict(
+        _parameter(operator, argument, Scope.of(inputs[0], None))
+        for argument in call.expressions
+        if isinstance(argument, exp.Kwarg)
+    )
+    columns = tuple(operator.columns_out(parameters, [given.columns for given in inputs]))
+    return Called(operator.operator, inputs, parameters, columns, call)
+
+
+def in_terms_of(operator: type[Operator], parameters: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The parameters, columns by what they are called in the input. names: by column of the relation."""
+    found = dict(parameters)
+    for name, value in parameters.items():
+        if _holds(operator.model_fields[name], "column"):
+            found[name] = names.get(value, value)
+        elif _holds(operator.model_fields[name], "columns"):
+            found[name] = [names.get(each, each) for each in value]
+    return found
+
+
+def _input(
+    name: str, argument: Expr, table: Callable[[exp.Table], Relation], read: Callable[[Expr], Relation]
+) -> Relation:
+    if isinstance(argument, exp.Anonymous) and argument.name == TABLE_ARGUMENT and len(argument.expressions) == 1:
+        return table(argument.expressions[0])
+    if isinstance(argument.unnest(), exp.Subquery | exp.Select | exp.SetOperation):
+        return read(argument.unnest())
+    message = f"the inputs of {name} are TABLE t, or queries in parentheses; parameters are given by name."
+    raise SqlRejected(message, argument)
+
+
+def _parameter(operator: type[Operator], argument: exp.Kwarg, scope: Scope) -> tuple[str, Any]:
+    name, value = argument.this.name.lower(), argument.expression
+    field = operator.model_fields.get(name)
+    if field is None:
+        known = ", ".join(each.upper() for each in operator.model_fields)
+        message = f"{operator.sql_function} has no parameter {name.upper()}; it takes {known}."
+        raise SqlRejected(message, argument)
+    if isinstance(value, exp.Anonymous) and value.name.upper() == "DESCRIPTOR":
+        columns = [scope.bind(column).name for column in value.expressions]
+        return name, columns[0] if _holds(field, "column") else columns
+    if _holds(field, "duration") and isinstance(value.unnest(), exp.Interval | exp.Neg):
+        return name, interval_ms(value)
+    found = value_of(value)
+    is_json = isinstance(found, str) and found[:1] in ("[", "{") and field.annotation is not str
+    return name, json.loads(found) if is_json else found
+
+
+def _holds(field: FieldInfo, what: str) -> bool:
+    """Whether a field says of itself that it names a column, columns, or a length of time."""
+    return isinstance(field.json_schema_extra, dict) and bool(field.json_schema_extra.get(what))
