@@ -1,0 +1,122 @@
+"""Keep the first row of each event-time window and key, in order of arrival.
+
+Input: insert-only with an event time. Output: insert-only, when the window closes, with the window's bounds.
+State: per key and open window one row. Time: a window fires, and a record is late for it, once the watermark reaches
+end - 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from engine.contract.batch_input import BatchInput
+from engine.contract.described import Description, Names, instant, state_table
+from engine.contract.frames import RANK
+from engine.contract.kernel import Key, Output, Row
+from engine.contract.meaning import Emission, Meaning
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
+from engine.contract.step import Keyed, KeyedInput
+from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.schema import Schema, quote
+from engine.ranking.batch import Ranked, best
+from engine.windows.assigners import Window
+from engine.windows.batch import WINDOW, bounds, in_windows
+from engine.windows.parameters import BOUNDS, MadeWindows, bound_columns
+from engine.windows.rows import WindowRowsKernel
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class WindowFirstKernel(WindowRowsKernel):
+    """The first row of the open windows of one key."""
+
+    def start(self, key: Key, state: dict[Window, Row] | None) -> None:
+        """Take up the open windows."""
+        self.rows = state or {}
+
+    def on_timer(self, time_ms: int, name: Window, out: Output) -> None:
+        """The window closes: its row goes out."""
+        out.window_fired(*name)
+        out.emit(INSERT, (*self.rows.pop(name), *self._bounds(name)))
+
+    def finish(self) -> dict[Window, Row] | None:
+        """The rows of the open windows."""
+        return self.rows or None
+
+    def describe(self, names: Names) -> Description:
+        """The rows of the open windows, as a table."""
+        rows = ((instant(start), instant(end), *names.show(row, skip=1)) for (start, end), row in self.rows.items())
+        return (state_table("First rows", ("window start", "window end", *names.columns(skip=1)), rows),)
+
+    def _add(self, window: Window, row: Row, out: Output) -> None:
+        if window not in self.rows:
+            self.rows[window] = row
+            out.set_timer(window[1] - 1, window)
+
+
+class WindowFirst(MadeWindows):
+    """The parameters, which draw the form."""
+
+    operator: ClassVar[str] = "window_first"
+    title: ClassVar[str] = "First of window"
+    summary: ClassVar[str] = "Keeps the first row of each window and key."
+    group: ClassVar[str] = "keyed"
+    sql_function: ClassVar[str] = "WINDOW_FIRST"
+
+    keys: tuple[str, ...] = Field(
+        title="Keys", description="One row per value of these.", json_schema_extra={"columns": True}
+    )
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The input's columns and the window's bounds."""
+        (given,) = inputs
+        require_insert_only(node, "the first of a window", given, "Put it before the step that updates.")
+        self.require_event_time(node, given.schema)
+        columns = [column.without_time() for column in given.schema]
+        return Derived(Schema((*columns, *bound_columns(columns))))
+
+    @classmethod
+    def columns_out(cls, parameters: Any, inputs: Sequence[Sequence[str]]) -> Sequence[str]:
+        """Those of the input, then the bounds."""
+        return (*inputs[0], *BOUNDS)
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """There are no updates."""
+        return (Offer((UpdateKind.NONE,), ("it takes an insert-only input",)),)
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """There is one way."""
+        return Strategy("first of window", self.windowing.described(), "per key and open window: one row")
+
+    def step(self, context: StepContext) -> Keyed:
+        """By key, each row with its event time in ms."""
+        schema = context.inputs[0].schema
+        assert schema.event_time is not None
+        values = (schema.event_time.milliseconds, *map(quote, schema.names))
+        keyed = KeyedInput(tuple(map(quote, self.keys)), values)
+        return Keyed((keyed,), partial(WindowFirstKernel, self.windowing), uses_time=True)
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """ROW_NUMBER() = 1 per window and key, in order of arrival."""
+        from pyspark.sql import functions as f
+
+        (given,) = inputs
+        schema = context.inputs[0].schema
+        assert schema.event_time is not None
+        rows = in_windows(given.table, given.late, schema.event_time.milliseconds, self.windowing)
+        found = best(rows, Ranked((*WINDOW, *self.keys), (), 1, 1)).drop(RANK)
+        return found.withColumns(
+            dict(zip(context.schema.names[len(schema) :], map(f.expr, bounds(with_time=True)), strict=True))
+        )
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """Why a record was emitted."""
+        return Meaning("the first row of its key in this window")
+
+
+OPERATOR = WindowFirst
