@@ -5,7 +5,6 @@ No other module spells these names. A column that never leaves its module is nam
     changelog    SEQ, STEP, KIND, <columns>                            a node's output in Spark and as files
     unit         KIND?, WATERMARK?, <columns>, TIME, TOP, UNIT         a source's file: its rows are events in order
     source rows  ORDINAL, KIND, WATERMARK, <columns>, FILE, LINE, RAW, REASON      what Spark reads of a source
-    events       INDEX, KIND, WATERMARK, TIME, <columns>; RANK         a source's events before they have numbers
     gathered     PORT, SEQ, STEP, KIND, key_name(0).., value_name(0, 0)..          the input of a keyed step
     bundled      ... , END_SEQ, END_STEP, PLACE                        the same in mini-batch
     state        HASH, DUE, IS_EMPTY, key_name(0).., STATE or the columns of a columnar kernel     what is kept of keys
@@ -50,7 +49,6 @@ ENDS: Final = (END_SEQ, END_STEP, PLACE)
 """In mini-batch, the end of a record's bundle and the key's place in it."""
 
 ORDINAL: Final = "__ordinal"
-INDEX: Final = "__index"
 """An event's place among those of its source, from 0."""
 RANK: Final = "__rank"
 """A row's place in an order: an event's among those of all sources, from 0; of a ranking from 1."""
@@ -92,7 +90,6 @@ _TYPES: Final = {
     DUE: "bigint",
     GROUP: "bigint",
     ORDINAL: "bigint",
-    INDEX: "bigint",
     RANK: "bigint",
     WATERMARK: "bigint",
     TIME: "bigint",

@@ -19,11 +19,11 @@ import pyarrow as pa
 from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import SEQ, TIME, WATERMARK, watermarks_schema
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
-from engine.runtime.reports import Batches, Report, run_tasks, task_name
+from engine.runtime.reports import Report, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 NO_TIME: Final = MIN_WATERMARK
 
@@ -213,22 +213,24 @@ def trail_of_files(
                 yield np.arange(at, at + batch.num_rows), _longs(batch, TIME), _longs(batch, WATERMARK)
                 at += batch.num_rows
 
-    def task(batches: Batches) -> Iterator[Report]:
-        for _ in batches:
-            yield recorder(events())
+    def task() -> Iterator[Report]:
+        yield recorder(events())
 
-    return _trail(run_tasks(spark.range(0, 1, 1, 1), task))
+    return _trail(run_each(spark, [task]))
 
 
-def trail_of_frame(events: DataFrame, recorder: Recorder) -> Trail:
-    """Follow a source through a frame of SEQ, TIME and WATERMARK."""
+def trail_of_events(spark: SparkSession, recorder: Recorder, paths: Sequence[str]) -> Trail:
+    """Follow a source through the files of its numbered events, which come in any order."""
 
-    def task(batches: Batches) -> Iterator[Report]:
-        read = ((_longs(batch, SEQ), _longs(batch, TIME), _longs(batch, WATERMARK)) for batch in batches)
-        yield recorder(read)
+    def task() -> Iterator[Report]:
+        batches = [batch for path in paths for batch in recorder.workspace.read(path, [SEQ, TIME, WATERMARK])]
+        seqs, times, marks = (
+            np.concatenate([_longs(batch, name) for batch in batches]) for name in (SEQ, TIME, WATERMARK)
+        )
+        order = np.argsort(seqs)
+        yield recorder(iter([(seqs[order], times[order], marks[order])]))
 
-    in_order = events.select(SEQ, TIME, WATERMARK).repartition(1).sortWithinPartitions(SEQ)
-    return _trail(run_tasks(in_order, task))
+    return _trail(run_each(spark, [task]))
 
 
 def _trail(reports: Sequence[Report]) -> Trail:

@@ -22,14 +22,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.contract.frames import (
-    EVENTS,
     FILE,
     LINE,
     ORDINAL,
     RAW,
     REASON,
     TIME,
-    ddl,
     rejected_schema,
     watermarks_schema,
 )
@@ -154,18 +152,16 @@ def ingest(plan: Plan, spark: SparkSession, folder: Path, workspace: Workspace, 
         last = {name: offsets[name] + count - 1 if count else -1 for name, count in counts.items()}
         numbers = numbering.numbers_of(plan.pipeline.arrival, counts, last)
         for node in plan.sources:
-            _, units, _ = read[node.id]
-            arrived[node.id] = _in_place(node, units, numbers.seq_of(offsets[node.id]))
+            arrived[node.id] = _in_place(node, read[node.id][1], numbers.seq_of(offsets[node.id]))
         epochs = max(1, min(epochs, numbers.last_seq))
     else:
-        frames = [numbering.indexed(spark, files, units) for files, units, _ in read.values()]
-        ranked, last = numbering.ranked(plan, spark, frames, counts)
+        ranks, last = numbering.ranked(plan, spark, workspace, {name: units for name, (_, units, _) in read.items()})
         numbers = numbering.numbers_of(plan.pipeline.arrival, counts, last)
         epochs = max(1, min(epochs, numbers.last_seq))
         bounds = _last_events(numbers.last_seq, epochs)
-        for node, frame in zip(plan.sources, ranked, strict=True):
-            written = numbering.write_numbered(frame, node, workspace, numbers, bounds)
-            arrived[node.id] = _Arrived(node, written=written)
+        units = {name: (files, own) for name, (files, own, _) in read.items()}
+        written = numbering.write_numbered(plan, spark, units, ranks, numbers, bounds)
+        arrived = {node.id: _Arrived(node, written=written[node.id]) for node in plan.sources}
     lines: dict[str, SourceLine] = {}
     steps_ms = watermark_steps_ms(plan)
     for node in plan.sources:
@@ -225,11 +221,9 @@ def _followed(
     how = Followed(arrived.node.id, source.watermark_every, delay, step_ms)
     follower = clocks.Recorder(workspace, how, _last_events(numbers.last_seq, epochs))
     if arrived.written is not None:
-        paths = arrived.written.events
-        events = spark.read.schema(ddl(*EVENTS)).parquet(*paths) if paths else None
-        if events is None:
+        if not arrived.written.events:
             return arrived, ()
-        trail = clocks.trail_of_frame(events, follower)
+        trail = clocks.trail_of_events(spark, follower, arrived.written.events)
     else:
         trail = clocks.trail_of_files(spark, follower, [(file.path, file.first_seq) for file in arrived.files], [TIME])
     known = _Arrived(arrived.node, arrived.files, arrived.tops, arrived.written, trail)

@@ -1,50 +1,38 @@
 """The numbers of a run's events: dense from 1 over all sources, in order of arrival, ends included.
 
 Where the events of a source follow each other without another source's in between, its files need no numbers: each
-starts with one. Where sources interleave, by turns, by a column or as listed, their events are ranked and
-written once more.
+starts with one. Where sources interleave, by turns, by a column or as listed, and where rows are watermarks, their
+events are ranked and written once more, a task per unit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from engine.contract.frames import (
-    EVENTS,
-    INDEX,
-    KIND,
-    RANK,
-    SEQ,
-    STEP,
-    TIME,
-    TOP,
-    UNIT,
-    WATERMARK,
-    arrow_fields,
-    changelog_schema,
-    ddl,
-)
-from engine.contract.recorder import EdgeFile
+from engine.contract.columnar_kernel import Longs
+from engine.contract.frames import EVENTS, KIND, SEQ, STEP, TIME, TOP, UNIT, WATERMARK, arrow_fields, changelog_schema
 from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.pipeline import Arrival
-from engine.model.schema import quote
+from engine.model.schema import Schema
 from engine.planner import NodePlan, Plan
-from engine.runtime.edges import numbered
-from engine.runtime.reports import Batches, Report, run_tasks, task_name
+from engine.runtime.reports import Report, run_each, task_name
 from engine.runtime.units import Unit, UnitFiles
 from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 _EVENTS: Final = pa.schema(arrow_fields(*EVENTS))
+Units = Mapping[str, Sequence[Unit]]
 
 
 @dataclass(frozen=True)
@@ -65,14 +53,12 @@ class Numbers:
         """The number of the event with a rank."""
         return rank + 1 + (0 if self.together else sum(last < rank for last in self.last_ranks.values()))
 
-    def seq_column(self) -> Column:
-        """The same of a column of ranks."""
-        from pyspark.sql import functions as f
-
-        seq = f.col(RANK) + f.lit(1)
-        for last in () if self.together else self.last_ranks.values():
-            seq = seq + f.when(f.col(RANK) > f.lit(last), 1).otherwise(0)
-        return seq
+    def seqs_of(self, ranks: Longs) -> Longs:
+        """The numbers of events with these ranks."""
+        if self.together:
+            return ranks + 1
+        ended: Longs = np.searchsorted(np.sort(np.array([*self.last_ranks.values()])), ranks, side="left")
+        return ranks + 1 + ended
 
 
 def follow_each_other(plan: Plan) -> bool:
@@ -103,121 +89,163 @@ def offsets_of(counts: Mapping[str, int]) -> dict[str, int]:
     return offsets
 
 
-def indexed(spark: SparkSession, files: UnitFiles, units: Sequence[Unit]) -> DataFrame:
-    """A source's events with INDEX, KIND, WATERMARK, TIME and its columns."""
-    from pyspark.sql import functions as f
+class Ranks(Protocol):
+    """Where the events of one source stand among those of all, from 0."""
 
-    first, edge_files = 0, []
-    for unit in units:
-        edge_files.append(EdgeFile(unit.path, first, unit=unit.number))
-        first += unit.events
-    names = [name for name in files.arrow.names if name not in (TOP, UNIT)]
-    held = ", ".join(
-        [
-            *([ddl(KIND)] if KIND in names else []),
-            *([ddl(WATERMARK)] if WATERMARK in names else []),
-            files.schema.ddl(),
-            *([ddl(TIME)] if TIME in names else []),
-        ]
-    )
-    if not units:
-        read = spark.createDataFrame([], f"{held}, {ddl(INDEX)}")
-    else:
-        scanned = spark.read.schema(f"{held}, {ddl(UNIT)}").parquet(*(unit.path for unit in units))
-        read = numbered(spark, scanned, edge_files).withColumnRenamed(SEQ, INDEX)
-    kind = f.col(KIND) if KIND in names else f.lit(0).cast("tinyint")
-    no_number = f.lit(None).cast("bigint")
-    return read.select(
-        INDEX,
-        kind.alias(KIND),
-        (f.col(WATERMARK) if WATERMARK in names else no_number).alias(WATERMARK),
-        (f.col(TIME) if TIME in names else no_number).alias(TIME),
-        *(f.col(quote(name)) for name in files.schema.names),
-    )
+    def of(self, first: int, size: int) -> Longs:
+        """The ranks of consecutive events. first: the place of the first of them in the source."""
+
+
+@dataclass(frozen=True)
+class Following:
+    """All of them after those of the sources before."""
+
+    offset: int
+
+    def of(self, first: int, size: int) -> Longs:
+        """One after the other."""
+        return np.arange(self.offset + first, self.offset + first + size)
+
+
+@dataclass(frozen=True)
+class Turns:
+    """One of each source in turn. others: of each other one how many it has, and whether it comes first in a turn."""
+
+    others: tuple[tuple[int, bool], ...]
+
+    def of(self, first: int, size: int) -> Longs:
+        """Behind its own, and what the others have had until then."""
+        own: Longs = np.arange(first, first + size)
+        found = own
+        for count, is_before in self.others:
+            found = found + np.minimum(count, own + int(is_before))
+        return found
+
+
+@dataclass(frozen=True)
+class Saved:
+    """As an array says that all workers read."""
+
+    workspace: Workspace
+    path: str
+
+    def of(self, first: int, size: int) -> Longs:
+        """A stretch of it."""
+        found: Longs = np.asarray(self.workspace.load(self.path)[first : first + size])
+        return found
 
 
 def ranked(
-    plan: Plan, spark: SparkSession, frames: Sequence[DataFrame], counts: Mapping[str, int]
-) -> tuple[list[DataFrame], dict[str, int]]:
-    """Each frame with the rank of its events, and each last rank; -1 where a source has none."""
-    from pyspark.sql import functions as f
-
+    plan: Plan, spark: SparkSession, workspace: Workspace, units: Units
+) -> tuple[Mapping[str, Ranks], dict[str, int]]:
+    """The ranks of each source's events, and each last rank; -1 where a source has none. Raises PipelineError."""
+    counts = {name: sum(unit.events for unit in own) for name, own in units.items()}
     names = list(counts)
-    index = f.col(INDEX)
     arrival = plan.pipeline.arrival
+    ranks: dict[str, Ranks] = {}
     match arrival.mode:
         case "one_after_the_other":
-            offsets = offsets_of(counts)
-            last = {name: offsets[name] + counts[name] - 1 if counts[name] else -1 for name in names}
-            return [
-                frame.withColumn(RANK, index + f.lit(offsets[name])) for name, frame in zip(names, frames, strict=True)
-            ], last
+            ranks = {name: Following(offset) for name, offset in offsets_of(counts).items()}
         case "in_turn":
-            found = []
-            for at, frame in enumerate(frames):
-                rank = f.lit(0).cast("bigint")
-                for other, name in enumerate(names):
-                    rank = rank + f.least(f.lit(counts[name]).cast("bigint"), index + f.lit(int(other < at)))
-                found.append(frame.withColumn(RANK, rank))
-            last = {
-                name: sum(min(n, counts[name] - 1 + int(other < at)) for other, n in enumerate(counts.values()))
-                if counts[name]
-                else -1
-                for at, name in enumerate(names)
-            }
-            return found, last
-        case "by_column":
-            return _by_column(plan, frames, names)
+            for at, name in enumerate(names):
+                others = tuple((counts[one], place < at) for place, one in enumerate(names) if place != at)
+                ranks[name] = Turns(others)
         case "listed":
-            return _as_listed(arrival, spark, frames, counts)
+            for name in names:
+                places = np.array([at for at, listed in enumerate(arrival.order) if listed == name], np.int64)
+                if len(places) != counts[name]:
+                    message = (
+                        f"arrival.order lists it {len(places)} times, but it has {counts[name]} events, rejected rows "
+                        "not counted. List every event, or choose another order of arrival."
+                    )
+                    raise PipelineError(message, name, "arrival.order")
+                ranks[name] = Saved(workspace, workspace.save(workspace.place("ranks", name, "listed.npy"), places))
+        case "by_column":
+            return _by_column(plan, spark, workspace, units)
+    return ranks, {name: int(ranks[name].of(count - 1, 1)[0]) if count else -1 for name, count in counts.items()}
 
 
-def _by_column(plan: Plan, frames: Sequence[DataFrame], names: Sequence[str]) -> tuple[list[DataFrame], dict[str, int]]:
-    from pyspark.sql import functions as f
+def _by_column(
+    plan: Plan, spark: SparkSession, workspace: Workspace, units: Units
+) -> tuple[Mapping[str, Ranks], dict[str, int]]:
+    """Merged by a column of each source: one task reads them all, sorts them, and saves where each event stands."""
+    columns = {node.id: _arrival_column(node) for node in plan.sources}
 
-    parts = []
-    for at, (node, frame) in enumerate(zip(plan.sources, frames, strict=True)):
-        source = node.operator
-        assert isinstance(source, Source)
-        assert source.arrival_column is not None, "the plan was checked"
-        column = node.schema.column(source.arrival_column, node.id, "arrival_column")
-        value = f.col(quote(column.name))
-        value = f.unix_micros(value.cast("timestamp")) if column.type in ("timestamp", "date") else value
-        row = f.struct("*").alias(f"__row{at}")
-        parts.append(frame.select(value.alias("__arrival"), f.lit(at).alias("__source"), INDEX, row))
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = whole.unionByName(part, allowMissingColumns=True)
-    merged = whole.orderBy("__arrival", "__source", INDEX).zipWithIndex(RANK).localCheckpoint()
-    found = {row[0]: row[1] for row in merged.groupBy("__source").agg(f.max(RANK)).collect()}
-    ranks = [merged.where(f.col("__source") == at).select(f"__row{at}.*", RANK) for at in range(len(names))]
-    return ranks, {name: found.get(at, -1) for at, name in enumerate(names)}
+    def task() -> Iterator[Report]:
+        given = {
+            name: [part for unit in own for part in _values(workspace, unit, columns[name])]
+            for name, own in units.items()
+        }
+        order = _order([pa.chunked_array(parts) for parts in given.values() if parts])
+        rank: Longs = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        first = 0
+        for name, parts in given.items():
+            own = rank[first : first + sum(map(len, parts))]
+            first += len(own)
+            path = workspace.save(workspace.place("ranks", name, f"{task_name()}.npy"), own)
+            # The end of a source follows the last of its events to arrive, wherever in its file that stands.
+            yield {"source": name, "path": path, "last": int(own.max()) if len(own) else -1}
+
+    reports = {report["source"]: report for report in run_each(spark, [task])}
+    ranks = {name: Saved(workspace, reports[name]["path"]) for name in units}
+    return ranks, {name: reports[name]["last"] for name in units}
 
 
-def _as_listed(
-    arrival: Arrival, spark: SparkSession, frames: Sequence[DataFrame], counts: Mapping[str, int]
-) -> tuple[list[DataFrame], dict[str, int]]:
-    from pyspark.sql import functions as f
+def _arrival_column(node: NodePlan) -> str:
+    source = node.operator
+    assert isinstance(source, Source)
+    assert source.arrival_column is not None, "the plan was checked"
+    return node.schema.column(source.arrival_column, node.id, "arrival_column").name
 
-    found, last = [], {}
-    for name, frame in zip(counts, frames, strict=True):
-        places = [at for at, listed in enumerate(arrival.order) if listed == name]
-        if len(places) != counts[name]:
-            message = (
-                f"arrival.order lists it {len(places)} times, but it has {counts[name]} events, rejected rows not "
-                "counted. List every event, or choose another order of arrival."
-            )
-            raise PipelineError(message, name, "arrival.order")
-        last[name] = places[-1] if places else -1
-        known = spark.createDataFrame(list(enumerate(places)), ddl(INDEX, RANK))
-        found.append(frame.join(f.broadcast(known), INDEX))
-    return found, last
+
+def _values(workspace: Workspace, unit: Unit, column: str) -> Iterator[pa.Array]:
+    for batch in workspace.read(unit.path, [column]):
+        yield batch.column(0)
+
+
+def _order(columns: Sequence[pa.ChunkedArray]) -> Longs:
+    """The places of all values of these columns in ascending order: NULL first, NaN last, of equals the earlier one."""
+    if not columns:
+        return np.empty(0, np.int64)
+    types = [column.type for column in columns]
+    if any(map(pa.types.is_string, types)):
+        return _sorted(columns)
+    if any(map(pa.types.is_decimal, types)):
+        scale = max(type_.scale for type_ in types if pa.types.is_decimal(type_))
+        return _sorted([column.cast(pa.decimal256(76, scale)) for column in columns])
+    is_float = any(map(pa.types.is_floating, types))
+    parts = [_floats(column) if is_float else _integers(column) for column in columns]
+    valid = np.concatenate([column.is_valid().to_numpy() for column in columns])
+    order: Longs = np.lexsort((np.concatenate(parts), valid))
+    return order
+
+
+def _sorted(columns: Sequence[pa.ChunkedArray]) -> Longs:
+    whole = pa.chunked_array([chunk for column in columns for chunk in column.chunks])
+    order: Longs = pc.sort_indices(whole, null_placement="at_start").to_numpy().astype(np.int64)
+    return order
+
+
+def _integers(column: pa.ChunkedArray) -> Longs:
+    """Values that compare as integers; times as microseconds."""
+    if pa.types.is_temporal(column.type):
+        column = column.cast(pa.timestamp("us")).cast(pa.int64())
+    found: Longs = column.cast(pa.int64()).fill_null(0).to_numpy()
+    return found
+
+
+def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """Values that compare as floats, of which NumPy puts NaN last."""
+    numbers = column if pa.types.is_floating(column.type) else pa.chunked_array([pa.array(_integers(column))])
+    found: NDArray[np.float64] = numbers.cast(pa.float64()).fill_null(0.0).to_numpy()
+    return found
 
 
 @dataclass(frozen=True)
 class Written:
-    """A source's events with numbers. records: its changelog by epoch, with the rows of each file. events: SEQ, TIME
-    and WATERMARK of all of them.
+    """A source's events with numbers. records: its changelog by epoch, with the rows of each file. events: the files of
+    SEQ, TIME and WATERMARK of all of them, in no order.
     """
 
     records: Mapping[int, tuple[tuple[str, int], ...]]
@@ -225,41 +253,73 @@ class Written:
 
 
 def write_numbered(
-    frame: DataFrame, node: NodePlan, workspace: Workspace, numbers: Numbers, bounds: Sequence[int]
-) -> Written:
-    """Number a source's ranked events and write them. bounds: the last event of each epoch."""
-    from pyspark.sql import functions as f
+    plan: Plan,
+    spark: SparkSession,
+    read: Mapping[str, tuple[UnitFiles, Sequence[Unit]]],
+    ranks: Mapping[str, Ranks],
+    numbers: Numbers,
+    bounds: Sequence[int],
+) -> dict[str, Written]:
+    """Number the events of all sources and write them, a task per unit. bounds: the last event of each epoch."""
+    tasks = []
+    for node in plan.sources:
+        files, units = read[node.id]
+        first = 0
+        for unit in units:
+            numbering = _Numbering(node.id, files, node.schema, ranks[node.id], numbers, tuple(bounds))
+            tasks.append(partial(_write, numbering, unit, first))
+            first += unit.events
+    reports = run_each(spark, tasks)
+    found = {}
+    for node in plan.sources:
+        records: dict[int, tuple[tuple[str, int], ...]] = {}
+        own = [report for report in reports if report["node"] == node.id]
+        for report in own:
+            for epoch, path, rows in report["records"]:
+                records[epoch] = (*records.get(epoch, ()), (path, rows))
+        found[node.id] = Written(records, tuple(report["events"] for report in own))
+    return found
 
-    schema = changelog_schema(node.schema)
-    lasts = np.array(bounds)
-    node_id = node.id
 
-    def task(batches: Batches) -> Iterator[Report]:
-        name = task_name()
-        files: dict[int, PartFile] = {}
-        events = PartFile(workspace.place("numbered", node_id, f"{name}.events.parquet"), _EVENTS)
-        for batch in batches:
-            events.write(pa.RecordBatch.from_arrays([batch.column(n) for n in _EVENTS.names], schema=_EVENTS))
-            kept = batch.filter(pc.is_valid(batch.column(KIND)))
-            epochs = np.searchsorted(lasts, kept.column(SEQ).to_numpy(), side="left")
-            columns = {name: kept.column(name) for name in schema.names if name != STEP}
-            columns[STEP] = pa.array([b""] * kept.num_rows, pa.binary())
-            rows = pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
-            for epoch in np.unique(epochs).tolist():
-                if epoch not in files:
-                    files[epoch] = PartFile(workspace.place("numbered", node_id, f"{name}.{epoch}.parquet"), schema)
-                files[epoch].write(rows.filter(pa.array(epochs == epoch)))
-        for epoch, file in files.items():
-            if file.close():
-                yield {"epoch": epoch, "path": file.path, "rows": file.rows}
-        if events.close():
-            yield {"events": events.path}
+@dataclass(frozen=True)
+class _Numbering:
+    node: str
+    files: UnitFiles
+    schema: Schema
+    ranks: Ranks
+    numbers: Numbers
+    bounds: tuple[int, ...]
 
-    chosen = (f.col(quote(name)) for name in node.schema.names)
-    with_seq = frame.withColumn(SEQ, numbers.seq_column()).select(SEQ, KIND, TIME, WATERMARK, *chosen)
-    reports = run_tasks(with_seq.sortWithinPartitions(SEQ), task)
-    records: dict[int, tuple[tuple[str, int], ...]] = {}
-    for report in reports:
-        if "epoch" in report:
-            records[report["epoch"]] = (*records.get(report["epoch"], ()), (report["path"], report["rows"]))
-    return Written(records, tuple(report["events"] for report in reports if "events" in report))
+
+def _write(how: _Numbering, unit: Unit, first: int) -> Iterator[Report]:
+    """The records of a unit in order of their numbers, in a file per epoch, and its events."""
+    workspace, schema = how.files.workspace, changelog_schema(how.schema)
+    names = [name for name in how.files.arrow.names if name not in (TOP, UNIT)]
+    table = pa.Table.from_batches(workspace.read(unit.path, names), how.files.arrow_of(names))
+    size = table.num_rows
+    seqs = how.numbers.seqs_of(how.ranks.of(first, size))
+    columns: dict[str, Any] = {
+        KIND: pa.array(np.zeros(size, np.int8)),
+        WATERMARK: pa.nulls(size, pa.int64()),
+        TIME: pa.nulls(size, pa.int64()),
+        **{name: table.column(name) for name in names},
+        SEQ: pa.array(seqs),
+        STEP: pa.array([b""] * size, pa.binary()),
+    }
+    order = np.argsort(seqs, kind="stable")
+    whole = pa.table(columns).take(pa.array(order))
+    name = task_name()
+    events = PartFile(workspace.place("numbered", how.node, f"{name}.events.parquet"), _EVENTS)
+    for batch in whole.select(_EVENTS.names).cast(_EVENTS).to_batches():
+        events.write(batch)
+    events.close()
+    kept = whole.filter(pc.is_valid(whole.column(KIND)))
+    epochs = np.searchsorted(np.array(how.bounds), kept.column(SEQ).to_numpy(), side="left")
+    records = []
+    for epoch in np.unique(epochs).tolist():
+        file = PartFile(workspace.place("numbered", how.node, f"{name}.{epoch}.parquet"), schema)
+        for batch in kept.select(schema.names).cast(schema).filter(pa.array(epochs == epoch)).to_batches():
+            file.write(batch)
+        file.close()
+        records.append((epoch, file.path, file.rows))
+    yield {"node": how.node, "events": events.path, "records": records}

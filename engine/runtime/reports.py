@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from engine.runtime import in_process
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -32,6 +34,8 @@ def run_each(spark: SparkSession, works: Sequence[Callable[[], Iterator[Report]]
     """Run each of these in a task of its own. What they read and write are files: Spark hands them out, no more."""
     if not works:
         return []
+    if in_process.is_on():
+        return [report for work in works for report in in_process.as_sent(work)()]
 
     def task(batches: Batches) -> Iterator[Report]:
         for batch in batches:
@@ -46,5 +50,9 @@ def task_name() -> str:
     from pyspark import TaskContext
 
     context = TaskContext.get()
-    assert context is not None, "only tasks of Spark ask"
+    if context is None:
+        # Imported here, as Spark's workers have no package to import from.
+        from engine.runtime.in_process import next_number
+
+        return f"{next_number():05d}-0"
     return f"{context.partitionId():05d}-{context.taskAttemptId()}"

@@ -9,7 +9,7 @@ Numbers follow from the units alone: how many records each has, and the largest 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -61,6 +61,10 @@ class UnitFiles:
     def arrow(self) -> pa.Schema:
         """The columns of a unit's file."""
         return unit_schema(self.schema, has_kinds=self.has_kinds, has_marks=self.has_marks, is_timed=self.is_timed)
+
+    def arrow_of(self, names: Sequence[str]) -> pa.Schema:
+        """Some of them."""
+        return pa.schema([self.arrow.field(name) for name in names])
 
     def begin(self, number: int, name: str) -> UnitWriter:
         """Begin a unit. name: of its files."""
