@@ -1,4 +1,4 @@
-"""Every case on Spark, against Flink's changelog, columns and plan; with `--cases` in one epoch and in several."""
+"""Every case against Flink's changelog, columns and plan; with `--cases` on Spark in one epoch and in several."""
 
 from __future__ import annotations
 
