@@ -17,10 +17,14 @@ FOLDER = Path(__file__).resolve().parents[2] / "ui" / "canvas"
 BUNDLE = FOLDER / "changelog_studio_canvas" / "dist" / "canvas.js"
 
 
+def sources() -> list[Path]:
+    return [file for file in (FOLDER / "src").rglob("*") if file.is_file()]
+
+
 def digest_of_the_sources() -> str:
     """What `vite.config.js` computes, told again."""
     names = ["package-lock.json", "package.json", "vite.config.js"]
-    names += [f"src/{file.name}" for file in (FOLDER / "src").iterdir()]
+    names += [file.relative_to(FOLDER).as_posix() for file in sources()]
     digest = hashlib.sha256()
     for name in sorted(names):
         digest.update(f"{name}\0".encode() + (FOLDER / name).read_bytes() + b"\0")
@@ -49,7 +53,7 @@ def test_the_lock_file_pins_everything_and_names_no_registry() -> None:
 
 def test_the_bundle_has_no_colour_of_its_own() -> None:
     """Colours come from the page and `ui/shell/theme.py`; only defaults of React Flow are overridden."""
-    for file in (FOLDER / "src").iterdir():
+    for file in sources():
         assert not re.findall(r"#[0-9a-fA-F]{3,8}\b|\brgba?\(|\bhsla?\(", file.read_text()), file.name
 
 

@@ -4,8 +4,8 @@ import { createRoot } from 'react-dom/client'
 import { ReactFlowProvider } from '@xyflow/react'
 import flowStyle from '@xyflow/react/dist/style.css?inline'
 import ownStyle from './canvas.css?inline'
-import { Canvas } from './Canvas.jsx'
-import { TimeCanvas } from './TimeCanvas.jsx'
+import { Canvas } from './compose/Canvas.jsx'
+import { TimeCanvas } from './time_travel/TimeCanvas.jsx'
 
 export const SOURCES = __SOURCES__
 

@@ -2,9 +2,9 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Background, Controls, MarkerType, ReactFlow, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { LitEdge } from './LitEdge.jsx'
-import { OpNode, Picture } from './OpNode.jsx'
-import { edgeKey } from './document.js'
-import { WIDTH, layout } from './layout.js'
+import { OpNode, Picture } from '../graph/OpNode.jsx'
+import { edgeKey } from '../document.js'
+import { WIDTH, layout } from '../layout.js'
 
 const NODES = { op: OpNode }
 const EDGES = { lit: LitEdge }

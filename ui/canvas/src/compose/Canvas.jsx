@@ -3,11 +3,11 @@ import { Background, Controls, MarkerType, MiniMap, ReactFlow, applyNodeChanges,
 import { ChangelogEdge } from './ChangelogEdge.jsx'
 import { CommandPalette, ShortcutSheet } from './Dialogs.jsx'
 import { Note, Tip } from './Notes.jsx'
-import { OpNode, Picture } from './OpNode.jsx'
+import { OpNode, Picture } from '../graph/OpNode.jsx'
 import { DRAGGED, Palette } from './Palette.jsx'
-import { below, copied, edgeKey, freeId, refusal, renamed } from './document.js'
+import { below, copied, edgeKey, freeId, refusal, renamed } from '../document.js'
 import { SHORTCUTS, pressed } from './keys.js'
-import { HEIGHT, WIDTH, layout } from './layout.js'
+import { HEIGHT, WIDTH, layout } from '../layout.js'
 import { useDocument } from './working.js'
 
 const NODES = { op: OpNode }

@@ -1,7 +1,7 @@
 // An edge at one event: lit where it carried records, with the records in their order.
 import { memo, useContext } from 'react'
 import { BaseEdge, EdgeLabelRenderer, getBezierPath } from '@xyflow/react'
-import { Picture, number } from './OpNode.jsx'
+import { Picture, number } from '../graph/OpNode.jsx'
 
 export const LitEdge = memo(function LitEdge(props) {
   const { pick } = useContext(Picture)

@@ -1,6 +1,6 @@
 // The document that is shown: Python's, with the gestures on top that Python has not answered yet.
 import { useCallback, useMemo, useState } from 'react'
-import { applied } from './document.js'
+import { applied } from '../document.js'
 import { useOutbox } from './outbox.js'
 
 export function useDocument(data, catalog, send) {

@@ -1,7 +1,7 @@
 // An edge: its changelog mode as badges, after a run with the number of records of each kind.
 import { memo, useContext } from 'react'
 import { BaseEdge, EdgeLabelRenderer, getBezierPath } from '@xyflow/react'
-import { Picture, number } from './OpNode.jsx'
+import { Picture, number } from '../graph/OpNode.jsx'
 
 const short = (value) => value >= 1e6 ? `${(value / 1e6).toFixed(1)}M` : value >= 1e4 ? `${(value / 1e3).toFixed(1)}k` : number(value)
 
