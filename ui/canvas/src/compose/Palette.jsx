@@ -3,6 +3,12 @@ import { forwardRef, useMemo, useState } from 'react'
 
 export const DRAGGED = 'application/x-changelog-studio-operator'
 
+/** @import { CatalogEntry } from '../types' */
+
+/**
+ * @param {CatalogEntry[]} operators
+ * @param {string} text
+ */
 export function matching(operators, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   return operators.filter((each) => {
@@ -11,26 +17,44 @@ export function matching(operators, text) {
   })
 }
 
-export const Palette = forwardRef(function Palette({ operators, where, add, leave }, search) {
+/** @typedef {{ operators: CatalogEntry[], where: string, add: (operator: string) => void, leave: () => void }} Props */
+
+export const Palette = forwardRef(function Palette(
+  /** @type {Props} */ { operators, where, add, leave },
+  /** @type {import('react').ForwardedRef<HTMLInputElement>} */ search,
+) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const found = useMemo(() => matching(operators, text), [operators, text])
-  const groups = useMemo(() => Map.groupBy ? Map.groupBy(found, (each) => each.group) : grouped(found), [found])
-  const take = (each) => { add(each.operator); setText(''); setAt(0) }
-  const onKeyDown = (event) => {
+  const groups = useMemo(() => grouped(found), [found])
+  const take = (/** @type {CatalogEntry} */ each) => {
+    add(each.operator)
+    setText('')
+    setAt(0)
+  }
+  const onKeyDown = (/** @type {import('react').KeyboardEvent} */ event) => {
     if (event.key === 'Escape') leave()
     else if (event.key === 'ArrowDown') setAt(Math.min(at + 1, found.length - 1))
     else if (event.key === 'ArrowUp') setAt(Math.max(at - 1, 0))
-    else if (event.key === 'Enter') { if (found[at]) take(found[at]) }
-    else return
+    else if (event.key === 'Enter') {
+      if (found[at]) take(found[at])
+    } else return
     event.preventDefault()
     event.stopPropagation()
   }
   return (
     <section className="palette" aria-label="Palette">
       <input
-        ref={search} type="search" value={text} placeholder="Search operators" aria-label="Search the palette" onKeyDown={onKeyDown}
-        onChange={(event) => { setText(event.target.value); setAt(0) }}
+        ref={search}
+        type="search"
+        value={text}
+        placeholder="Search operators"
+        aria-label="Search the palette"
+        onKeyDown={onKeyDown}
+        onChange={(event) => {
+          setText(event.target.value)
+          setAt(0)
+        }}
       />
       <div className="where">{where}</div>
       <div className="entries" role="listbox" aria-label="Operators">
@@ -39,11 +63,26 @@ export const Palette = forwardRef(function Palette({ operators, where, add, leav
             <div className="group">{group}</div>
             {members.map((each) => (
               <div
-                key={each.operator} role="option" tabIndex={0} draggable data-operator={each.operator} title={each.summary}
-                aria-selected={text !== '' && found[at] === each} aria-label={`${each.title}: ${each.summary}`} className={`entry role-${each.role}`}
-                onDragStart={(event) => { event.dataTransfer.setData(DRAGGED, each.operator); event.dataTransfer.effectAllowed = 'copy' }}
+                key={each.operator}
+                role="option"
+                tabIndex={0}
+                draggable
+                data-operator={each.operator}
+                title={each.summary}
+                aria-selected={text !== '' && found[at] === each}
+                aria-label={`${each.title}: ${each.summary}`}
+                className={`entry role-${each.role}`}
+                onDragStart={(event) => {
+                  event.dataTransfer.setData(DRAGGED, each.operator)
+                  event.dataTransfer.effectAllowed = 'copy'
+                }}
                 onDoubleClick={() => take(each)}
-                onKeyDown={(event) => { if (event.key === 'Enter') { event.preventDefault(); take(each) } }}
+                onKeyDown={(event) => {
+                  if (event.key === 'Enter') {
+                    event.preventDefault()
+                    take(each)
+                  }
+                }}
               >
                 {each.title}
               </div>
@@ -56,7 +95,9 @@ export const Palette = forwardRef(function Palette({ operators, where, add, leav
   )
 })
 
+/** @param {CatalogEntry[]} found */
 function grouped(found) {
+  /** @type {Map<string, CatalogEntry[]>} */
   const groups = new Map()
   for (const each of found) groups.set(each.group, [...(groups.get(each.group) ?? []), each])
   return groups
