@@ -21,7 +21,7 @@ export interface PipelineNode {
 
 export interface PipelineEdge {
   source: string
-  out?: string
+  out: string
   target: string
   port: string
 }
@@ -138,7 +138,7 @@ export type Gesture =
       after?: string | null
       edge?: string | null
     }
-  | { kind: 'connect'; source: string; out?: string; target: string; port: string }
+  | { kind: 'connect'; source: string; out: string; target: string; port: string }
   | { kind: 'delete'; nodes: string[]; edges: string[] }
   | { kind: 'move'; places: Record<string, Spot | null> }
   | { kind: 'paste'; nodes: PipelineNode[]; edges: PipelineEdge[] }

@@ -65,7 +65,7 @@ export function drawnEdge(edge) {
   return {
     id,
     source: edge.source,
-    sourceHandle: edge.out ?? 'out',
+    sourceHandle: edge.out,
     target: edge.target,
     targetHandle: edge.port,
     domAttributes: /** @type {import('@xyflow/react').Edge['domAttributes']} */ ({ 'data-pick': id }),
