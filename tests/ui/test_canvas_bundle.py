@@ -17,10 +17,14 @@ FOLDER = Path(__file__).resolve().parents[2] / "ui" / "canvas"
 BUNDLE = FOLDER / "changelog_studio_canvas" / "dist" / "canvas.js"
 
 
+def sources() -> list[Path]:
+    return [file for file in (FOLDER / "src").rglob("*") if file.is_file()]
+
+
 def digest_of_the_sources() -> str:
     """What `vite.config.js` computes, told again."""
     names = ["package-lock.json", "package.json", "vite.config.js"]
-    names += [f"src/{file.name}" for file in (FOLDER / "src").iterdir()]
+    names += [file.relative_to(FOLDER).as_posix() for file in sources()]
     digest = hashlib.sha256()
     for name in sorted(names):
         digest.update(f"{name}\0".encode() + (FOLDER / name).read_bytes() + b"\0")
@@ -49,20 +53,22 @@ def test_the_lock_file_pins_everything_and_names_no_registry() -> None:
 
 def test_the_bundle_has_no_colour_of_its_own() -> None:
     """Colours come from the page and `ui/shell/theme.py`; only defaults of React Flow are overridden."""
-    for file in (FOLDER / "src").iterdir():
+    for file in sources():
         assert not re.findall(r"#[0-9a-fA-F]{3,8}\b|\brgba?\(|\bhsla?\(", file.read_text()), file.name
 
 
 @pytest.mark.slow
-def test_building_the_sources_again_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_the_sources_pass_their_checks_and_building_them_again_gives_the_same_bytes(tmp_path: Path) -> None:
     """Only where there is npm; that the sources are those of the bundle is checked above without it."""
     npm = shutil.which("npm")
     if npm is None:
         assert f'"{digest_of_the_sources()}"' in BUNDLE.read_text().replace("`", '"')
         return
-    copy = tmp_path / "canvas"
+    copy, cases = tmp_path / "ui" / "canvas", tmp_path / "tests" / "ui" / "gestures.json"
+    cases.parent.mkdir(parents=True)
+    shutil.copyfile(Path(__file__).parent / "gestures.json", cases)
     shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("node_modules", "build", "*.egg-info"))
-    for command in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
+    for command in (["ci", "--no-audit", "--no-fund"], ["run", "check"], ["run", "build"]):
         made = subprocess.run([npm, *command], cwd=copy, capture_output=True, text=True, check=False, timeout=300)
         assert made.returncode == 0, made.stdout + made.stderr
     assert (copy / "changelog_studio_canvas" / "dist" / "canvas.js").read_bytes() == BUNDLE.read_bytes()

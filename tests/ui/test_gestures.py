@@ -13,13 +13,14 @@ from engine.examples import examples
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema
 from storage import Store
+from tests.ui.gesture_cases import CASES, CATALOG, answer, drawn, sketched
 from ui.builder.checking import checked, errors
 from ui.builder.drafting import Drafting
 from ui.builder.fixes import fixes
 from ui.builder.gestures import Dialogue
 from ui.builder.history import History
 from ui.builder.messages import Open
-from ui.builder.picture import document
+from ui.builder.picture import catalog, document
 
 WORDS = {"columns": [{"name": "word", "type": "string"}], "rows": [["Hello"]]}
 CLICKS = {"columns": [{"name": "id", "type": "bigint"}, {"name": "ts", "type": "bigint"}], "rows": [[1, 1000]]}
@@ -181,3 +182,24 @@ def test_what_a_callback_cannot_do_is_kept_for_the_page(draft: Callable[..., Dra
     drafting, dialogue = draft(examples()["01-word-frequency"]), Dialogue()
     say(dialogue, drafting, {"kind": "open", "late": "words"})
     assert [(type(wish), wish.late) for wish in dialogue.wishes if isinstance(wish, Open)] == [(Open, "words")]
+
+
+# --- what the canvas shows at once: tests/browser/test_gesture_cases.py has the other side
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["title"])
+def test_the_document_that_is_saved(case: dict[str, Any], draft: Callable[..., Drafting]) -> None:
+    drafting, dialogue = draft(drawn(case)), Dialogue()
+    say(dialogue, drafting, case["gesture"])
+    if "refused" in case:
+        assert dialogue.refusal is not None
+        assert {"refused": dialogue.refusal.sentence} == answer(case)
+        assert drafting.pipeline == drawn(case)
+    else:
+        assert {"result": sketched(drafting.pipeline)} == answer(case)
+
+
+def test_the_catalog_of_the_cases_is_that_of_the_operators() -> None:
+    known = {entry["operator"]: entry for entry in catalog()}
+    for name, entry in CATALOG.items():
+        assert entry == {field: known[name][field] for field in entry}

@@ -73,24 +73,44 @@ def add_node(
     after: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     wanted: str | None = None,
+    after_port: str = OUT,
 ) -> tuple[Pipeline, str]:
     """Add a node, connected to `after` where it has an input. Gives its id as well, the wanted one if it is free."""
     node = Node(id=free_id(pipeline, wanted or operator), operator=operator, parameters=dict(parameters or {}))
     grown = pipeline.model_copy(update={"nodes": (*pipeline.nodes, node)})
     port = free_port(grown, node)
     if after is not None and port is not None:
-        grown = connect(grown, after, node.id, port)
+        grown = connect(grown, after, node.id, port, after_port)
     return grown, node.id
 
 
 def insert_on_edge(pipeline: Pipeline, edge: Edge, operator: str, wanted: str | None = None) -> tuple[Pipeline, str]:
     """Put a node between the two ends of an edge: what flowed through the edge flows through the node."""
-    grown, node_id = add_node(pipeline, operator, edge.source, wanted=wanted)
+    grown, node_id = add_node(pipeline, operator, edge.source, wanted=wanted, after_port=edge.source_port)
     if not grown.inputs(node_id):
         return grown, node_id
-    return _with_edges(
-        grown, tuple(each.model_copy(update={"source": node_id}) if each == edge else each for each in grown.edges)
-    ), node_id
+    passed_on = edge.model_copy(update={"source": node_id, "source_port": OUT})
+    return _with_edges(grown, tuple(passed_on if each == edge else each for each in grown.edges)), node_id
+
+
+def refusal(pipeline: Pipeline, source: str, target: str, port: str) -> str | None:
+    """Why two nodes cannot be connected whatever their columns are, as a sentence; None where they can."""
+    from_class, to_class = (operator_class(pipeline.node(node_id).operator) for node_id in (source, target))
+    if source != target:
+        if from_class is not None and from_class.role == "sink":
+            return f"{source} is a sink: nothing flows out of it."
+        if to_class is not None and port not in to_class.ports:
+            return f"{target} has no input {port}."
+    return _cycle(pipeline, source, target)
+
+
+def _cycle(pipeline: Pipeline, source: str, target: str) -> str | None:
+    if source == target:
+        return f"{source} cannot flow into itself."
+    if source not in descendants(pipeline, target):
+        return None
+    found = f"{source} cannot flow into {target}, because {target} flows into {source} already."
+    return f"{found} Remove one of the edges between."
 
 
 def connect(pipeline: Pipeline, source: str, target: str, port: str, source_port: str = OUT) -> Pipeline:
@@ -100,9 +120,8 @@ def connect(pipeline: Pipeline, source: str, target: str, port: str, source_port
     kept = tuple(
         each for each in pipeline.edges if each != edge and (many or (each.target, each.target_port) != (target, port))
     )
-    if source == target or source in descendants(pipeline, target):
-        message = f"{source} cannot flow into {target}, because {target} flows into {source} already."
-        raise PipelineError(message, target, port)
+    if (cycle := _cycle(pipeline, source, target)) is not None:
+        raise PipelineError(cycle, target, port)
     return _with_edges(pipeline, (*kept, edge))
 
 
@@ -134,7 +153,10 @@ def rename_node(pipeline: Pipeline, old: str, new: str) -> Pipeline:
 
 
 def delete_node(pipeline: Pipeline, node_id: str) -> Pipeline:
-    """Take a node away. A node with one input leaves no gap: its consumers take what it took."""
+    """Take a node away. A node with one input leaves no gap: its consumers take what it took.
+
+    Late records are the node's own: edges from any port but the first go with it.
+    """
     inputs = pipeline.inputs(node_id)
     edges: list[Edge] = []
     for edge in pipeline.edges:
@@ -142,9 +164,9 @@ def delete_node(pipeline: Pipeline, node_id: str) -> Pipeline:
             continue
         bridged = edge
         if edge.source == node_id:
-            if len(inputs) != 1:
+            if len(inputs) != 1 or edge.source_port != OUT:
                 continue
-            bridged = edge.model_copy(update={"source": inputs[0].source})
+            bridged = edge.model_copy(update={"source": inputs[0].source, "source_port": inputs[0].source_port})
         if bridged not in edges:
             edges.append(bridged)
     nodes = tuple(node for node in pipeline.nodes if node.id != node_id)

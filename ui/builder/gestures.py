@@ -8,6 +8,7 @@ from typing import Any, assert_never
 
 from pydantic import TypeAdapter
 
+from engine.contract.operator import OUT
 from engine.errors import PlanRejected
 from engine.model.pipeline import Edge, Node, Pipeline, Place, free_id
 from ui.builder.checking import checked, errors
@@ -20,6 +21,7 @@ from ui.builder.editing import (
     edge_at,
     insert_on_edge,
     operator_class,
+    refusal,
     takes_many,
 )
 from ui.builder.fixes import Fix, fixes, joined, suggested_for, united
@@ -128,6 +130,10 @@ class Dialogue:
     def _connect(self, drafting: Drafting, message: Connect) -> None:
         pipeline = drafting.pipeline
         source, target, port = message.source, message.target, message.port
+        why = refusal(pipeline, source, target, port)
+        if why is not None:
+            self.refusal = Refusal(message.n, source, target, why, ())
+            return
         taken = tuple(edge.source for edge in pipeline.inputs(target) if edge.target_port == port)
         if taken and source not in taken and not takes_many(pipeline.node(target)):
             self.refusal = _occupied(pipeline, message, taken)
@@ -180,13 +186,19 @@ def _added(pipeline: Pipeline, message: Add) -> tuple[Pipeline, str]:
     if edge is not None and cls is not None and cls.role == "operator":
         grown, node_id = insert_on_edge(pipeline, edge, message.operator, wanted=message.id)
     else:
-        known = {node.id for node in pipeline.nodes}
-        after = edge.source if edge is not None else message.after
-        grown, node_id = add_node(pipeline, message.operator, after if after in known else None, wanted=message.id)
+        after, port = (edge.source, edge.source_port) if edge is not None else (message.after, OUT)
+        after = after if _can_feed(pipeline, after) else None
+        grown, node_id = add_node(pipeline, message.operator, after, wanted=message.id, after_port=port)
     if message.place is None:
         return grown, node_id
     nodes = tuple(_placed(node, {node_id: message.place}) for node in grown.nodes)
     return grown.model_copy(update={"nodes": nodes}), node_id
+
+
+def _can_feed(pipeline: Pipeline, node_id: str | None) -> bool:
+    """Whether there is such a node, and it has an output."""
+    node = next((node for node in pipeline.nodes if node.id == node_id), None)
+    return node is not None and getattr(operator_class(node.operator), "role", None) != "sink"
 
 
 def _inserted(pipeline: Pipeline, message: Insert) -> Pipeline:
@@ -197,7 +209,8 @@ def _inserted(pipeline: Pipeline, message: Insert) -> Pipeline:
     if edge is None or cls is None or not cls.ports:
         return pipeline
     cut = disconnect(pipeline, edge)
-    grown = connect(joined(cut, edge.source, node.id, cls.ports[0]), node.id, edge.target, edge.target_port)
+    fed = joined(cut, edge.source, node.id, cls.ports[0], edge.source_port)
+    grown = connect(fed, node.id, edge.target, edge.target_port)
     nodes = tuple(_placed(each, {node.id: None}) for each in grown.nodes)
     return grown.model_copy(update={"nodes": nodes})
 

@@ -5,7 +5,13 @@ import react from '@vitejs/plugin-react'
 
 // The digest of everything that the bundle is made of. It is built into the bundle and into the package's version, so
 // that a test can tell, without npm, that the committed bundle is the one that these sources build.
-const files = ['package-lock.json', 'package.json', 'vite.config.js', ...readdirSync('src').map((name) => `src/${name}`)].sort()
+const inSrc = readdirSync('src', { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+const files = [
+  'package-lock.json',
+  'package.json',
+  'vite.config.js',
+  ...inSrc.map((file) => `${file.parentPath}/${file.name}`),
+].sort()
 const digest = createHash('sha256')
 for (const name of files) digest.update(`${name}\0`).update(readFileSync(name)).update('\0')
 const sources = digest.digest('hex').slice(0, 12)
@@ -24,7 +30,14 @@ export default defineConfig({
   plugins: [react(), manifests],
   define: { __SOURCES__: JSON.stringify(sources), 'process.env.NODE_ENV': '"production"' },
   build: {
-    outDir: 'changelog_studio_canvas/dist', emptyOutDir: true, target: 'es2022', modulePreload: false,
-    rollupOptions: { input: 'src/main.jsx', preserveEntrySignatures: 'strict', output: { entryFileNames: 'canvas.js', format: 'es' } },
+    outDir: 'changelog_studio_canvas/dist',
+    emptyOutDir: true,
+    target: 'es2022',
+    modulePreload: false,
+    rollupOptions: {
+      input: 'src/main.jsx',
+      preserveEntrySignatures: 'strict',
+      output: { entryFileNames: 'canvas.js', format: 'es' },
+    },
   },
 })

@@ -1,18 +1,39 @@
-// The document as the canvas shows it before Python has answered: the same edits as `ui/builder/editing.py`, so that nothing
-// waits for a round trip. Python's answer is the truth, and replaces this as soon as it has seen every message.
+// The document as the canvas shows it before Python has answered: the same edits as `ui/builder/editing.py`, so that
+// nothing waits for a round trip. Python's answer is the truth, and replaces this as soon as it has seen every message.
+// `tests/ui/gestures.json` holds both sides to the same results.
 
-export const edgeKey = (edge) => `${edge.source}${(edge.out ?? 'out') === 'out' ? '' : `.${edge.out}`}>${edge.target}:${edge.port}`
+/** @import { Catalog, Gesture, Pipeline, PipelineEdge, PipelineNode, Places, Spot } from './types' */
 
-export function freeId(document, wanted, alsoTaken = []) {
-  const taken = new Set([...document.nodes.map((node) => node.id.toLowerCase()), ...alsoTaken.map((id) => id.toLowerCase())])
-  const base = wanted.replace(/_\d+$/, '')
+/**
+ * An edge as a word.
+ *
+ * @param {PipelineEdge} edge
+ */
+export const edgeKey = ({ source, out, target, port }) =>
+  `${out === 'out' ? source : `${source}.${out}`}>${target}:${port}`
+
+/**
+ * The wanted id, or the first of wanted_2, wanted_3, ... that is not taken.
+ *
+ * @param {Pipeline} document
+ * @param {string} wanted
+ */
+export function freeId(document, wanted) {
+  const taken = new Set(document.nodes.map((node) => node.id.toLowerCase()))
   let number = 1
-  let found = base
-  while (taken.has(found.toLowerCase())) found = `${base}_${++number}`
+  let found = wanted
+  while (taken.has(found.toLowerCase())) found = `${wanted}_${++number}`
   return found
 }
 
-export function below(document, id) {
+/**
+ * Everything that a node's output reaches.
+ *
+ * @param {Pipeline} document
+ * @param {string} id
+ */
+function descendants(document, id) {
+  /** @type {Set<string>} */
   const found = new Set()
   const waiting = [id]
   while (waiting.length) {
@@ -27,71 +48,229 @@ export function below(document, id) {
   return found
 }
 
-// Why two ends cannot be joined whatever the columns are, as a sentence; null where they can.
+/**
+ * Why two ends cannot be joined whatever the columns are, as a sentence; null where they can.
+ *
+ * @param {Pipeline} document
+ * @param {Catalog} catalog
+ * @param {string} source
+ * @param {string} target
+ * @param {string | null} [port]
+ */
 export function refusal(document, catalog, source, target, port) {
-  const operator = (id) => catalog[document.nodes.find((node) => node.id === id)?.operator]
   if (source === target) return `${source} cannot flow into itself.`
-  if (operator(source)?.role === 'sink') return `${source} is a sink: nothing flows out of it.`
-  if (operator(target) && !operator(target).ports.includes(port)) return `${target} has no input ${port}.`
-  if (below(document, target).has(source)) {
-    return `${source} cannot flow into ${target}, because ${target} flows into ${source} already. Remove one of the edges between.`
+  if (entryOf(document, catalog, source)?.role === 'sink') return `${source} is a sink: nothing flows out of it.`
+  const ports = entryOf(document, catalog, target)?.ports
+  if (ports && !ports.includes(port ?? '')) return `${target} has no input ${port}.`
+  if (descendants(document, target).has(source)) {
+    const cycle = `${source} cannot flow into ${target}, because ${target} flows into ${source} already.`
+    return `${cycle} Remove one of the edges between.`
   }
   return null
 }
 
-function freePort(document, catalog, node) {
-  const operator = catalog[node.operator]
-  return operator?.ports.find((port) => operator.many || !document.edges.some((edge) => edge.target === node.id && edge.port === port))
+/**
+ * What the catalog has of a node's operator.
+ *
+ * @param {Pipeline} document
+ * @param {Catalog} catalog
+ * @param {string} id
+ */
+const entryOf = (document, catalog, id) => catalog[document.nodes.find((node) => node.id === id)?.operator ?? '']
+
+/**
+ * @param {Pipeline} document
+ * @param {string} id
+ */
+const has = (document, id) => document.nodes.some((node) => node.id === id)
+
+/**
+ * The edge with this key.
+ *
+ * @param {Pipeline} document
+ * @param {string | null} [key]
+ */
+const edgeAt = (document, key) => document.edges.find((edge) => edgeKey(edge) === key)
+
+/**
+ * @param {PipelineEdge} one
+ * @param {PipelineEdge} other
+ */
+const isSameInput = (one, other) => one.target === other.target && one.port === other.port
+
+/**
+ * With one more edge; one that was in the way is replaced.
+ *
+ * @param {Pipeline} document
+ * @param {Catalog} catalog
+ * @param {PipelineEdge} edge
+ * @returns {Pipeline}
+ */
+function withEdge(document, catalog, edge) {
+  const isMany = entryOf(document, catalog, edge.target)?.many
+  const kept = document.edges.filter((each) => edgeKey(each) !== edgeKey(edge) && (isMany || !isSameInput(each, edge)))
+  return { ...document, edges: [...kept, edge] }
 }
 
-function withNode(document, catalog, { id, operator, place, after, edge }) {
-  const node = { id, operator, parameters: {}, place }
-  const grown = { nodes: [...document.nodes, node], edges: document.edges }
-  const split = edge && document.edges.find((each) => edgeKey(each) === edge)
-  const from = split ? split.source : after
-  const port = freePort(grown, catalog, node)
+/**
+ * With an edge that was drawn. One that Python will refuse, because the input is taken, is not shown.
+ *
+ * @param {Pipeline} document
+ * @param {Catalog} catalog
+ * @param {PipelineEdge} edge
+ */
+function connected(document, catalog, edge) {
+  const { source, target, port } = edge
+  if (!has(document, source) || !has(document, target)) return document
+  if (refusal(document, catalog, source, target, port)) return document
+  const inWay = document.edges.filter((each) => isSameInput(each, edge))
+  const isTaken = inWay.length > 0 && !inWay.some((each) => each.source === source)
+  return isTaken && !entryOf(document, catalog, target)?.many ? document : withEdge(document, catalog, edge)
+}
+
+/**
+ * With a node from the palette: at a place, behind a node, or on an edge. Its input is connected, and what flowed through
+ * the edge flows through the node.
+ *
+ * @param {Pipeline} document
+ * @param {Catalog} catalog
+ * @param {Extract<Gesture, { kind: 'add' }>} gesture
+ * @returns {Pipeline}
+ */
+function withNode(document, catalog, { id: wanted, operator, place, after, edge }) {
+  const id = freeId(document, wanted)
+  const entry = catalog[operator]
+  const grown = { ...document, nodes: [...document.nodes, { id, operator, parameters: {}, place: placed(place) }] }
+  const split = edgeAt(document, edge)
+  const canFeed = after && has(document, after) && entryOf(document, catalog, after)?.role !== 'sink'
+  const from = split ?? (canFeed ? { source: after, out: 'out' } : null)
+  const port = entry?.ports[0]
   if (!from || !port) return grown
-  const edges = split && catalog[operator].role !== 'sink'
-    ? grown.edges.map((each) => (each === split ? { ...each, source: id } : each)) : grown.edges
-  return { ...grown, edges: [...edges, { source: from, target: id, port }] }
+  const fed = withEdge(grown, catalog, { source: from.source, out: from.out, target: id, port })
+  if (!split || entry.role === 'sink') return fed
+  return { ...fed, edges: fed.edges.map((each) => (each === split ? { ...each, source: id, out: 'out' } : each)) }
 }
 
+/**
+ * With a node that stood alone between the two ends of an edge.
+ *
+ * @param {Pipeline} document
+ * @param {Catalog} catalog
+ * @param {Extract<Gesture, { kind: 'insert' }>} gesture
+ * @returns {Pipeline}
+ */
+function inserted(document, catalog, { node, edge }) {
+  const split = edgeAt(document, edge)
+  const port = entryOf(document, catalog, node)?.ports[0]
+  if (!split || !port) return document
+  const cut = { ...document, edges: document.edges.filter((each) => each !== split) }
+  const fed = withEdge(cut, catalog, { source: split.source, out: split.out, target: node, port })
+  return moved(withEdge(fed, catalog, { ...split, source: node, out: 'out' }), { [node]: null })
+}
+
+/**
+ * Without a node. One with one input leaves no gap: its consumers take what it took. Late records are its own: their
+ * edges go with it.
+ *
+ * @param {Pipeline} document
+ * @param {string} id
+ * @returns {Pipeline}
+ */
 function withoutNode(document, id) {
   const inputs = document.edges.filter((edge) => edge.target === id)
+  /** @type {PipelineEdge[]} */
   const edges = []
   for (const edge of document.edges) {
-    if (edge.target === id || (edge.source === id && inputs.length !== 1)) continue
-    const bridged = edge.source === id ? { ...edge, source: inputs[0].source } : edge
+    if (edge.target === id) continue
+    const isOutput = edge.source === id
+    if (isOutput && (inputs.length !== 1 || edge.out !== 'out')) continue
+    const bridged = isOutput ? { ...edge, source: inputs[0].source, out: inputs[0].out } : edge
     if (!edges.some((each) => edgeKey(each) === edgeKey(bridged))) edges.push(bridged)
   }
   return { nodes: document.nodes.filter((node) => node.id !== id), edges }
 }
 
-// The document after a message, or the same one where only Python knows what follows.
-export function applied(document, catalog, message) {
-  switch (message.kind) {
+/**
+ * @param {Pipeline} document
+ * @param {Record<string, Spot | null>} places
+ * @returns {Pipeline}
+ */
+const moved = (document, places) => ({
+  ...document,
+  nodes: document.nodes.map((node) => (node.id in places ? { ...node, place: placed(places[node.id]) } : node)),
+})
+
+/**
+ * A place as the document keeps it: there the origin means that nobody placed the node.
+ *
+ * @param {Spot | null} [spot]
+ * @returns {Spot | null}
+ */
+const placed = (spot) => (spot && spot[0] === 0 && spot[1] === 0 ? [1, 0] : (spot ?? null))
+
+/**
+ * With further nodes; a name that was taken meanwhile becomes a free one.
+ *
+ * @param {Pipeline} document
+ * @param {Pipeline} piece
+ * @returns {Pipeline}
+ */
+function pasted(document, piece) {
+  /** @type {Record<string, string>} */
+  const names = {}
+  let { nodes } = document
+  for (const node of piece.nodes) {
+    names[node.id] = freeId({ ...document, nodes }, node.id)
+    nodes = [...nodes, { ...node, id: names[node.id], place: placed(node.place) }]
+  }
+  return { nodes, edges: [...document.edges, ...rewired(piece.edges, names)] }
+}
+
+/**
+ * @param {PipelineEdge[]} edges
+ * @param {Record<string, string>} names
+ */
+const rewired = (edges, names) =>
+  edges.map((edge) => ({ ...edge, source: names[edge.source], target: names[edge.target] }))
+
+/**
+ * The document after a gesture, or the same one where only Python knows what follows.
+ *
+ * @param {Pipeline} document
+ * @param {Catalog} catalog
+ * @param {Gesture} gesture
+ * @returns {Pipeline}
+ */
+export function applied(document, catalog, gesture) {
+  switch (gesture.kind) {
     case 'add':
-      return withNode(document, catalog, message)
+      return withNode(document, catalog, gesture)
     case 'connect': {
-      const edge = { source: message.source, out: message.out, target: message.target, port: message.port }
-      const node = document.nodes.find((each) => each.id === edge.target)
-      const taken = document.edges.some((each) => each.target === edge.target && each.port === edge.port)
-      return taken && !catalog[node?.operator]?.many ? document : { ...document, edges: [...document.edges, edge] }
+      const { source, out, target, port } = gesture
+      return connected(document, catalog, { source, out, target, port })
     }
     case 'delete': {
-      const edges = document.edges.filter((edge) => !message.edges.includes(edgeKey(edge)))
-      return message.nodes.reduce(withoutNode, { ...document, edges })
+      const edges = document.edges.filter((edge) => !gesture.edges.includes(edgeKey(edge)))
+      return gesture.nodes.reduce(withoutNode, { ...document, edges })
     }
+    case 'insert':
+      return inserted(document, catalog, gesture)
     case 'move':
-      return { ...document, nodes: document.nodes.map((node) => (node.id in message.places ? { ...node, place: message.places[node.id] } : node)) }
+      return moved(document, gesture.places)
     case 'paste':
-      return { nodes: [...document.nodes, ...message.nodes], edges: [...document.edges, ...message.edges] }
+      return pasted(document, gesture)
     default:
       return document
   }
 }
 
-// What a selection is when it is carried elsewhere: its nodes, and the edges between them.
+/**
+ * What a selection is when it is carried elsewhere: its nodes, and the edges between them.
+ *
+ * @param {Pipeline} document
+ * @param {string[]} ids
+ * @returns {Pipeline}
+ */
 export function copied(document, ids) {
   const chosen = new Set(ids)
   return {
@@ -100,15 +279,25 @@ export function copied(document, ids) {
   }
 }
 
-// The same nodes under free names and a little aside.
+/**
+ * The same nodes under free names and a little aside. A copy of words_2 is words_3, not words_2_2.
+ *
+ * @param {Pipeline} document
+ * @param {Pipeline} piece
+ * @param {Places} positions
+ * @param {number} aside
+ * @returns {Pipeline}
+ */
 export function renamed(document, piece, positions, aside) {
+  /** @type {Record<string, string>} */
   const names = {}
-  for (const node of piece.nodes) names[node.id] = freeId(document, node.id, Object.values(names))
-  return {
-    nodes: piece.nodes.map((node) => {
-      const at = positions[node.id] ?? node.place ?? [0, 0]
-      return { ...node, id: names[node.id], place: [Math.round(at[0] + aside), Math.round(at[1] + aside)] }
-    }),
-    edges: piece.edges.map((edge) => ({ ...edge, source: names[edge.source], target: names[edge.target] })),
+  /** @type {PipelineNode[]} */
+  const nodes = []
+  for (const node of piece.nodes) {
+    const [x, y] = positions[node.id] ?? node.place ?? [0, 0]
+    const taken = { ...document, nodes: [...document.nodes, ...nodes] }
+    names[node.id] = freeId(taken, node.id.replace(/_\d+$/, ''))
+    nodes.push({ ...node, id: names[node.id], place: [Math.round(x + aside), Math.round(y + aside)] })
   }
+  return { nodes, edges: rewired(piece.edges, names) }
 }

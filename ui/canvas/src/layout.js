@@ -2,50 +2,128 @@
 // node that has only placed neighbours keeps to them.
 import dagre from '@dagrejs/dagre'
 
+/** @import { Catalog, Pipeline, Places, Spot } from './types' */
+
 export const WIDTH = 200
 export const HEIGHT = 86
 const GAP_X = 136
 const GAP_Y = 46
 
+/**
+ * @param {Pipeline} document
+ * @param {number} [gap] between two nodes, from left to right
+ */
 export function layout(document, gap = GAP_X) {
   const graph = new dagre.graphlib.Graph()
   graph.setGraph({ rankdir: 'LR', nodesep: GAP_Y, ranksep: gap, marginx: 40, marginy: 40 })
   graph.setDefaultEdgeLabel(() => ({}))
   const known = new Set(document.nodes.map((node) => node.id))
   for (const node of document.nodes) graph.setNode(node.id, { width: WIDTH, height: HEIGHT })
-  for (const edge of document.edges) if (known.has(edge.source) && known.has(edge.target)) graph.setEdge(edge.source, edge.target)
+  for (const edge of document.edges) {
+    if (known.has(edge.source) && known.has(edge.target)) graph.setEdge(edge.source, edge.target)
+  }
   dagre.layout(graph)
+  /** @type {Places} */
   const found = {}
   for (const node of document.nodes) if (node.place) found[node.id] = node.place
   for (const node of document.nodes) {
     if (node.place) continue
-    found[node.id] = freed(near(document, node.id, found, graph) ?? corner(graph, node.id), found)
+    const { x, y } = graph.node(node.id)
+    /** @type {Spot} */
+    const corner = [Math.round(x - WIDTH / 2), Math.round(y - HEIGHT / 2)]
+    found[node.id] = freed(besidePlaced(document, node.id, found) ?? corner, found)
   }
   return found
 }
 
-function corner(graph, id) {
-  const { x, y } = graph.node(id)
-  return [Math.round(x - WIDTH / 2), Math.round(y - HEIGHT / 2)]
-}
-
-function near(document, id, found, graph) {
+/**
+ * The place of a node whose neighbours are all placed by hand: between them, or a gap beside them. Else null.
+ *
+ * @param {Pipeline} document
+ * @param {string} id
+ * @param {Places} found
+ * @returns {Spot | null}
+ */
+function besidePlaced(document, id, found) {
   const before = document.edges.filter((edge) => edge.target === id).map((edge) => edge.source)
   const after = document.edges.filter((edge) => edge.source === id).map((edge) => edge.target)
-  const placed = (name) => document.nodes.find((node) => node.id === name)?.place
   const all = [...before, ...after]
-  if (!all.length || !all.every(placed)) return null
-  const height = (names) => names.reduce((sum, name) => sum + found[name][1], 0) / names.length
-  if (before.length && after.length) {
-    return [Math.round((Math.max(...before.map((name) => found[name][0])) + Math.min(...after.map((name) => found[name][0]))) / 2), Math.round(height(all))]
-  }
-  if (before.length) return [Math.max(...before.map((name) => found[name][0])) + WIDTH + GAP_X, Math.round(height(before))]
-  return [Math.min(...after.map((name) => found[name][0])) - WIDTH - GAP_X, Math.round(height(after))]
+  const isPlaced = (/** @type {string} */ name) => document.nodes.find((node) => node.id === name)?.place
+  if (!all.length || !all.every(isPlaced)) return null
+  const y = Math.round(all.reduce((sum, name) => sum + found[name][1], 0) / all.length)
+  const left = Math.max(...before.map((name) => found[name][0]))
+  const right = Math.min(...after.map((name) => found[name][0]))
+  if (before.length && after.length) return [Math.round((left + right) / 2), y]
+  return [before.length ? left + WIDTH + GAP_X : right - WIDTH - GAP_X, y]
 }
 
+/**
+ * The first free place downwards.
+ *
+ * @param {Spot} wanted
+ * @param {Places} found
+ * @returns {Spot}
+ */
 function freed([x, y], found) {
   const taken = Object.values(found)
   let at = y
-  while (taken.some(([left, top]) => Math.abs(left - x) < WIDTH + 20 && Math.abs(top - at) < HEIGHT + 20)) at += HEIGHT / 2
+  while (taken.some(([left, top]) => Math.abs(left - x) < WIDTH + 20 && Math.abs(top - at) < HEIGHT + 20)) {
+    at += HEIGHT / 2
+  }
   return [x, Math.round(at)]
+}
+
+/**
+ * The places that a move has to set. What was not dragged stays where it is seen, also where the automatic layout would
+ * now put it elsewhere. Empty where nothing moved.
+ *
+ * @param {Pipeline} document
+ * @param {Places} before where all nodes are seen
+ * @param {Places} dragged
+ * @returns {Places}
+ */
+export function pinned(document, before, dragged) {
+  const isMoved = (/** @type {[string, Spot]} */ [id, at]) => before[id] && !isSame(at, before[id])
+  const places = Object.fromEntries(Object.entries(dragged).filter(isMoved))
+  if (!Object.keys(places).length) return {}
+  const after = layout({
+    ...document,
+    nodes: document.nodes.map((node) => (places[node.id] ? { ...node, place: places[node.id] } : node)),
+  })
+  for (const { id, place } of document.nodes) {
+    if (!place && !places[id] && !isSame(after[id], before[id])) places[id] = before[id]
+  }
+  return places
+}
+
+/**
+ * @param {Spot} one
+ * @param {Spot} other
+ */
+const isSame = (one, other) => one[0] === other[0] && one[1] === other[1]
+
+/**
+ * The layout knows no ports: inputs that stand one above the other come in the order of the ports that they feed.
+ *
+ * @param {Places} positions
+ * @param {Pipeline} document
+ * @param {Catalog} catalog
+ */
+export function uncrossed(positions, document, catalog) {
+  const found = { ...positions }
+  const degree = (/** @type {string} */ id) =>
+    document.edges.filter((edge) => edge.source === id || edge.target === id).length
+  for (const node of document.nodes) {
+    const ports = catalog[node.operator]?.ports ?? []
+    const feeds = document.edges.filter((edge) => edge.target === node.id)
+    feeds.sort((a, b) => ports.indexOf(a.port) - ports.indexOf(b.port))
+    const sources = [...new Set(feeds.map((edge) => edge.source))]
+    const isOneColumn = new Set(sources.map((id) => found[id][0])).size === 1
+    if (sources.length < 2 || !sources.every((id) => degree(id) === 1) || !isOneColumn) continue
+    const heights = sources.map((id) => positions[id][1]).sort((a, b) => a - b)
+    sources.forEach((id, at) => {
+      found[id] = [found[id][0], heights[at]]
+    })
+  }
+  return found
 }

@@ -1,30 +1,54 @@
-// The component's entry. Streamlit calls it at mount and whenever data or theme changed; the function that it
+// To change the canvas: run `npm ci`, edit `src`, then run `npm run check` (types, lint, format, tests) and
+// `npm run build`. Commit the bundle too, so that nobody needs npm to use the studio.
+//
+// src/document.js, layout.js   the document as a value, and where its nodes stand; no React
+// src/types.d.ts               what Python sends, and the gestures that it is sent
+// src/compose/                 the canvas that edits; src/time_travel/ the one that shows an event; src/graph/ both
+//
+// This is the component's entry. Streamlit calls it at mount and whenever data or theme changed; the function that it
 // returns runs at unmount only. So the React root is kept per element, and no listener is added per call.
 import { createRoot } from 'react-dom/client'
 import { ReactFlowProvider } from '@xyflow/react'
 import flowStyle from '@xyflow/react/dist/style.css?inline'
-import ownStyle from './canvas.css?inline'
-import { Canvas } from './Canvas.jsx'
-import { TimeCanvas } from './TimeCanvas.jsx'
+import { Canvas } from './compose/Canvas.jsx'
+import composeStyle from './compose/compose.css?inline'
+import graphStyle from './graph/graph.css?inline'
+import { TimeCanvas } from './time_travel/TimeCanvas.jsx'
+import timeTravelStyle from './time_travel/time_travel.css?inline'
 
 export const SOURCES = __SOURCES__
 
+/** @import { CanvasData, Sent, TimeData } from './types' */
+
+/**
+ * @typedef {object} Arguments what Streamlit calls the component with
+ * @property {HTMLElement | ShadowRoot} parentElement
+ * @property {CanvasData | TimeData} data
+ * @property {(name: 'sent', value: Sent) => void} setStateValue
+ * @property {(name: 'picked', value: { node?: string, edge?: string }) => void} setTriggerValue
+ */
+
+/** @typedef {{ root: import('react-dom/client').Root, style: Element, host: HTMLElement }} Mounted */
+
+/** @type {WeakMap<Arguments['parentElement'], Mounted>} */
 const mounted = new WeakMap()
 
 // The theme that Streamlit reports can differ from the page's, so look at the page's own colour.
+/** @param {Element} element */
 function isDark(element) {
-  const pen = document.createElement('canvas').getContext('2d')
+  const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'))
   pen.fillStyle = getComputedStyle(element).getPropertyValue('--st-background-color').trim()
-  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(pen.fillStyle.slice(at, at + 2), 16))
+  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(String(pen.fillStyle).slice(at, at + 2), 16))
   return red * 0.3 + green * 0.6 + blue * 0.1 < 128
 }
 
-export default function (args) {
+/** @param {Arguments} args */
+export default function mount(args) {
   const parent = args.parentElement
   let found = mounted.get(parent)
   if (!found) {
     const style = document.createElement('style')
-    style.textContent = flowStyle + ownStyle
+    style.textContent = [flowStyle, graphStyle, composeStyle, timeTravelStyle].join('\n')
     const host = document.createElement('div')
     host.className = 'host'
     host.dataset.sources = SOURCES
@@ -32,16 +56,18 @@ export default function (args) {
     found = { root: createRoot(host), style, host }
     mounted.set(parent, found)
   }
+  const { data } = args
+  const dark = isDark(found.host)
   found.root.render(
     <ReactFlowProvider>
-      {args.data.event !== undefined ? (
-        <TimeCanvas key={args.data.run} data={args.data} dark={isDark(found.host)} pick={(what) => args.setTriggerValue('picked', what)} />
+      {'event' in data ? (
+        <TimeCanvas key={data.run} data={data} dark={dark} pick={(what) => args.setTriggerValue('picked', what)} />
       ) : (
         <Canvas
-          key={args.data.draft}
-          data={args.data}
-          dark={isDark(found.host)}
-          shadow={found.host.getRootNode()}
+          key={data.draft}
+          data={data}
+          dark={dark}
+          shadow={/** @type {Document | ShadowRoot} */ (found.host.getRootNode())}
           send={(messages) => args.setStateValue('sent', messages)}
         />
       )}

@@ -1,25 +1,31 @@
 // An edge at one event: lit where it carried records, with the records in their order.
 import { memo, useContext } from 'react'
 import { BaseEdge, EdgeLabelRenderer, getBezierPath } from '@xyflow/react'
-import { Picture, number } from './OpNode.jsx'
+import { kindClass, number } from '../graph/kinds.js'
+import { Picture } from '../graph/picture.js'
 
-export const LitEdge = memo(function LitEdge(props) {
+/** @import { EdgeProps } from '@xyflow/react' */
+/** @import { LitFlowEdge } from '../types' */
+
+export const LitEdge = memo(function LitEdge(/** @type {EdgeProps<LitFlowEdge>} */ props) {
   const { pick } = useContext(Picture)
   const [path, x, y] = getBezierPath(props)
-  const { records, more } = props.data.facts
+  const { records = [], more = 0 } = props.data?.facts ?? {}
   return (
     <>
       <BaseEdge id={props.id} path={path} markerEnd={props.markerEnd} interactionWidth={24} />
       <circle cx={x} cy={y} r={12} className="middle" />
-      {records?.length > 0 && (
+      {records.length > 0 && (
         <EdgeLabelRenderer>
           <ol
-            className={`records nodrag nopan ${props.selected ? 'chosen' : ''}`} data-edge={props.id}
-            style={{ transform: `translate(-50%,-50%) translate(${x}px,${y}px)` }} onClick={() => pick(props.id)}
+            className={`records nodrag nopan ${props.selected ? 'chosen' : ''}`}
+            data-edge={props.id}
+            style={{ transform: `translate(-50%,-50%) translate(${x}px,${y}px)` }}
+            onClick={() => pick(props.id)}
           >
             {records.map((record, at) => (
               <li key={at} title={record.title}>
-                <span className={`kind k${'IUVD'['+I -U +U -D'.split(' ').indexOf(record.kind)]}`}>{record.kind}</span>
+                <span className={kindClass(record.kind)}>{record.kind}</span>
                 <span className="values">{record.text}</span>
               </li>
             ))}

@@ -6,20 +6,28 @@ import { useCallback, useMemo, useRef, useState } from 'react'
 // Not crypto.randomUUID: there is none where the app is opened over plain http from another machine.
 const newClient = () => [...crypto.getRandomValues(new Uint32Array(3))].map((part) => part.toString(36)).join('')
 
+/** @import { Gesture, Message, Sent } from '../types' */
+
+/**
+ * @param {{ session: string, n: number } | undefined} acknowledged
+ * @param {(sent: Sent) => void} send
+ */
 export function useOutbox(acknowledged, send) {
-  const own = useRef(null)
-  if (own.current === null) own.current = { client: newClient(), last: 0, waiting: [] }
-  const [told, setTold] = useState(own.current.waiting)
+  const [own] = useState(() => ({ client: newClient(), last: 0, waiting: /** @type {Message[]} */ ([]) }))
+  const [told, setTold] = useState(own.waiting)
   const sender = useRef(send)
   sender.current = send // the setter is another one after every rerun
-  const seen = acknowledged?.session === own.current.client ? acknowledged.n : 0
-  own.current.waiting = own.current.waiting.filter((gesture) => gesture.n > seen)
+  const seen = acknowledged?.session === own.client ? acknowledged.n : 0
+  own.waiting = own.waiting.filter((gesture) => gesture.n > seen)
   const waiting = useMemo(() => told.filter((gesture) => gesture.n > seen), [told, seen])
-  const post = useCallback((gesture) => {
-    own.current.last += 1
-    own.current.waiting = [...own.current.waiting, { ...gesture, n: own.current.last }]
-    setTold(own.current.waiting)
-    sender.current({ session: own.current.client, messages: own.current.waiting })
-  }, [])
-  return { post, waiting, isSettled: seen >= own.current.last }
+  const post = useCallback(
+    (/** @type {Gesture} */ gesture) => {
+      own.last += 1
+      own.waiting = [...own.waiting, { ...gesture, n: own.last }]
+      setTold(own.waiting)
+      sender.current({ session: own.client, messages: own.waiting })
+    },
+    [own],
+  )
+  return { post, waiting, isSettled: seen >= own.last }
 }

@@ -1,6 +1,15 @@
 // Every shortcut, once: the sheet shows this list, the command palette offers it, the canvas listens for it.
-const MAC = /Mac|iPhone/.test(navigator.platform)
+/**
+ * @typedef {'add' | 'connect' | 'delete' | 'copy' | 'cut' | 'paste' | 'duplicate' | 'undo' | 'redo' | 'all' | 'next'
+ *   | 'previous' | 'none' | 'fit' | 'zoomIn' | 'zoomOut' | 'layout' | 'layoutAll' | 'run' | 'save' | 'commands'
+ *   | 'sheet'} ShortcutId
+ */
 
+/** @typedef {{ id: ShortcutId, keys: string, group: string, text: string, isElsewhere?: boolean }} Shortcut */
+
+const MAC = /Mac|iPhone/.test(globalThis.navigator?.platform)
+
+/** @type {Shortcut[]} isElsewhere: the page listens for it, not the canvas */
 export const SHORTCUTS = [
   { id: 'add', keys: 'a', group: 'Compose', text: 'Add a node: search the palette' },
   { id: 'connect', keys: 'e', group: 'Compose', text: 'Connect the selected node to another' },
@@ -26,8 +35,14 @@ export const SHORTCUTS = [
   { id: 'sheet', keys: '?', group: 'Help', text: 'Show these shortcuts' },
 ]
 
+/** @type {Record<string, string>} */
 const SYNONYMS = { Backspace: 'Delete', 'mod+y': 'mod+shift+z', '=': '+', 'shift++': '+', 'shift+?': '?', '/': 'a' }
 
+/**
+ * The shortcut that was pressed, if there is one.
+ *
+ * @param {Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>} event
+ */
 export function pressed(event) {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key
   const mod = event.ctrlKey || event.metaKey
@@ -36,6 +51,9 @@ export function pressed(event) {
   return SHORTCUTS.find((each) => each.keys === name && !each.isElsewhere)?.id
 }
 
+/** @type {Record<string, string>} */
 const SIGNS = { mod: MAC ? '⌘' : 'Ctrl', alt: MAC ? '⌥' : 'Alt', shift: 'Shift', ArrowRight: '→', ArrowLeft: '←' }
 
-export const written = (keys) => (keys === '+' ? ['+'] : keys.split('+')).map((part) => SIGNS[part] ?? (part.length === 1 ? part.toUpperCase() : part))
+/** @param {string} keys */
+export const written = (keys) =>
+  (keys === '+' ? ['+'] : keys.split('+')).map((part) => SIGNS[part] ?? (part.length === 1 ? part.toUpperCase() : part))

@@ -1,0 +1,277 @@
+// The canvas on which a pipeline is composed: it puts together what the files beside it do.
+import { useCallback, useMemo, useRef, useState } from 'react'
+import { Background, Controls, MarkerType, MiniMap, ReactFlow, applyNodeChanges, useReactFlow } from '@xyflow/react'
+import { OpNode } from '../graph/OpNode.jsx'
+import { byOperator, drawnEdge, useDrawnNodes } from '../graph/drawn.js'
+import { Picture } from '../graph/picture.js'
+import { layout } from '../layout.js'
+import { ChangelogEdge } from './ChangelogEdge.jsx'
+import { CommandPalette, ShortcutSheet } from './Dialogs.jsx'
+import { Note, Tip } from './Notes.jsx'
+import { Palette } from './Palette.jsx'
+import { Toolbar } from './Toolbar.jsx'
+import { useClipboard } from './clipboard.js'
+import { allCommands, connectionCommands } from './commands.js'
+import { useDragging } from './dragging.js'
+import { gestures } from './gestures.js'
+import { useKeyboard } from './keyboard.js'
+import { edgeFacts, modeSuffix, useNotes, useTip } from './notices.js'
+import { useSelection } from './selection.js'
+import { useMeasuring, useViewport } from './viewport.js'
+import { useDocument } from './working.js'
+
+/** @import { EdgeChange, NodeChange } from '@xyflow/react' */
+/** @import { CanvasData, ChangelogFlowEdge, DrawnNode, Flow, Gesture, Sent } from '../types' */
+/** @import { Commands } from './commands.js' */
+/** @import { Follow } from './selection.js' */
+
+const NODES = { op: OpNode }
+const EDGES = { changelog: ChangelogEdge }
+const ARROW = { type: MarkerType.ArrowClosed, width: 16, height: 16 }
+
+/** @param {{ data: CanvasData, dark: boolean, shadow: DocumentOrShadowRoot, send: (sent: Sent) => void }} props */
+export function Canvas({ data, dark, shadow, send }) {
+  const flow = /** @type {Flow} */ (/** @type {unknown} */ (useReactFlow()))
+  const box = useRef(/** @type {HTMLDivElement | null} */ (null))
+  const search = useRef(/** @type {HTMLInputElement | null} */ (null))
+  const [opened, setOpened] = useState(/** @type {'sheet' | 'commands' | 'connect' | null} */ (null))
+  const focus = () => box.current?.focus({ preventScroll: true })
+
+  const catalog = useMemo(() => byOperator(data.catalog), [data.catalog])
+  const { document, post, isSettled, refused, dismiss } = useDocument(data, catalog, send)
+  const positions = useMemo(() => layout(document), [document])
+  const viewport = useViewport(flow, box, positions)
+  const selection = useSelection(document, data.selection, isSettled, post)
+  const notes = useNotes(data.nodes, refused, dismiss)
+  const { hover, tip } = useTip(data, document)
+
+  const act = (/** @type {Gesture} */ gesture) => {
+    viewport.prepare(gesture)
+    notes.clear()
+    post(gesture)
+  }
+  /** @type {Follow} */
+  const follow = (names, what) => {
+    selection.follow(names, what)
+    focus()
+  }
+  const { showProblems } = notes
+  const { chosen, select: selectAndTell } = selection
+  const select = useCallback(
+    (/** @type {string[]} */ names) => {
+      selectAndTell(names)
+      showProblems(null)
+    },
+    [selectAndTell, showProblems],
+  )
+
+  const edits = gestures({ document, catalog, selection, viewport, act, follow, refuse: notes.refuse })
+  const { add, connect, relayout } = edits
+  const { copy, paste, duplicate } = useClipboard(document, positions, selection, act, follow)
+  const { over, nudge, handlers } = useDragging({ flow, shadow, document, positions, catalog, act, add })
+
+  // --- what is drawn
+  const describe = useCallback(
+    (/** @type {import('../types').PipelineNode} */ node, /** @type {Partial<Record<string, true>>} */ isTaken) => {
+      const facts = data.nodes[node.id] ?? {}
+      const entry = catalog[node.operator]
+      const wrong = facts.problems?.[0]?.sentence
+      return {
+        data: { operator: node.operator, isPlaced: !!node.place, catalog: entry, facts, isTaken },
+        selected: chosen.has(node.id),
+        ariaLabel: [`${entry?.role ?? 'operator'} ${node.id}`, entry?.title ?? `${node.operator}?`, wrong]
+          .filter(Boolean)
+          .join(', '),
+      }
+    },
+    [data.nodes, catalog, chosen],
+  )
+  const [nodes, setNodes] = useDrawnNodes(document, positions, describe)
+  useMeasuring(flow, nodes)
+
+  /** @type {ChangelogFlowEdge[]} */
+  const edges = useMemo(
+    () =>
+      document.edges.map((edge) => {
+        const drawn = drawnEdge(edge)
+        const facts = edgeFacts(data, edge)
+        return {
+          ...drawn,
+          type: 'changelog',
+          data: { facts, isTarget: over === drawn.id },
+          selected: chosen.has(drawn.id),
+          markerEnd: ARROW,
+          ariaLabel: `from ${edge.source} to ${edge.target}${modeSuffix(facts)}`,
+        }
+      }),
+    [document.edges, data, chosen, over],
+  )
+
+  const picture = useMemo(
+    () => ({
+      tip: hover,
+      problems: showProblems,
+      pick: (/** @type {string} */ id) => select([id]),
+      open: (/** @type {{ edge?: string, late?: string }} */ what) => post({ kind: 'open', ...what }),
+    }),
+    [hover, showProblems, select, post],
+  )
+
+  // --- what can be done
+  const everything = document.nodes.map((node) => node.id)
+  const step = (/** @type {1 | -1} */ direction) => {
+    const to = edits.neighbour(direction)
+    if (to === undefined) return
+    select([to])
+    const element = box.current?.querySelector(`[data-pick="${CSS.escape(to)}"]`)
+    if (element instanceof HTMLElement) element.focus({ preventScroll: true })
+  }
+  const visit = (/** @type {string} */ id) => {
+    select([id])
+    flow.fitView({ nodes: [{ id }], duration: 200, maxZoom: 1 })
+  }
+  /** @type {Commands} */
+  const commands = {
+    add: () => search.current?.focus(),
+    connect: () => setOpened('connect'),
+    delete: edits.remove,
+    copy,
+    cut: () => {
+      if (copy()) edits.remove()
+    },
+    paste,
+    duplicate,
+    undo: () => act({ kind: 'undo' }),
+    redo: () => act({ kind: 'redo' }),
+    all: () => selection.follow(everything),
+    none: () => {
+      selection.follow([])
+      notes.clear()
+    },
+    next: () => step(1),
+    previous: () => step(-1),
+    fit: () => viewport.fit(),
+    zoomIn: () => flow.zoomIn(),
+    zoomOut: () => flow.zoomOut(),
+    layout: () => relayout(selection.nodes),
+    layoutAll: () => relayout(everything),
+    run: () => act({ kind: 'run' }),
+    save: () => act({ kind: 'save' }),
+    commands: () => setOpened('commands'),
+    sheet: () => setOpened('sheet'),
+  }
+  const onKeyDown = useKeyboard(box, commands, opened !== null, select)
+  const listed = () => {
+    const connections = connectionCommands(document, catalog, selection.nodes, edits)
+    if (opened === 'connect') return connections
+    const places = everything.map((id) => ({ text: `Go to ${id}`, run: () => visit(id) }))
+    return allCommands(commands, edits, data.catalog, connections, places)
+  }
+  const closeDialog = () => {
+    setOpened(null)
+    focus()
+  }
+
+  const onNodesChange = (/** @type {NodeChange<DrawnNode>[]} */ changes) => {
+    const drawn = changes.filter((each) => each.type !== 'select' && each.type !== 'remove')
+    setNodes((before) => applyNodeChanges(drawn, before))
+    if (selection.take(changes)) showProblems(null)
+    nudge(changes, nodes)
+  }
+  const onEdgesChange = (/** @type {EdgeChange<ChangelogFlowEdge>[]} */ changes) => {
+    if (selection.take(changes)) showProblems(null)
+  }
+
+  const note = notes.note(viewport, act, focus)
+  const count = everything.length
+  return (
+    <Picture.Provider value={picture}>
+      <div
+        className={`studio ${dark ? 'dark' : 'light'}`}
+        ref={box}
+        tabIndex={-1}
+        role="group"
+        aria-label={`${data.name}: ${count} ${count === 1 ? 'node' : 'nodes'}`}
+        style={{ height: data.height, ...data.colors }}
+        onKeyDown={onKeyDown}
+        data-settled={isSettled}
+        data-edges={document.edges.length}
+      >
+        <Palette
+          ref={search}
+          operators={data.catalog}
+          where={whereAdded(selection.edges, selection.nodes)}
+          add={add}
+          leave={focus}
+        />
+        <div className="flow">
+          <ReactFlow
+            nodes={nodes}
+            edges={edges}
+            nodeTypes={NODES}
+            edgeTypes={EDGES}
+            colorMode={dark ? 'dark' : 'light'}
+            minZoom={0.1}
+            maxZoom={2}
+            deleteKeyCode={null}
+            multiSelectionKeyCode={['Shift', 'Control', 'Meta']}
+            selectionKeyCode="Shift"
+            onNodesChange={onNodesChange}
+            onEdgesChange={onEdgesChange}
+            onPaneClick={() => {
+              focus()
+              commands.none()
+            }}
+            isValidConnection={edits.canConnect}
+            onConnect={connect}
+            onConnectEnd={edits.onConnectEnd}
+            connectionRadius={28}
+            onEdgeMouseEnter={(event, edge) => hover({ edge: edge.id, event })}
+            onEdgeMouseLeave={() => hover(null)}
+            onMoveStart={() => hover(null)}
+            onEdgeDoubleClick={(_, edge) => {
+              const facts = data.edges[edge.id]
+              if (facts?.counts) picture.open({ edge: facts.output })
+            }}
+            proOptions={{ hideAttribution: false }}
+            {...handlers}
+          >
+            <Background gap={22} size={1.2} />
+            <Controls showInteractive={false} />
+            {count > 3 && (
+              <MiniMap
+                pannable
+                zoomable
+                nodeClassName={(/** @type {DrawnNode} */ node) => `role-${node.data.catalog?.role ?? 'operator'}`}
+                ariaLabel="Map of the pipeline"
+              />
+            )}
+          </ReactFlow>
+          {!count && (
+            <div className="start">
+              <p>
+                Drag a source from the left, or press <kbd>A</kbd> and type its name.
+              </p>
+            </div>
+          )}
+          <Toolbar commands={commands} history={isSettled ? data.history : undefined} />
+          {note && <Note {...note} />}
+        </div>
+        {box.current && !note && !opened && <Tip tip={tip} box={box.current} />}
+        {(opened === 'commands' || opened === 'connect') && <CommandPalette commands={listed()} close={closeDialog} />}
+        {opened === 'sheet' && <ShortcutSheet close={closeDialog} />}
+      </div>
+    </Picture.Provider>
+  )
+}
+
+/**
+ * Where Enter in the palette adds a node, in words.
+ *
+ * @param {string[]} edges the selected ones
+ * @param {string[]} nodes
+ */
+function whereAdded([edge], nodes) {
+  if (edge) return `Enter puts it on ${edge.split(':')[0].replace('>', ' → ')}`
+  return nodes.length === 1 ? `Enter adds it after ${nodes[0]}` : 'Drag, double-click or Enter'
+}

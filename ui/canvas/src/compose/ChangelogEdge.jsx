@@ -1,0 +1,49 @@
+// An edge: its changelog mode as badges, after a run with the number of records of each kind.
+import { memo, useContext } from 'react'
+import { BaseEdge, EdgeLabelRenderer, getBezierPath } from '@xyflow/react'
+import { kindClass, shortNumber } from '../graph/kinds.js'
+import { Picture } from '../graph/picture.js'
+
+/** @import { EdgeProps } from '@xyflow/react' */
+/** @import { ChangelogFlowEdge } from '../types' */
+
+export const ChangelogEdge = memo(function ChangelogEdge(/** @type {EdgeProps<ChangelogFlowEdge>} */ props) {
+  const { tip, pick, open } = useContext(Picture)
+  const [path, x, y] = getBezierPath(props)
+  const { facts, isTarget } = props.data ?? {}
+  const counts = facts?.counts
+  return (
+    <>
+      <BaseEdge
+        id={props.id}
+        path={path}
+        className={isTarget ? 'target' : ''}
+        markerEnd={props.markerEnd}
+        interactionWidth={24}
+      />
+      {/* A level line has no height: this gives the edge a box that can be seen and pointed at. */}
+      <circle cx={x} cy={y} r={12} className="middle" />
+      {facts?.mode && (
+        <EdgeLabelRenderer>
+          <div
+            className={`badges nodrag nopan ${props.selected ? 'chosen' : ''} ${counts ? 'counted' : ''}`}
+            data-edge={props.id}
+            aria-hidden="true"
+            style={{ transform: `translate(-50%,-50%) translate(${x}px,${y}px)` }}
+            onMouseEnter={(event) => tip({ edge: props.id, event })}
+            onMouseLeave={() => tip(null)}
+            onClick={() => pick(props.id)}
+            onDoubleClick={() => counts && open({ edge: facts.output })}
+          >
+            {facts.mode.map((kind) => (
+              <span key={kind} className={kindClass(kind)}>
+                {kind}
+                {counts && <i>{shortNumber(counts[kind] ?? 0)}</i>}
+              </span>
+            ))}
+          </div>
+        </EdgeLabelRenderer>
+      )}
+    </>
+  )
+})

@@ -1,0 +1,27 @@
+// The buttons over the canvas, for what is used most.
+
+/** @import { CanvasData } from '../types' */
+/** @import { Commands } from './commands.js' */
+
+/** @param {{ commands: Commands, history: CanvasData['history'] }} props history: unknown until Python has heard all */
+export function Toolbar({ commands, history }) {
+  return (
+    <div className="tools">
+      <button onClick={commands.undo} disabled={history?.past === 0} title="Take back the last edit (Ctrl+Z)">
+        Undo
+      </button>
+      <button onClick={commands.redo} disabled={history?.future === 0} title="Do it again (Ctrl+Shift+Z)">
+        Redo
+      </button>
+      <button onClick={commands.layoutAll} title="Lay out all nodes anew (Shift+L)">
+        Lay out
+      </button>
+      <button onClick={commands.commands} title="Find a command or a node (Ctrl+K)">
+        Commands
+      </button>
+      <button onClick={commands.sheet} aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)">
+        ?
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,53 @@
+// Everything that can be done without the mouse: by a shortcut, by the buttons, from the list that Ctrl+K opens.
+import { SHORTCUTS } from './keys.js'
+
+/** @import { Catalog, CatalogEntry, Command, Pipeline } from '../types' */
+/** @import { Gestures } from './gestures.js' */
+/** @import { ShortcutId } from './keys.js' */
+
+/** @typedef {Record<ShortcutId, () => void>} Commands */
+
+/**
+ * What the command palette lists.
+ *
+ * @param {Commands} commands
+ * @param {Gestures} gestures
+ * @param {CatalogEntry[]} operators
+ * @param {Command[]} connections
+ * @param {Command[]} places
+ * @returns {Command[]}
+ */
+export const allCommands = (commands, gestures, operators, connections, places) => [
+  ...SHORTCUTS.filter((each) => each.id !== 'commands').map((each) => ({
+    text: each.text,
+    keys: each.keys,
+    run: commands[each.id],
+  })),
+  ...operators.map((each) => ({ text: `Add ${each.title}`, run: () => gestures.add(each.operator) })),
+  ...connections,
+  ...places,
+]
+
+/**
+ * A command for every input that the selected node can be connected to.
+ *
+ * @param {Pipeline} document
+ * @param {Catalog} catalog
+ * @param {string[]} selected
+ * @param {Gestures} gestures
+ * @returns {Command[]}
+ */
+export function connectionCommands(document, catalog, selected, gestures) {
+  if (selected.length !== 1) return []
+  const [source] = selected
+  return document.nodes.flatMap((node) => {
+    const ports = catalog[node.operator]?.ports ?? []
+    return ports
+      .map((port) => ({ source, target: node.id, targetHandle: port }))
+      .filter(gestures.canConnect)
+      .map((ends) => ({
+        text: `Connect ${source} to ${node.id}${ports.length > 1 ? ` (${ends.targetHandle})` : ''}`,
+        run: () => gestures.connect(ends),
+      }))
+  })
+}

@@ -1,0 +1,117 @@
+// What part of the pipeline is in view, and where on the screen a node is.
+import { useCallback, useEffect, useRef } from 'react'
+import { useUpdateNodeInternals } from '@xyflow/react'
+import { useLatest } from '../graph/latest.js'
+import { HEIGHT, WIDTH } from '../layout.js'
+
+/** @import { Box, DrawnNode, Flow, Gesture, Places } from '../types' */
+
+/** @typedef {ReturnType<typeof useViewport>} Viewport */
+
+/**
+ * @param {Flow} flow
+ * @param {Box} box
+ * @param {Places} positions
+ */
+export function useViewport(flow, box, positions) {
+  const latest = useLatest(positions)
+  const keepsAll = useRef(false)
+
+  // Nothing is measured before the first render.
+  const area = useCallback(() => box.current?.querySelector('.flow')?.getBoundingClientRect(), [box])
+
+  const isVisible = useCallback(
+    (/** @type {Places} */ places) => {
+      const seen = area()
+      if (!seen) return false
+      const { x, y, zoom } = flow.getViewport()
+      return Object.values(places).every(
+        ([left, top]) =>
+          left * zoom + x >= 0 &&
+          top * zoom + y >= 0 &&
+          (left + WIDTH) * zoom + x <= seen.width &&
+          (top + HEIGHT) * zoom + y <= seen.height,
+      )
+    },
+    [area, flow],
+  )
+
+  // Of an empty canvas React Flow keeps the wish until there is a node, and would move that from under the pointer.
+  const fit = useCallback(
+    (duration = 200) => {
+      if (Object.keys(latest.current).length) flow.fitView({ duration, padding: 0.15, maxZoom: 1 })
+    },
+    [flow, latest],
+  )
+
+  // Who saw the whole pipeline before an edit sees the whole of it after.
+  useEffect(() => {
+    if (!keepsAll.current || isVisible(positions)) return
+    const later = setTimeout(() => fit(), 60)
+    return () => clearTimeout(later)
+  }, [positions, isVisible, fit])
+
+  useEffect(() => {
+    const later = setTimeout(() => fit(0), 50)
+    return () => clearTimeout(later)
+  }, [fit])
+
+  /**
+   * Call before an edit: whether the whole pipeline has to be seen after it. Not if the person chose a place.
+   *
+   * @param {Gesture} gesture
+   */
+  const prepare = (gesture) => {
+    const isPlacing = gesture.kind === 'move' || gesture.kind === 'paste' || (gesture.kind === 'add' && gesture.place)
+    keepsAll.current = !isPlacing && isVisible(latest.current)
+  }
+
+  /** @param {string} id a node that was added, and may be out of view once it is laid out */
+  const reveal = (id) =>
+    setTimeout(() => {
+      const at = latest.current[id]
+      if (!at || keepsAll.current || isVisible({ [id]: at })) return
+      flow.setCenter(at[0] + WIDTH / 2, at[1] + HEIGHT / 2, { zoom: flow.getZoom(), duration: 200 })
+    }, 60)
+
+  /**
+   * Where a note about a node goes: below it, and inside the canvas.
+   *
+   * @param {string} id
+   */
+  const near = (id) => {
+    const at = positions[id]
+    const seen = area()
+    if (!at || !seen) return { left: 16, top: 16 }
+    const spot = flow.flowToScreenPosition({ x: at[0], y: at[1] + HEIGHT + 8 })
+    return { left: within(spot.x - seen.left, seen.width - 340), top: within(spot.y - seen.top, seen.height - 150) }
+  }
+
+  return { fit, prepare, reveal, near }
+}
+
+/**
+ * @param {number} value
+ * @param {number} most
+ */
+const within = (value, most) => Math.min(Math.max(value, 8), Math.max(8, most))
+
+/**
+ * Measure nodes that React Flow missed: one that goes and comes back at once has no handles, and its edges are not drawn.
+ *
+ * @param {Flow} flow
+ * @param {DrawnNode[]} nodes
+ */
+export function useMeasuring(flow, nodes) {
+  const measure = useUpdateNodeInternals()
+  useEffect(() => {
+    const look = () => {
+      const bare = nodes.map((node) => node.id).filter((id) => !flow.getInternalNode(id)?.internals.handleBounds)
+      if (!bare.length) return
+      measure(bare)
+      later = setTimeout(look, 150)
+    }
+    let later = setTimeout(look, 100)
+    return () => clearTimeout(later)
+  }, [nodes, flow, measure])
+}

@@ -1,0 +1,131 @@
+// A node: its name, its operator, how it works, whether it keeps state, what is wrong with it, how its run goes.
+import { memo, useContext } from 'react'
+import { Handle, Position } from '@xyflow/react'
+import { number } from './kinds.js'
+import { Picture } from './picture.js'
+
+/** @import { NodeProps } from '@xyflow/react' */
+/** @import { DrawnNode, NodeFacts } from '../types' */
+
+/** @type {Record<string, string>} */
+const SIGNS = { waiting: '○', running: '◐', done: '●', failed: '✕', stopped: '◌' }
+
+export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ { id, data }) {
+  const { tip, problems } = useContext(Picture)
+  const { catalog, facts } = data
+  const wrong = facts.problems ?? []
+  const ports = catalog?.ports ?? []
+  const outputs = facts.outputs ?? ['out']
+  const isStateful = facts.state && facts.state !== 'none'
+  return (
+    <div
+      className={`op role-${catalog?.role ?? 'operator'} ${wrong.length ? 'wrong' : ''} run-${facts.run?.state ?? 'none'}`}
+      onMouseEnter={(event) => tip({ node: id, event })}
+      onMouseLeave={() => tip(null)}
+    >
+      <div className="name">
+        <span className="text">{id}</span>
+        {data.isPlaced && (
+          <span className="pin" title="Placed by hand" aria-hidden="true">
+            •
+          </span>
+        )}
+        {isStateful && (
+          <span className="keeps" title={`Keeps state: ${facts.state}`}>
+            state
+          </span>
+        )}
+      </div>
+      <div className="title">
+        {catalog?.title ?? `${data.operator}?`}
+        {facts.strategy && <b> {facts.strategy}</b>}
+      </div>
+      {wrong.length ? <div className="why">{wrong[0].sentence}</div> : <div className="hint">{facts.hint}</div>}
+      {facts.run && <Progress id={id} run={facts.run} />}
+      {wrong.length > 0 && (
+        <button
+          className="mark nodrag"
+          aria-label={`What is wrong with ${id}`}
+          onClick={(event) => {
+            event.stopPropagation()
+            problems(id)
+          }}
+        >
+          !
+        </button>
+      )}
+      {ports.map((port, at) => (
+        <Handle
+          key={port}
+          id={port}
+          type="target"
+          position={Position.Left}
+          className={data.isTaken[port] ? 'taken' : 'free'}
+          style={{ top: `${((at + 1) * 100) / (ports.length + 1)}%` }}
+          aria-label={`input ${port} of ${id}`}
+          data-port={`${id}.${port}`}
+        >
+          {ports.length > 1 && <span className="port">{port}</span>}
+        </Handle>
+      ))}
+      {catalog?.role !== 'sink' &&
+        outputs.map((port, at) => (
+          <Handle
+            key={port}
+            id={port}
+            type="source"
+            position={Position.Right}
+            className={at > 0 ? 'inserting' : outputClass(facts.mode)}
+            style={{ top: `${((at + 1) * 100) / (outputs.length + 1)}%` }}
+            data-port={`${id}.${port}`}
+            aria-label={
+              at > 0 ? `output ${port} of ${id}` : `output of ${id}${facts.mode ? `: ${facts.mode.join(' ')}` : ''}`
+            }
+          >
+            {at > 0 && <span className="port after">{port}</span>}
+          </Handle>
+        ))}
+    </div>
+  )
+})
+
+/** @param {{ id: string, run: NonNullable<NodeFacts['run']> }} props */
+function Progress({ id, run }) {
+  return (
+    <div className="run">
+      <span className={`is-${run.state}`} title={run.state}>
+        {SIGNS[run.state] ?? '○'}
+      </span>
+      {run.in != null && <span title="records in">{number(run.in)} in</span>}
+      {run.out != null && <span title="records out">{number(run.out)} out</span>}
+      {run.amplification && <span title="records out per record in">×{run.amplification}</span>}
+      <Ledger id={id} count={run.late} what="late" />
+      <Ledger id={id} count={run.rejected} what="rejected" />
+    </div>
+  )
+}
+
+/**
+ * How many records a node did not take; opens the list of them.
+ *
+ * @param {{ id: string, count: number, what: 'late' | 'rejected' }} props
+ */
+function Ledger({ id, count, what }) {
+  const { open } = useContext(Picture)
+  if (!count) return null
+  return (
+    <button
+      className={`${what} nodrag`}
+      aria-label={`${id}: ${count} ${what}, open the ledger`}
+      onClick={() => open({ late: id })}
+    >
+      {number(count)} {what}
+    </button>
+  )
+}
+
+/** @param {NodeFacts['mode']} mode */
+function outputClass(mode) {
+  if (!mode) return 'free'
+  return mode.length > 1 ? 'updating' : 'inserting'
+}

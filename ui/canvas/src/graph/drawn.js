@@ -1,0 +1,98 @@
+// The document as React Flow draws it, for the canvas that edits and for the one that travels in time.
+import { useEffect, useState } from 'react'
+import { edgeKey } from '../document.js'
+import { WIDTH } from '../layout.js'
+
+/** @import { Catalog, DrawnNode, NodeData, Pipeline, PipelineEdge, PipelineNode, Places } from '../types' */
+
+/**
+ * @param {import('../types').CatalogEntry[]} entries
+ * @returns {Catalog}
+ */
+export const byOperator = (entries) => Object.fromEntries(entries.map((each) => [each.operator, each]))
+
+/**
+ * What a canvas adds to a node: its data, and how it differs from a plain node.
+ *
+ * @callback Describe
+ * @param {PipelineNode} node
+ * @param {NodeData['isTaken']} isTaken
+ * @returns {Partial<DrawnNode> & { data: NodeData }}
+ */
+
+/**
+ * The drawn nodes, which follow the document. What React Flow measured stays, and so does the data of a node that did
+ * not change: its component is not rendered again.
+ *
+ * @param {Pipeline} document
+ * @param {Places} positions
+ * @param {Describe} describe a stable callback: a new one draws all nodes anew
+ * @returns {[DrawnNode[], import('react').Dispatch<import('react').SetStateAction<DrawnNode[]>>]}
+ */
+export function useDrawnNodes(document, positions, describe) {
+  const [nodes, setNodes] = useState(/** @type {DrawnNode[]} */ ([]))
+  useEffect(() => {
+    const taken = takenPorts(document)
+    setNodes((before) => {
+      const known = new Map(before.map((node) => [node.id, node]))
+      return document.nodes.map((node) => {
+        const old = known.get(node.id)
+        const { data, ...rest } = describe(node, taken.get(node.id) ?? {})
+        const [x, y] = positions[node.id]
+        return {
+          ...(old ?? {}),
+          id: node.id,
+          type: 'op',
+          data: old && JSON.stringify(old.data) === JSON.stringify(data) ? old.data : data,
+          width: WIDTH,
+          position: old?.dragging ? old.position : { x, y },
+          domAttributes: /** @type {DrawnNode['domAttributes']} */ ({ 'data-pick': node.id }),
+          ...rest,
+        }
+      })
+    })
+  }, [document, positions, describe])
+  return [nodes, setNodes]
+}
+
+/**
+ * What every drawn edge has.
+ *
+ * @param {PipelineEdge} edge
+ */
+export function drawnEdge(edge) {
+  const id = edgeKey(edge)
+  return {
+    id,
+    source: edge.source,
+    sourceHandle: edge.out,
+    target: edge.target,
+    targetHandle: edge.port,
+    domAttributes: /** @type {import('@xyflow/react').Edge['domAttributes']} */ ({ 'data-pick': id }),
+  }
+}
+
+/**
+ * By node, the input ports that an edge ends at.
+ *
+ * @param {Pipeline} document
+ */
+function takenPorts(document) {
+  /** @type {Map<string, NodeData['isTaken']>} */
+  const taken = new Map()
+  for (const edge of document.edges) taken.set(edge.target, { ...taken.get(edge.target), [edge.port]: true })
+  return taken
+}
+
+/**
+ * The node or edge that Enter or Space chooses: the one that has the focus.
+ *
+ * @param {import('react').KeyboardEvent} event
+ */
+export function pickedBy(event) {
+  if ((event.key !== 'Enter' && event.key !== ' ') || event.altKey) return undefined
+  const element = /** @type {HTMLElement | SVGElement | null} */ (
+    event.target instanceof Element ? event.target.closest('[data-pick]') : null
+  )
+  return element?.dataset.pick
+}

@@ -1,0 +1,190 @@
+// What Python sends and what the canvas answers; `ui/builder/picture.py` and `ui/builder/messages.py` are the other
+// side. Below that, what the canvas's own parts hand to each other.
+import type { Edge, Node, ReactFlowInstance } from '@xyflow/react'
+import type { MouseEvent, RefObject } from 'react'
+
+declare global {
+  const __SOURCES__: string
+}
+
+// --- the document
+
+export type Spot = [x: number, y: number]
+
+export interface PipelineNode {
+  id: string
+  operator: string
+  parameters: Record<string, unknown>
+  /** null: nobody placed it. */
+  place: Spot | null
+}
+
+export interface PipelineEdge {
+  source: string
+  out: string
+  target: string
+  port: string
+}
+
+export interface Pipeline {
+  nodes: PipelineNode[]
+  edges: PipelineEdge[]
+}
+
+export type Places = Record<string, Spot>
+
+// --- what is known of it
+
+export type Kind = '+I' | '-U' | '+U' | '-D'
+
+export type Role = 'source' | 'operator' | 'sink'
+
+export interface CatalogEntry {
+  operator: string
+  title: string
+  summary: string
+  group: string
+  role: Role
+  ports: string[]
+  many: boolean
+}
+
+export type Catalog = Partial<Record<string, CatalogEntry>>
+
+export interface Complaint {
+  sentence: string
+  field?: string
+  fixes?: string[]
+}
+
+export type NodeFacts = {
+  hint?: string
+  outputs?: string[]
+  mode?: Kind[]
+  strategy?: string
+  reason?: string
+  state?: string
+  problems?: Complaint[]
+  run?: {
+    state: string
+    in: number | null
+    out: number | null
+    late: number
+    rejected: number
+    amplification?: string
+  }
+  error?: string
+  /** Time travel: the event touched it. */
+  isLit?: boolean
+}
+
+export type EdgeFacts = {
+  mode?: Kind[]
+  because?: string
+  keys?: string
+  columns?: [name: string, type: string, note: string][]
+  output?: string
+  counts?: Partial<Record<Kind, number>>
+}
+
+export type LitFacts = {
+  edge?: string
+  records?: { kind: Kind; text: string; title: string }[]
+  more?: number
+}
+
+export interface Refusal extends Complaint {
+  n: number
+  source: string
+  target: string
+}
+
+interface Drawing {
+  name: string
+  height: number
+  colors: Record<string, string>
+  catalog: CatalogEntry[]
+  document: Pipeline
+  nodes: Partial<Record<string, NodeFacts>>
+}
+
+export interface CanvasData extends Drawing {
+  draft: string
+  ack?: { session: string; n: number }
+  selection: string | null
+  history?: { past: number; future: number }
+  edges: Partial<Record<string, EdgeFacts>>
+  refused: Refusal | null
+}
+
+export interface TimeData extends Drawing {
+  run: number
+  event: number
+  edges: Partial<Record<string, LitFacts>>
+  /** The chosen node; the output whose changelog is shown. */
+  selected: string | null
+  shown: string
+}
+
+// --- gestures
+
+export type Gesture =
+  | { kind: 'select'; what: string | null }
+  | {
+      kind: 'add'
+      id: string
+      operator: string
+      place?: Spot | null
+      after?: string | null
+      edge?: string | null
+    }
+  | { kind: 'connect'; source: string; out: string; target: string; port: string }
+  | { kind: 'delete'; nodes: string[]; edges: string[] }
+  | { kind: 'move'; places: Record<string, Spot | null> }
+  | { kind: 'paste'; nodes: PipelineNode[]; edges: PipelineEdge[] }
+  | { kind: 'insert'; node: string; edge: string }
+  | { kind: 'fix'; node: string; label: string }
+  | { kind: 'undo' | 'redo' | 'save' | 'run' }
+  | { kind: 'open'; edge?: string; late?: string }
+
+export type Message = Gesture & { n: number }
+
+export interface Sent {
+  session: string
+  messages: Message[]
+}
+
+export type Post = (gesture: Gesture) => void
+
+// --- what is drawn
+
+export type NodeData = {
+  operator: string
+  isPlaced?: boolean
+  catalog?: Pick<CatalogEntry, 'title' | 'role' | 'ports'>
+  facts: NodeFacts
+  /** By input port: an edge ends there. */
+  isTaken: Partial<Record<string, true>>
+}
+
+export type DrawnNode = Node<NodeData, 'op'>
+export type ChangelogFlowEdge = Edge<{ facts?: EdgeFacts; isTarget: boolean }, 'changelog'>
+export type LitFlowEdge = Edge<{ facts: LitFacts }, 'lit'>
+export type Flow = ReactFlowInstance<DrawnNode, ChangelogFlowEdge>
+export type Box = RefObject<HTMLDivElement>
+
+/** What is pointed at, by a node's id or an edge's key. */
+export type Pointed = { node?: string; edge?: string; event: MouseEvent }
+
+export interface PictureActions {
+  tip(pointed: Pointed | null): void
+  problems(node: string): void
+  pick(edge: string): void
+  open(what: { edge?: string; late?: string }): void
+}
+
+export interface Command {
+  text: string
+  keys?: string
+  run(): void
+}

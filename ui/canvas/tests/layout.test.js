@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { layout, pinned, uncrossed } from '../src/layout.js'
+
+/** @import { Pipeline, Spot } from '../src/types' */
+
+/**
+ * A pipeline of nodes that need no operator, with the places of some of them.
+ *
+ * @param {Record<string, Spot | null>} places
+ * @param {[source: string, target: string, port?: string][]} edges
+ * @returns {Pipeline}
+ */
+const pipeline = (places, edges) => ({
+  nodes: Object.entries(places).map(([id, place]) => ({ id, operator: id, parameters: {}, place })),
+  edges: edges.map(([source, target, port = 'in']) => ({ source, out: 'out', target, port })),
+})
+
+test('a chain stands in a row from left to right', () => {
+  const found = layout(pipeline({ sink: null, words: null }, [['words', 'sink']]))
+  assert.ok(found.words[0] < found.sink[0])
+  assert.equal(found.words[1], found.sink[1])
+})
+
+test('a node that was placed by hand stays there, and the others keep off it', () => {
+  const found = layout(pipeline({ placed: [40, 40], free: null }, []))
+  assert.deepEqual(found.placed, [40, 40])
+  assert.ok(found.free[1] >= 40 + 86)
+})
+
+test('a node between two placed ones stands between them', () => {
+  /** @type {[string, string][]} */
+  const edges = [
+    ['a', 'b'],
+    ['b', 'c'],
+  ]
+  assert.deepEqual(layout(pipeline({ a: [0, 100], b: null, c: [800, 300] }, edges)).b, [400, 200])
+})
+
+test('two edges between the same nodes and an edge to nowhere are laid out', () => {
+  /** @type {[string, string, string?][]} */
+  const edges = [
+    ['a', 'b', 'left'],
+    ['a', 'b', 'right'],
+    ['a', 'gone'],
+  ]
+  assert.deepEqual(Object.keys(layout(pipeline({ a: null, b: null }, edges))), ['a', 'b'])
+})
+
+test('what was not dragged stays where it is seen', () => {
+  /** @type {[string, string][]} */
+  const edges = [
+    ['a', 'b'],
+    ['b', 'c'],
+  ]
+  const document = pipeline({ a: null, b: null, c: null }, edges)
+  const before = layout(document)
+  const places = pinned(document, before, { a: [900, 900], c: [5, 5] })
+  assert.deepEqual(places, { a: [900, 900], c: [5, 5], b: before.b })
+})
+
+test('a drag back to where it began moves nothing', () => {
+  const document = pipeline({ a: null }, [])
+  const before = layout(document)
+  assert.deepEqual(pinned(document, before, { a: before.a, gone: [1, 1] }), {})
+})
+
+test('inputs stand in the order of the ports that they feed', () => {
+  const document = pipeline({ one: null, two: null, join: null }, [
+    ['one', 'join', 'right'],
+    ['two', 'join', 'left'],
+  ])
+  const join = { operator: 'join', title: '', summary: '', group: '', many: false, ports: ['left', 'right'] }
+  const found = uncrossed(layout(document), document, { join: { ...join, role: 'operator' } })
+  assert.ok(found.two[1] < found.one[1])
+})
