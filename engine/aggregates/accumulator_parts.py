@@ -11,8 +11,8 @@ from ctypes import c_float
 from decimal import Context
 from typing import Any, Final, NamedTuple
 
-from engine.aggregates.functions import decimal_scale
 from engine.aggregates.sorted_blocks import insert, remove
+from engine.model.schema import decimal_scale
 
 Acc = list[Any]
 Step = Callable[[Acc, Any], None]

@@ -24,10 +24,11 @@ from typing import Any, Final, assert_never
 
 from engine.aggregates import accumulator_parts as parts
 from engine.aggregates.accumulator_parts import Acc, Part, Step
-from engine.aggregates.functions import FLOATS, Function
+from engine.aggregates.functions import Function
 from engine.aggregates.results import Read, average, deviation, joined, pairs, total
 from engine.aggregates.state import Kept, kept_of
 from engine.contract.kernel import Row
+from engine.model.schema import FLOATS
 
 RowStep = Callable[[Acc, Row], None]
 Merge = Callable[[Acc, Acc], None]

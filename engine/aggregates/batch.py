@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from engine.aggregates.functions import INTEGER_BITS, Function, decimal_scale
+from engine.aggregates.functions import Function
 from engine.aggregates.parameters import Aggregate
 from engine.batch.rows import TAKES
 from engine.contract.frames import SEQ, STEP, key_name
-from engine.model.schema import Schema, quote
+from engine.model.schema import INTEGER_BITS, Schema, decimal_scale, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from engine.aggregates.accumulators import AggregateCall
-from engine.aggregates.functions import INTEGER_BITS, Function
+from engine.aggregates.functions import Function
 from engine.columnar.columns import Columns, flags, longs, valid
 from engine.columnar.runs import Flags, Runs, last_place, running_most, running_sum
 from engine.contract.columnar_kernel import Longs
+from engine.model.schema import INTEGER_BITS
 
 Found = tuple[Longs, Flags | None]
 """Values, 0 where there is none, and which are there (None: all)."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import Final
 
-FLOATS: Final = frozenset({"float", "double"})
-INTEGER_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
-_DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+from engine.model.schema import decimal_scale
 
 
 class Function(Enum):
@@ -41,12 +38,6 @@ NUMERIC: Final = frozenset(
     }
 )
 NEVER_NULL: Final = frozenset({Function.COUNT, Function.COLLECT})
-
-
-def decimal_scale(type_: str) -> int | None:
-    """The digits after the point of a DECIMAL, or None for another type."""
-    match = _DECIMAL.fullmatch(type_)
-    return int(match[2]) if match else None
 
 
 def result_type(function: Function, type_: str) -> str:

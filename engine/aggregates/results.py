@@ -9,7 +9,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
 from engine.aggregates.accumulator_parts import Acc
-from engine.aggregates.functions import INTEGER_BITS, Function, decimal_scale
+from engine.aggregates.functions import Function
+from engine.model.schema import INTEGER_BITS, decimal_scale
 
 Read = Callable[[Acc], Any]
 
