@@ -1,4 +1,4 @@
-"""Accumulators where arithmetic is delicate: wrapping, rounding, many digits, NaN, and merging."""
+"""Accumulators: cases of every function, and where arithmetic is delicate: wrapping, many digits, NaN, and merging."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.aggregates.accumulators import Accumulators, compile_calls
 from engine.aggregates.call import AggregateCall
 from engine.aggregates.function import AggregateFunction
-from engine.aggregates.registry import function_named
+from engine.aggregates.registry import function_named, functions
 
 COUNT, SUM, AVG, MIN, MAX = map(function_named, ("COUNT", "SUM", "AVG", "MIN", "MAX"))
 ARRAY_AGG, COLLECT, VAR_POP = map(function_named, ("ARRAY_AGG", "COLLECT", "VAR_POP"))
@@ -30,12 +30,60 @@ def one(function: AggregateFunction, type_: str, *, retracting: bool = False, di
 def value_of(compiled: Accumulators, values: list[Any], taken_back: tuple[Any, ...] = ()) -> Any:
     """The result over these values, less those that are taken back."""
     acc = compiled.create()
-    for value in values:
+    for at, value in enumerate(values):
+        compiled.clock[0] = (at, b"")
         compiled.accumulate(acc, (value,))
     for value in taken_back:
         compiled.retract(acc, (value,))
     result = compiled.value(acc)
     return (compiled.present(result) if compiled.present else result)[0]
+
+
+# Per function: the type of the values, values, what is taken back of them, and what is left.
+TABLE: list[tuple[str, str, list[Any], list[Any], Any]] = [
+    ("COUNT", "int", [], [], 0),
+    ("COUNT", "int", [4, None, 4], [4], 1),
+    ("SUM", "int", [], [], None),
+    ("SUM", "int", [4, None, 5], [4], 5),
+    ("SUM", "int", [4], [4], None),
+    ("SUM", "double", [1.5, 2.5], [1.5], 2.5),
+    ("AVG", "int", [4, None, 5], [], 4),
+    ("AVG", "int", [4, 5], [4, 5], None),
+    ("AVG", "double", [1.0, 2.0, 6.0], [6.0], 1.5),
+    ("MIN", "int", [7, 3, None, 5], [], 3),
+    ("MIN", "int", [7, 3, 3], [3, 3], 7),
+    ("MAX", "string", ["b", "a"], [], "b"),
+    ("MAX", "int", [7, 9, 3], [9, 7, 3], None),
+    ("ARRAY_AGG", "int", [], [], None),
+    ("ARRAY_AGG", "int", [2, None, 1, 2], [2], [None, 1, 2]),
+    ("COLLECT", "int", [], [], []),
+    ("COLLECT", "int", [2, None, 1, 2, 3], [3], [(2, 2), (1, 1)]),
+    ("LISTAGG", "string", ["b", None, "a"], [], "b,a"),
+    ("LISTAGG", "string", ["b", "a"], ["b", "a"], None),
+    ("FIRST_VALUE", "int", [None, 2, 1], [2], 1),
+    ("FIRST_VALUE", "int", [2, 1], [2, 1], None),
+    ("LAST_VALUE", "int", [2, 1, None], [1], 2),
+    ("STDDEV_POP", "double", [2.0, 4.0, 9.0], [9.0], 1.0),
+    ("STDDEV_POP", "double", [], [], None),
+    ("STDDEV_SAMP", "double", [2.0, 4.0, 6.0], [], 2.0),
+    ("STDDEV_SAMP", "double", [2.0], [], None),
+    ("VAR_POP", "int", [1, 5], [], 4),
+    ("VAR_POP", "double", [2.0, 4.0], [4.0], 0.0),
+    ("VAR_SAMP", "double", [2.0, 4.0, 6.0], [], 4.0),
+    ("VAR_SAMP", "double", [2.0, 4.0], [4.0], None),
+]
+
+
+@pytest.mark.parametrize(("name", "type_", "values", "taken_back", "result"), TABLE)
+def test_a_function(name: str, type_: str, values: list[Any], taken_back: list[Any], result: Any) -> None:
+    function = function_named(name)
+    assert value_of(one(function, type_, retracting=True), values, tuple(taken_back)) == result
+    if not taken_back:
+        assert value_of(one(function, type_), values) == result
+
+
+def test_every_function_has_cases() -> None:
+    assert {name for name, *_ in TABLE} == set(functions())
 
 
 @pytest.mark.parametrize(
