@@ -17,5 +17,5 @@ A function can also say how whole batches are aggregated, as `columnar`. The pla
 `tests/engine/columnar/test_aggregation.py` compares the two.
 
 `array_agg.py` is the shortest function, `min_max.py` a typical family. Cases of all functions are a table in
-`tests/engine/kernels/test_accumulators.py`. `tests/engine/test_recipe_aggregate_function.py` follows these steps.
+`tests/engine/kernels/test_accumulators.py`; `tests/recipes/test_aggregate_function.py` follows this recipe.
 """

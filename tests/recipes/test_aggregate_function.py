@@ -1,8 +1,8 @@
-"""The recipe of `engine/aggregates/functions/__init__.py`, followed literally: one file is a new aggregate function."""
+"""The recipe for an aggregate function, followed literally: one file more, and everything knows it."""
 
 from __future__ import annotations
 
-import sys
+import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -31,72 +31,7 @@ from tests.engine.sql.queries import lines, read
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SPREAD = '''
-"""SPREAD: the largest value less the smallest; NULL without values."""
-
-from engine.aggregates.accumulator_parts import end_of, sorted_values
-from engine.aggregates.function import NumericFunction, Reader
-
-
-class Spread(NumericFunction):
-    """SPREAD(v)."""
-
-    name = "SPREAD"
-    ignores_distinct = True
-
-    def result_type(self, type_):
-        return type_
-
-    def keeps(self, values):
-        return sorted_values(is_float=values.is_float)
-
-    def reader(self, values, slot):
-        least, most = (end_of(slot + 1, largest=largest, is_float=values.is_float) for largest in (False, True))
-        return Reader(lambda acc: most(acc) - least(acc) if acc[slot] else None)
-
-    def batch(self, call):
-        return f"{call.of('max')} - {call.of('min')}"
-
-
-FUNCTION = Spread()
-'''
-
-BIT_OR = '''
-"""BIT_OR: the bits that are set in any value. A value cannot be taken back."""
-
-from engine.aggregates.accumulator_parts import Part, Slots, held, never_retracted
-from engine.aggregates.function import AggregateFunction, Reader
-from engine.aggregates.state import Word
-
-
-def bits(slot):
-    def accumulate(acc, value):
-        acc[slot] = value if acc[slot] is None else acc[slot] | value
-
-    def merge(acc, other):
-        if other[slot] is not None:
-            accumulate(acc, other[slot])
-
-    return Part(accumulate, never_retracted, merge)
-
-
-class BitOr(AggregateFunction):
-    name = "BIT_OR"
-    can_retract = False
-
-    def keeps(self, values):
-        return Slots("bits", (None,), bits, (Word("bits"),))
-
-    def reader(self, values, slot):
-        return Reader(held(slot))
-
-    def batch(self, call):
-        return call.of("bit_or")
-
-
-FUNCTION = BitOr()
-'''
-
+HERE = Path(__file__).parent
 WINDOWS = {
     "tumbling windows": partial(SlicedWindowKernel, Windowing(WindowKind.TUMBLE, 10)),
     "hopping windows, merged of slices": partial(SlicedWindowKernel, Windowing(WindowKind.HOP, 10, 5)),
@@ -122,25 +57,29 @@ FIRED = {
 }
 
 
-def added(name: str, text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AggregateFunction]:
-    """A file that is added to the functions, and the function that is then found."""
-    (folder / f"{name.lower()}.py").write_text(text)
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+@pytest.fixture
+def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], AggregateFunction]]:
+    """Puts a file among the functions, as if it lay in their folder, and gives the function that is then found."""
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+
+    def add_(module: str) -> AggregateFunction:
+        shutil.copy(HERE / f"{module}.py", tmp_path)
+        functions.cache_clear()
+        return function_named(module.upper())
+
+    yield add_
+    monkeypatch.undo()
     functions.cache_clear()
-    yield function_named(name)
-    functions.cache_clear()
-    sys.modules.pop(f"{package.__name__}.{name.lower()}")
-    delattr(package, name.lower())
 
 
 @pytest.fixture
-def spread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AggregateFunction]:
-    yield from added("SPREAD", SPREAD, tmp_path, monkeypatch)
+def spread(add: Callable[[str], AggregateFunction]) -> AggregateFunction:
+    return add("spread")
 
 
 @pytest.fixture
-def bit_or(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AggregateFunction]:
-    yield from added("BIT_OR", BIT_OR, tmp_path, monkeypatch)
+def bit_or(add: Callable[[str], AggregateFunction]) -> AggregateFunction:
+    return add("bit_or")
 
 
 def of(name: str) -> dict[str, Any]:
