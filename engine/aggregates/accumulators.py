@@ -139,7 +139,7 @@ class _Builder:
         if key not in self.scopes:
             calls = [call for call in self.calls if _Key.of(call) == key]
             wanted = [call.function.keeps(self.values(call)) for call in calls]
-            is_float = any(call.type in FLOATS for call in calls[:1])
+            is_float = any(call.type in FLOATS for call in calls)
             self.scopes[key] = _Scope(self.layout, key, wanted, is_float=is_float, retracting=self.retracting)
         return self.scopes[key]
 

@@ -27,6 +27,7 @@ from tests.engine.batch_answer import checked, complaints
 from tests.engine.cases import Case, check
 from tests.engine.planning import columns, pipeline_of, plan_of, rows
 from tests.engine.sql.queries import lines, read
+from ui.forms.spec import fields_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,12 +65,16 @@ def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[s
 
     def add_(module: str) -> AggregateFunction:
         shutil.copy(HERE / f"{module}.py", tmp_path)
-        functions.cache_clear()
+        forget()
         return function_named(module.upper())
+
+    def forget() -> None:
+        for cached in (functions, fields_of):
+            cached.cache_clear()
 
     yield add_
     monkeypatch.undo()
-    functions.cache_clear()
+    forget()
 
 
 @pytest.fixture
@@ -92,6 +97,7 @@ def test_a_pipeline_names_it_and_forms_offer_it(spread: AggregateFunction) -> No
     assert aggregate.function is spread
     assert aggregate.model_dump(mode="json")["function"] == "SPREAD"
     assert Aggregate.model_json_schema()["properties"]["function"]["enum"][-1] == "SPREAD"
+    assert fields_of(Aggregate)[0].choices[-1] == "SPREAD"
 
 
 def test_it_is_updated_and_retracted(spread: AggregateFunction) -> None:
