@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.aggregates.registry import functions
 from engine.contract import frames
 from engine.registry import operators, sources
 
@@ -197,6 +198,21 @@ def _names_an_operator(node: ast.AST, names: set[str]) -> bool:
         case ast.keyword(arg="operator", value=ast.Constant(value=value)):
             return value in names
     return False
+
+
+def test_no_code_compares_the_name_of_an_aggregate_function() -> None:
+    """What a function is, it says itself, in `engine/aggregates/functions`; nothing else branches on its name."""
+    broken = []
+    for file in python_files(*FOLDERS):
+        if file.is_relative_to(ROOT / "engine" / "aggregates" / "functions"):
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            asks = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+            asks += [case.pattern for case in node.cases] if isinstance(node, ast.Match) else []
+            named = {each.value for ask in asks for each in ast.walk(ask) if isinstance(each, ast.Constant)}
+            if any(isinstance(each, str) and each in functions() for each in named):
+                broken.append(f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}")
+    assert not broken
 
 
 def test_every_operator_and_source_answers_what_pages_ask() -> None:

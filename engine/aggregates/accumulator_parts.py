@@ -1,18 +1,23 @@
 """What an accumulator is made of: parts that keep something of the values that they are given.
 
-A part owns one or more slots of the accumulator, a plain list, and changes them by a value (never NULL,
-but for `listing`) or by the slots of another accumulator, which it leaves as it is.
+A part owns one or more slots of the accumulator, a plain list, and changes them by a value (NULL only where the
+function sees NULLs) or by the slots of another accumulator, which it leaves as it is. Parts of several functions stand
+here, the others beside their function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ctypes import c_float
+from dataclasses import dataclass, field
 from decimal import Context
+from functools import partial
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from engine.aggregates.functions import decimal_scale
 from engine.aggregates.sorted_blocks import insert, remove
+from engine.aggregates.state import Word
+from engine.model.schema import decimal_scale
 
 Acc = list[Any]
 Step = Callable[[Acc, Any], None]
@@ -30,18 +35,28 @@ class Part(NamedTuple):
     merge: Step
 
 
-def _keep(acc: Acc, value: Any) -> None:
+@dataclass(frozen=True)
+class Slots:
+    """Slots of an accumulator, as a function asks for them. Functions over the same values share those of one name.
+
+    initial: what they hold of no values; a type stands for a new container of that type. part: made of the first
+    slot's place. words: what they hold, for a person. holds: names of slots that can be read here too, and how far from
+    the first one.
+    """
+
+    name: str
+    initial: tuple[Any, ...]
+    part: Callable[[int], Part]
+    words: tuple[Word, ...]
+    holds: Mapping[str, int] = field(default_factory=dict)
+
+
+def never_retracted(acc: Acc, value: Any) -> None:
     """The retraction of a part whose input never retracts."""
     raise AssertionError(value)
 
 
-def _ignore(acc: Acc, value: Any) -> None:
-    """The retraction of an extreme that moves one way only: a better value replaces the one that is taken back."""
-
-
-def counting(slot: int) -> Part:
-    """The number of values."""
-
+def _counting(slot: int) -> Part:
     def accumulate(acc: Acc, value: Any) -> None:
         acc[slot] += 1
 
@@ -54,13 +69,26 @@ def counting(slot: int) -> Part:
     return Part(accumulate, retract, merge)
 
 
-def summing(slot: int, type_: str) -> Part:
+NUMBER: Final = Slots("number", (0,), _counting, (Word("number"),))
+"""The number of values."""
+
+
+def sum_and_number(type_: str) -> Slots:
     """The sum of the values, and in the next slot their number."""
-    count = slot + 1
+    words = (Word("sum"), Word("number", 1))
     if decimal_scale(type_) is not None:
-        return _summing_with(slot, _EXACT.add, _EXACT.subtract)
+        exact = partial(_summing_with, add=_EXACT.add, subtract=_EXACT.subtract)
+        return Slots("decimal sum", (0, 0), exact, words, {NUMBER.name: 1})
     if type_ == "float":
-        return _summing_with(slot, lambda a, b: c_float(a + b).value, lambda a, b: c_float(a - b).value)
+        rounded = partial(
+            _summing_with, add=lambda a, b: c_float(a + b).value, subtract=lambda a, b: c_float(a - b).value
+        )
+        return Slots("float sum", (0, 0), rounded, words, {NUMBER.name: 1})
+    return Slots("sum", (0, 0), _summing, words, {NUMBER.name: 1})
+
+
+def _summing(slot: int) -> Part:
+    count = slot + 1
 
     def accumulate(acc: Acc, value: Any) -> None:
         acc[slot] += value
@@ -95,38 +123,17 @@ def _summing_with(slot: int, add: Callable[[Any, Any], Any], subtract: Callable[
     return Part(accumulate, retract, merge)
 
 
-def minimum(slot: int) -> Part:
-    """The smallest value of an input that never retracts."""
-
-    def accumulate(acc: Acc, value: Any) -> None:
-        least = acc[slot]
-        if least is None or value < least:
-            acc[slot] = value
-
-    def merge(acc: Acc, other: Acc) -> None:
-        if other[slot] is not None:
-            accumulate(acc, other[slot])
-
-    return Part(accumulate, _ignore, merge)
-
-
-def maximum(slot: int) -> Part:
-    """The largest value of an input that never retracts."""
-
-    def accumulate(acc: Acc, value: Any) -> None:
-        most = acc[slot]
-        if most is None or value > most:
-            acc[slot] = value
-
-    def merge(acc: Acc, other: Acc) -> None:
-        if other[slot] is not None:
-            accumulate(acc, other[slot])
-
-    return Part(accumulate, _ignore, merge)
-
-
-def multiset(slot: int, is_float: bool) -> Part:
+def sorted_values(*, is_float: bool) -> Slots:
     """How often each value is there, and in the next slot the distinct values in order."""
+    words = (Word("values and how often", is_value=True, read=partial(_in_order, is_float=is_float)),)
+    return Slots("multiset", (dict, list), partial(_multiset, is_float=is_float), words)
+
+
+def _in_order(counts: Mapping[Any, int], *, is_float: bool) -> Mapping[Any, int]:
+    return {_unordered(key) if is_float else key: times for key, times in sorted(counts.items(), key=itemgetter(0))}
+
+
+def _multiset(slot: int, is_float: bool) -> Part:
     blocks = slot + 1
 
     def add(acc: Acc, value: Any, times: int) -> None:
@@ -156,8 +163,8 @@ def multiset(slot: int, is_float: bool) -> Part:
     return Part(accumulate, retract, merge)
 
 
-def end_of(slot: int, largest: bool, is_float: bool) -> Read:
-    """The reader of the first or last of a multiset's sorted values."""
+def end_of(slot: int, *, largest: bool, is_float: bool) -> Read:
+    """The reader of the first or last of the sorted values. slot: that of the values in order."""
     at = -1 if largest else 0
     if is_float:
         return lambda acc: _unordered(acc[slot][at][at]) if acc[slot] else None
@@ -173,55 +180,8 @@ def _unordered(key: tuple[bool, float]) -> float:
     return float("nan") if key[0] else key[1]
 
 
-def first_or_last(slot: int, clock: list[Any], last: bool) -> Part:
-    """The first or last value of an input that never retracts, and in the next slot when it came."""
-    when = slot + 1
-
-    def accumulate(acc: Acc, value: Any) -> None:
-        if last or acc[slot] is None:
-            acc[slot] = value
-            acc[when] = clock[0]
-
-    def merge(acc: Acc, other: Acc) -> None:
-        if other[slot] is not None and (acc[slot] is None or (other[when] > acc[when]) == last):
-            acc[slot], acc[when] = other[slot], other[when]
-
-    return Part(accumulate, _keep, merge)
-
-
-def arrivals(slot: int, clock: list[Any]) -> Part:
-    """When each value came, and in the next slot (when, value) in order. The oldest copy is retracted first."""
-    blocks = slot + 1
-
-    def accumulate(acc: Acc, value: Any) -> None:
-        acc[slot].setdefault(value, []).append(clock[0])
-        insert(acc[blocks], (clock[0], value))
-
-    def retract(acc: Acc, value: Any) -> None:
-        times = acc[slot].get(value)
-        if times is None:
-            return
-        remove(acc[blocks], (times.pop(0), value))
-        if not times:
-            del acc[slot][value]
-
-    def merge(acc: Acc, other: Acc) -> None:
-        for value, times in other[slot].items():
-            acc[slot][value] = sorted([*acc[slot].get(value, ()), *times])
-            for when in times:
-                insert(acc[blocks], (when, value))
-
-    return Part(accumulate, retract, merge)
-
-
-def arrival(slot: int, last: bool) -> Read:
-    """The reader of the value that came first or last."""
-    at = -1 if last else 0
-    return lambda acc: acc[slot][at][at][1] if acc[slot] else None
-
-
-def listing(slot: int) -> Part:
-    """All values in order of arrival, NULLs too where they are handed in; what is not there cannot be taken out."""
+def _listing(slot: int) -> Part:
+    """What is not there cannot be taken out."""
 
     def accumulate(acc: Acc, value: Any) -> None:
         acc[slot].append(value)
@@ -236,67 +196,8 @@ def listing(slot: int) -> Part:
     return Part(accumulate, retract, merge)
 
 
-def tallying(slot: int) -> Part:
-    """How often each value is there."""
-
-    def add(counts: dict[Any, int], value: Any, times: int) -> None:
-        after = counts.get(value, 0) + times
-        if after:
-            counts[value] = after
-        else:
-            del counts[value]
-
-    def merge(acc: Acc, other: Acc) -> None:
-        for value, times in other[slot].items():
-            add(acc[slot], value, times)
-
-    return Part(
-        lambda acc, value: add(acc[slot], value, 1),
-        lambda acc, value: add(acc[slot], value, -1),
-        merge,
-    )
-
-
-def welford(slot: int) -> Part:
-    """Number, mean and sum of squared differences from the mean, by Welford's recurrence and its inverse."""
-    mean, m2 = slot + 1, slot + 2
-
-    def accumulate(acc: Acc, value: Any) -> None:
-        acc[slot] += 1
-        number = acc[slot]
-        if number > 0:
-            x = float(value)
-            delta = x - acc[mean]
-            acc[mean] += delta / number
-            acc[m2] += delta * (x - acc[mean])
-
-    def retract(acc: Acc, value: Any) -> None:
-        acc[slot] -= 1
-        number = acc[slot]
-        if number > 0:
-            x = float(value)
-            delta = x - acc[mean]
-            acc[mean] -= delta / number
-            acc[m2] -= (x - acc[mean]) * delta
-        elif number == 0:
-            acc[mean] = acc[m2] = 0.0
-
-    def merge(acc: Acc, other: Acc) -> None:
-        more = other[slot]
-        if acc[slot] == 0 or more <= 0:
-            acc[slot] += more
-            if more > 0:
-                acc[mean], acc[m2] = other[mean], other[m2]
-            elif acc[slot] <= 0:
-                acc[mean] = acc[m2] = 0.0
-            return
-        number = acc[slot] + more
-        delta = other[mean] - acc[mean]
-        acc[m2] = acc[m2] + other[m2] + acc[slot] * more / number * delta * delta
-        acc[mean] = acc[mean] + more / number * delta
-        acc[slot] = number
-
-    return Part(accumulate, retract, merge)
+VALUES: Final = Slots("values", (list,), _listing, (Word("values", is_value=True),))
+"""All values in order of arrival."""
 
 
 def distinct_once(slot: int, accumulate: Step, retract: Step, is_float: bool) -> Part:
@@ -312,7 +213,7 @@ def distinct_once(slot: int, accumulate: Step, retract: Step, is_float: bool) ->
         for key in other[slot]:
             once(acc, _distinct_value(key) if is_float else key)
 
-    return Part(once, _keep, merge)
+    return Part(once, never_retracted, merge)
 
 
 def distinct_counted(slot: int, accumulate: Step, retract: Step, is_float: bool) -> Part:
@@ -348,11 +249,6 @@ def _distinct_value(key: Any) -> Any:
     return float("nan") if key == "NaN" else key
 
 
-def slot(at: int) -> Read:
+def held(slot: int) -> Read:
     """The reader of a slot as it is."""
-    return lambda acc: acc[at]
-
-
-def list_of(at: int) -> Read:
-    """The reader of a list, NULL where it is empty; a copy, since the list goes on growing."""
-    return lambda acc: acc[at].copy() if acc[at] else None
+    return lambda acc: acc[slot]

@@ -1,56 +1,41 @@
-"""The aggregate functions as accumulate, retract and merge on a small list of plain values.
+"""Calls of aggregate functions as accumulate, retract and merge on a small list of plain values.
 
     SUM(v), AVG(v), COUNT(*), MAX(v)     four calls
-    scope v: total, multiset             what is kept, shared between the calls of one argument
-    acc = [rows, sum, count, {..}, ..]   the state of one group: a list, one or more slots per part
+    scope v: sum, multiset               what is kept, shared between the calls of one argument
+    acc = [rows, sum, number, {..}, ..]  the state of one group: a list, one or more slots per part
 
 `compile_calls` turns calls into a few closures once per partition, as Flink generates its AggsHandler
 once per job; a record then costs one call per scope, and whether something retracts, filters or is
-distinct is decided beforehand. NULLs are skipped by all functions but COUNT(*) and ARRAY_AGG. Sums of
-integers are kept exact and wrap when read, which gives the same two's complement.
+distinct is decided beforehand. NULLs are skipped by all functions but those that say otherwise. DISTINCT keeps a
+set without retraction, counts with it. Counts may be negative for a while: a retraction may come first.
 
-Without retraction MIN and MAX keep one value and DISTINCT a set; with it, MIN and MAX keep a sorted
-multiset and DISTINCT counts. Counts may be negative for a while: a retraction may come first.
-
-Source: Flink SumAggFunction, AvgAggFunction, MinWithRetractAggFunction, FirstValueWithRetractAggFunction,
-ArrayAggFunction, CollectAggFunction, WelfordM2AggFunction, DistinctAggCodeGen.
+Source: Flink AggsHandlerCodeGenerator, DistinctAggCodeGen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, assert_never
+from typing import Any, Final, NamedTuple
 
-from engine.aggregates import accumulator_parts as parts
-from engine.aggregates.accumulator_parts import Acc, Part, Step
-from engine.aggregates.functions import FLOATS, Function
-from engine.aggregates.results import Read, average, deviation, joined, pairs, total
-from engine.aggregates.state import Kept, kept_of
+from engine.aggregates.accumulator_parts import (
+    NUMBER,
+    Acc,
+    Part,
+    Read,
+    Slots,
+    Step,
+    distinct_counted,
+    distinct_once,
+)
+from engine.aggregates.call import AggregateCall, functions_beside
+from engine.aggregates.function import Reader, Values
+from engine.aggregates.state import VALUES_SEEN, Kept
 from engine.contract.kernel import Row
+from engine.model.schema import FLOATS
 
 RowStep = Callable[[Acc, Row], None]
 Merge = Callable[[Acc, Acc], None]
-
-_TOTALS: Final = frozenset({Function.SUM, Function.AVG})
-# The smallest of the distinct values is the smallest of all values.
-_EXTREMES: Final = frozenset({Function.MIN, Function.MAX})
-
-
-@dataclass(frozen=True)
-class AggregateCall:
-    """One call over the rows of a kernel. argument, filter: places in the row; type: the argument's.
-
-    never_retracts: a MIN or MAX that no retraction changes, because its argument moves one way only.
-    """
-
-    function: Function
-    argument: int | None = None
-    type: str = "bigint"
-    distinct: bool = False
-    filter: int | None = None
-    separator: str = ","
-    never_retracts: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,27 +64,24 @@ class Accumulators:
 
 def compile_calls(calls: Sequence[AggregateCall], *, retracting: bool) -> Accumulators:
     """The closures for these calls. retracting: whether rows may be taken back."""
-    calls = [replace(call, distinct=call.distinct and call.function not in _EXTREMES) for call in calls]
+    calls = [replace(call, distinct=call.distinct and not call.function.ignores_distinct) for call in calls]
     builder = _Builder(calls, retracting)
-    rows = builder.scope(_COUNT_ROWS).count() if retracting else None
-    reads = [builder.read(call) for call in calls]
+    rows = builder.scope(_ALL_ROWS).keep(NUMBER) if retracting else None
+    readers = [builder.reader(call) for call in calls]
     scopes = [scope.close() for scope in builder.scopes.values()]
-    presents = [present for _, present in reads]
+    presents = [reader.present for reader in readers]
     return Accumulators(
         create=builder.layout.create,
         accumulate=_all([scope[0] for scope in scopes]),
         retract=_all([scope[1] for scope in scopes]),
         merge=_all([scope[2] for scope in scopes]),
-        value=_tuple([read for read, _ in reads]),
+        value=_tuple([reader.value for reader in readers]),
         present=_present(presents) if any(presents) else None,
         rows=rows,
         clock=builder.clock,
-        uses_clock=any(call.function in (Function.FIRST_VALUE, Function.LAST_VALUE) for call in calls),
-        kept=tuple(kept for scope in builder.scopes.values() for kept in scope.kept),
+        uses_clock=any(call.function.uses_clock for call in calls),
+        kept=tuple(kept for scope in builder.scopes.values() for kept in scope.described),
     )
-
-
-_COUNT_ROWS: Final = AggregateCall(Function.COUNT)
 
 
 @dataclass
@@ -127,142 +109,109 @@ class _Layout:
         return acc
 
 
+class _Key(NamedTuple):
+    """What the calls of one scope have in common."""
+
+    argument: int | None
+    filter: int | None
+    distinct: bool
+    with_nulls: bool
+
+    @classmethod
+    def of(cls, call: AggregateCall) -> _Key:
+        """That of a call."""
+        return cls(call.argument, call.filter, call.distinct, call.function.sees_nulls)
+
+
+_ALL_ROWS: Final = _Key(None, None, distinct=False, with_nulls=False)
+
+
 class _Builder:
     def __init__(self, calls: Sequence[AggregateCall], retracting: bool) -> None:
         self.calls = calls
         self.retracting = retracting
         self.layout = _Layout()
-        self.scopes: dict[tuple[Any, ...], _Scope] = {}
+        self.scopes: dict[_Key, _Scope] = {}
         self.clock: list[Any] = [None]
 
-    def scope(self, call: AggregateCall) -> _Scope:
-        """Where this call's argument is seen."""
-        with_nulls = call.function is Function.ARRAY_AGG
-        key = (call.argument, call.filter, call.distinct, with_nulls)
+    def scope(self, key: _Key) -> _Scope:
+        """Where the values of these calls are seen."""
         if key not in self.scopes:
-            functions = {
-                other.function
-                for other in self.calls
-                if (other.argument, other.filter, other.distinct) == (call.argument, call.filter, call.distinct)
-            }
-            self.scopes[key] = _Scope(self, call, with_nulls, functions)
+            calls = [call for call in self.calls if _Key.of(call) == key]
+            wanted = [call.function.keeps(self.values(call)) for call in calls]
+            is_float = any(call.type in FLOATS for call in calls)
+            self.scopes[key] = _Scope(self.layout, key, wanted, is_float=is_float, retracting=self.retracting)
         return self.scopes[key]
 
-    def read(self, call: AggregateCall) -> tuple[Read, Callable[[Any], Any] | None]:
-        """How the result of a call is read from the accumulator, and presented, where that is a second step."""
-        scope = self.scope(call)
-        match call.function:
-            case Function.COUNT:
-                return parts.slot(scope.count()), None
-            case Function.SUM:
-                return total(scope.sum(), call.type), None
-            case Function.AVG:
-                # Flink takes AVG for SUM / COUNT where it has both anyway; then the sum has wrapped.
-                reduced = {Function.COUNT, Function.SUM, Function.AVG} <= scope.functions
-                slot = scope.sum() if reduced or call.type != "float" else scope.sum("double")
-                return average(slot, call.type, reduced=reduced), None
-            case Function.MIN | Function.MAX:
-                return scope.extreme(call.function is Function.MAX, call.never_retracts), None
-            case Function.FIRST_VALUE | Function.LAST_VALUE:
-                return scope.by_arrival(call.function is Function.LAST_VALUE), None
-            case Function.LISTAGG:
-                return joined(scope.values(), call.separator), None
-            case Function.ARRAY_AGG:
-                return parts.list_of(scope.values()), None
-            case Function.COLLECT:
-                return pairs(scope.counts()), None
-            case Function.VAR_POP | Function.VAR_SAMP | Function.STDDEV_POP | Function.STDDEV_SAMP:
-                read, present = deviation(scope.welford(), call.function, call.type)
-                return read, present
-            case _:
-                assert_never(call.function)
+    def values(self, call: AggregateCall) -> Values:
+        """What a call is over."""
+        retracting = self.retracting and not call.never_retracts
+        return Values(call.type, retracting, call.separator, self.clock, functions_beside(call, self.calls))
+
+    def reader(self, call: AggregateCall) -> Reader:
+        """How the result of a call is read from the accumulator."""
+        values = self.values(call)
+        slot = self.scope(_Key.of(call)).keep(call.function.keeps(values))
+        return call.function.reader(values, slot)
 
 
 class _Scope:
-    """The values of one argument that pass one filter, and the parts that look at them."""
+    """The values of one argument that pass one filter, and the parts that look at them.
 
-    def __init__(self, builder: _Builder, call: AggregateCall, with_nulls: bool, functions: set[Function]) -> None:
-        self.layout = builder.layout
-        self.retracting = builder.retracting
-        self.clock = builder.clock
-        self.call = call
-        self.with_nulls = with_nulls
-        self.functions = functions
-        self.is_float = call.type in FLOATS
-        self.parts: dict[str, tuple[int, Part]] = {}
+    wanted: all that its calls keep, so that one of these can stand in for another.
+    """
+
+    def __init__(
+        self, layout: _Layout, key: _Key, wanted: Sequence[Slots], *, is_float: bool, retracting: bool
+    ) -> None:
+        self.layout = layout
+        self.key = key
+        self.wanted = wanted
+        self.is_float = is_float
+        self.retracting = retracting
+        self.parts: dict[str, tuple[int, Part, Slots]] = {}
         self.seen: int | None = None
 
     @property
-    def kept(self) -> tuple[Kept, ...]:
+    def described(self) -> tuple[Kept, ...]:
         """What its slots hold, in words."""
-        slots = {name: slot for name, (slot, _) in self.parts.items()}
-        return kept_of(slots, self.call.argument, self.call.filter, self.seen)
+        argument, condition = self.key.argument, self.key.filter
+        found = [
+            Kept(word, slot + word.at, argument, condition, self.key.distinct)
+            for slot, _, slots in self.parts.values()
+            for word in slots.words
+        ]
+        return (*found, *(() if self.seen is None else (Kept(VALUES_SEEN, self.seen, argument, condition),)))
 
-    def _part(self, name: str, initial: Sequence[Any], make: Callable[[int], Part]) -> int:
-        if name not in self.parts:
-            slot = self.layout.add(*initial)
-            self.parts[name] = (slot, make(slot))
-        return self.parts[name][0]
-
-    def count(self) -> int:
-        """The slot with the number of values; next to their sum where there is one."""
-        if self.functions & _TOTALS:
-            return self.sum() + 1
-        return self._part("count", (0,), parts.counting)
-
-    def sum(self, type_: str = "") -> int:
-        """The slot with the sum of the values, before the slot with their number."""
-        kept = type_ or self.call.type
-        return self._part(f"sum {type_}", (0, 0), lambda slot: parts.summing(slot, kept))
-
-    def extreme(self, largest: bool, never_retracts: bool) -> Read:
-        """The reader of the smallest or largest value."""
-        if self.retracting and not never_retracts:
-            slot = self._part("multiset", (dict, list), lambda slot: parts.multiset(slot, self.is_float))
-            return parts.end_of(slot + 1, largest, self.is_float)
-        name = "max" if largest else "min"
-        return parts.slot(self._part(name, (None,), parts.maximum if largest else parts.minimum))
-
-    def by_arrival(self, last: bool) -> Read:
-        """The reader of the first or last value."""
-        if self.retracting:
-            slot = self._part("arrivals", (dict, list), lambda slot: parts.arrivals(slot, self.clock))
-            return parts.arrival(slot + 1, last)
-        name = "last" if last else "first"
-        slot = self._part(name, (None, None), lambda slot: parts.first_or_last(slot, self.clock, last))
-        return parts.slot(slot)
-
-    def values(self) -> int:
-        """The slot with the list of the values, in order of arrival."""
-        return self._part("values", (list,), parts.listing)
-
-    def counts(self) -> int:
-        """The slot with how often each value is there."""
-        return self._part("counts", (dict,), parts.tallying)
-
-    def welford(self) -> int:
-        """The first of the slots with number, mean and sum of squared differences."""
-        return self._part("welford", (0, 0.0, 0.0), parts.welford)
+    def keep(self, slots: Slots) -> int:
+        """The place of these slots: their own, or one where another call keeps the same."""
+        for other in self.wanted:
+            if slots.name in other.holds:
+                return self.keep(other) + other.holds[slots.name]
+        if slots.name not in self.parts:
+            slot = self.layout.add(*slots.initial)
+            self.parts[slots.name] = (slot, slots.part(slot), slots)
+        return self.parts[slots.name][0]
 
     def close(self) -> tuple[RowStep, RowStep, Merge]:
         """Accumulate, retract and merge of the whole scope."""
-        inner = [part for _, part in self.parts.values()]
+        inner = [part for _, part, _ in self.parts.values()]
         accumulate = _all([part.accumulate for part in inner])
         retract = _all([part.retract for part in inner])
         merge = _all([part.merge for part in inner])
-        if self.call.distinct:
+        if self.key.distinct:
             self.seen = slot = self.layout.add(dict)
-            make = parts.distinct_counted if self.retracting else parts.distinct_once
+            make = distinct_counted if self.retracting else distinct_once
             part = make(slot, accumulate, retract, self.is_float)
             accumulate, retract, merge = part.accumulate, part.retract, part.merge
         return self._of_row(accumulate), self._of_row(retract), merge
 
     def _of_row(self, step: Step) -> RowStep:
-        argument, condition = self.call.argument, self.call.filter
+        argument, condition = self.key.argument, self.key.filter
         if argument is None:
             return step if condition is None else _where(condition, step)
         column = argument
-        if self.with_nulls:
+        if self.key.with_nulls:
 
             def any_value(acc: Acc, row: Row) -> None:
                 step(acc, row[column])

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.call import AggregateCall
 from engine.aggregates.columnar_parts import Found, parts_of
 from engine.columnar.columns import Columns, by_group, from_longs, longs, row_of_groups, rows_of_others, taken
 from engine.columnar.paths import extended

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
 
 from pydantic import Field
 
-from engine.aggregates.accumulators import AggregateCall
-from engine.aggregates.functions import NEVER_NULL, NUMERIC, Function, result_type
+from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateFunction, comparable_needed
+from engine.aggregates.registry import functions
+from engine.contract.named import Named
 from engine.contract.operator import Analyzer, Derived, Monotonicity, Parameters
-from engine.errors import ExpressionError, PipelineError
+from engine.errors import ExpressionError, PipelineError, PlanRejected
 from engine.expressions import Expression
 from engine.model.origin import Origin
-from engine.model.schema import Column, Schema, arrow_type, is_numeric, quote
+from engine.model.schema import Column, Schema, arrow_type, quote
 
 
 class NamedExpression(Parameters):
@@ -31,7 +35,9 @@ class NamedExpression(Parameters):
 class Aggregate(Parameters):
     """One aggregate function over a column or an expression."""
 
-    function: Function = Field(title="Function", description="What to compute over the rows of a group.")
+    function: Annotated[AggregateFunction, Named(functions)] = Field(
+        title="Function", description="What to compute over the rows of a group."
+    )
     argument: str | None = Field(
         None,
         title="Of",
@@ -56,9 +62,9 @@ class Aggregate(Parameters):
         if self.name:
             return self.name
         if self.argument is None:
-            return self.function.value.lower()
+            return self.function.name.lower()
         argument = "".join(char if char.isalnum() else "_" for char in self.argument).strip("_")
-        return f"{self.function.value.lower()}_{argument}"
+        return f"{self.function.name.lower()}_{argument}"
 
 
 GroupBy = tuple[str | NamedExpression, ...]
@@ -80,10 +86,14 @@ def derive_columns(
     analyzer: Analyzer,
     *,
     always_grouped: bool = False,
+    leaving: bool = False,
+    merging: bool = False,
 ) -> Columns:
     """Type everything. always_grouped: a group is never empty, even without group columns (windows).
 
-    Raises PipelineError and its kin: unknown columns, wrong types, a name that is used twice.
+    leaving: rows leave their frame again. merging: accumulators are put together of several.
+    Raises PipelineError and its kin: unknown columns, wrong types, a name that is used twice; PlanRejected for a
+    function that cannot be used here.
     """
     schema = given.schema
     groups: list[Column] = []
@@ -100,10 +110,11 @@ def derive_columns(
         field = f"aggregates.{at}"
         column = _argument(node, field, aggregate, schema, analyzer)
         _check(node, field, aggregate, column, schema, analyzer, retracts)
-        nullable = aggregate.function not in NEVER_NULL and (
+        _check_place(node, field, aggregate, given, leaving=leaving, merging=merging)
+        nullable = not aggregate.function.never_null and (
             column is None or column.nullable or aggregate.filter is not None or not (groups or always_grouped)
         )
-        type_ = result_type(aggregate.function, "bigint" if column is None else column.type)
+        type_ = aggregate.function.result_type("bigint" if column is None else column.type)
         results.append(Column(aggregate.output_name, type_, nullable))
     check_names(node, [*groups, *results])
     return Columns(tuple(groups), tuple(results))
@@ -161,17 +172,10 @@ def _argument_types(aggregates: Sequence[Aggregate], given: Schema, output: Sche
 
 
 def _kept_type(aggregate: Aggregate, given: Schema, output: Schema) -> str | None:
-    """The argument's type, from its column or from a result that has the same type but for a DECIMAL's digits."""
-    type_ = output.column(aggregate.output_name).type
-    if aggregate.function in (Function.SUM, Function.AVG) or aggregate.function in NUMERIC:
-        return type_
-    if aggregate.argument is not None and aggregate.argument in given:
-        return given.column(aggregate.argument).type
-    match aggregate.function:
-        case Function.MIN | Function.MAX | Function.FIRST_VALUE | Function.LAST_VALUE | Function.LISTAGG:
-            return type_
-        case _:
-            return None
+    """The type of the values, as far as the columns of input and output tell it."""
+    is_column = aggregate.argument is not None and aggregate.argument in given
+    column = given.column(aggregate.argument).type if is_column and aggregate.argument is not None else None
+    return aggregate.function.kept_type(column, output.column(aggregate.output_name).type)
 
 
 def check_names(node: str, columns: Iterable[Column]) -> None:
@@ -202,34 +206,27 @@ def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], given: Deri
         if call.argument is not None and not given.is_insert_only:
             column = Expression.parse(_expression(call.argument, given.schema)).cast_column(given.schema)
             below = before.get(column.name) if column is not None else None
-        if move is not None and (call.function is Function.COUNT or below in (constant, move)):
+        if move is not None and (call.function.counts_rows or below in (constant, move)):
             moves[call.output_name] = move
     return moves
 
 
 def _move(call: Aggregate, given: Derived) -> Monotonicity | None:
     """How a result moves while rows are only added."""
-    match call.function:
-        case Function.COUNT | Function.MAX:
-            return Monotonicity.INCREASING
-        case Function.MIN:
-            return Monotonicity.DECREASING
-        case Function.SUM:
-            condition = Expression.parse(call.filter) if call.filter else None
-            required = condition.required_non_negative(given.schema) if condition else frozenset[str]()
-            return Monotonicity.INCREASING if _is_non_negative(call, given, required) else None
-        case _:
-            return None
+
+    def is_non_negative() -> bool:
+        condition = Expression.parse(call.filter) if call.filter else None
+        required = condition.required_non_negative(given.schema) if condition else frozenset[str]()
+        return _is_non_negative(call, given, required)
+
+    return call.function.move(is_non_negative)
 
 
 def non_negative(group_by: GroupBy, aggregates: Iterable[Aggregate], given: Derived) -> frozenset[str]:
     """The columns that are never below zero."""
     keys = {item for item in group_by if isinstance(item, str) and item in given.non_negative}
     results = {
-        call.output_name
-        for call in aggregates
-        if call.function is Function.COUNT
-        or (call.function in (Function.SUM, Function.MIN, Function.MAX, Function.AVG) and _is_non_negative(call, given))
+        call.output_name for call in aggregates if call.function.is_non_negative(partial(_is_non_negative, call, given))
     }
     return frozenset(keys | results)
 
@@ -244,11 +241,10 @@ def _is_non_negative(call: Aggregate, given: Derived, required: Collection[str] 
 
 def never_retracts(aggregates: Iterable[Aggregate], moves: Mapping[str, Monotonicity]) -> frozenset[str]:
     """The results that no retraction can change: a MAX that only grows, a MIN that only falls."""
-    known = {Function.MAX: Monotonicity.INCREASING, Function.MIN: Monotonicity.DECREASING}
     return frozenset(
         call.output_name
         for call in aggregates
-        if call.function in known and moves.get(call.output_name) is known[call.function]
+        if call.function.steady_move is not None and moves.get(call.output_name) is call.function.steady_move
     )
 
 
@@ -256,7 +252,7 @@ def described(aggregates: Iterable[Aggregate], *, retracting: bool, steady: Coll
     """The calls as the plan shows them: COUNT_RETRACT(*), MAX_RETRACT(v). steady: those that never retract."""
 
     def name(call: Aggregate) -> str:
-        return call.function.value + ("_RETRACT" if retracting and call.output_name not in steady else "")
+        return call.function.name + ("_RETRACT" if retracting and call.output_name not in steady else "")
 
     return ", ".join(
         f"{name(call)}({'DISTINCT ' if call.distinct else ''}{call.argument or '*'})" for call in aggregates
@@ -277,12 +273,12 @@ def group_sql(group_by: GroupBy) -> list[str]:
 def call_sql(aggregate: Aggregate, schema: Schema) -> str:
     """A call as a Flink SQL select item."""
     argument = "*" if aggregate.argument is None else _expression(aggregate.argument, schema)
-    if aggregate.function is Function.LISTAGG and aggregate.separator != ",":
+    if aggregate.function.has_separator and aggregate.separator != ",":
         separator = aggregate.separator.replace("'", "''")
         argument += f", '{separator}'"
     distinct = "DISTINCT " if aggregate.distinct else ""
     condition = f" FILTER (WHERE {aggregate.filter})" if aggregate.filter else ""
-    return f"{aggregate.function.value}({distinct}{argument}){condition} AS {quote(aggregate.output_name)}"
+    return f"{aggregate.function.name}({distinct}{argument}){condition} AS {quote(aggregate.output_name)}"
 
 
 def _expression(argument: str | None, schema: Schema) -> str:
@@ -293,10 +289,10 @@ def _expression(argument: str | None, schema: Schema) -> str:
 
 def _argument(node: str, field: str, aggregate: Aggregate, schema: Schema, analyzer: Analyzer) -> Column | None:
     if aggregate.argument is None:
-        if aggregate.function is Function.COUNT and not aggregate.distinct:
+        if aggregate.function.counts_rows and not aggregate.distinct:
             return None
         distinct = "DISTINCT " if aggregate.distinct else ""
-        message = f"{field}: {aggregate.function.value}({distinct}...) needs a column. Choose what to aggregate."
+        message = f"{field}: {aggregate.function.name}({distinct}...) needs a column. Choose what to aggregate."
         raise PipelineError(message, node, f"{field}.argument")
     if aggregate.argument in schema:
         return schema.column(aggregate.argument)
@@ -328,16 +324,22 @@ def _check(
             raise PipelineError(message, node, f"{field}.filter")
     if column is None:
         return
-    function, type_ = aggregate.function, column.type
-    what = f"{field}: {function.value}({aggregate.argument})"
-    if function in NUMERIC and not is_numeric(type_):
-        message = f"{what} needs a number, but it is {type_}. Choose another column or cast it."
+    assert aggregate.argument is not None
+    problem = aggregate.function.check_argument(aggregate.argument, column.type, retracting=retracts)
+    if problem is None and aggregate.distinct:
+        problem = comparable_needed(column.type)
+    if problem is not None:
+        message = f"{field}: {aggregate.function.name}({aggregate.argument}) {problem}"
         raise PipelineError(message, node, f"{field}.argument")
-    if function is Function.LISTAGG and type_ != "string":
-        message = f"{what} needs text, but it is {type_}. Write CAST({aggregate.argument} AS STRING)."
-        raise PipelineError(message, node, f"{field}.argument")
-    compares = function in (Function.MIN, Function.MAX, Function.COLLECT)
-    by_arrival = retracts and function in (Function.FIRST_VALUE, Function.LAST_VALUE)
-    if type_.startswith(("array", "map", "struct")) and (compares or by_arrival or aggregate.distinct):
-        message = f"{what} has to compare its values, but {type_} cannot be compared. Use one of its fields."
-        raise PipelineError(message, node, f"{field}.argument")
+
+
+def _check_place(node: str, field: str, aggregate: Aggregate, given: Derived, *, leaving: bool, merging: bool) -> None:
+    """Raise PlanRejected where the function cannot be computed."""
+    name = aggregate.function.name
+    if not aggregate.function.can_retract and (leaving or not given.is_insert_only):
+        why = "rows leave their frame again" if leaving else f"{given.node or 'its input'} takes rows back"
+        message = f"{name} cannot take a value back, but {why}. Choose another function."
+        raise PlanRejected(message, node, f"{field}.function")
+    if not aggregate.function.can_merge and merging:
+        message = f"{name} cannot be put together of slices or sessions. Use tumbling windows, or another function."
+        raise PlanRejected(message, node, f"{field}.function")

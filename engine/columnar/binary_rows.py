@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from engine.aggregates.functions import decimal_scale
 from engine.columnar.columns import flags, longs, valid
 from engine.columnar.runs import Flags
 from engine.contract.columnar_kernel import Longs
+from engine.model.schema import decimal_scale
 
 Words = NDArray[np.uint64]
 

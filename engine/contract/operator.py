@@ -14,6 +14,7 @@ A parameter that is more than its type says so in `json_schema_extra`, and the f
 {"column": True} one column of the input, {"columns": True} a list of them, {"expression": True} Spark SQL,
 {"duration": True} a length of time in ms; "port" names the input that is meant where there are several.
 {"last": True} puts a field that few need below the others.
+One of some objects with names, such as an aggregate function, is annotated with `engine.contract.named.Named`.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from datetime import date
 from decimal import Context
 from typing import Any, Final
 
-from engine.aggregates.functions import decimal_scale
 from engine.contract.kernel import Row
+from engine.model.schema import decimal_scale
 
 Write = Callable[[Any, int], tuple[bytes, bytes]]
 """A value's eight bytes and what stands behind the columns, given the place where that begins."""

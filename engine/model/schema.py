@@ -102,6 +102,8 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+INTEGER_BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+FLOATS: Final = frozenset({"float", "double"})
 _DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _FLINK: Final = {
     "string": "STRING",
@@ -224,7 +226,13 @@ def _valid_decimal(type_: str) -> bool:
 
 def is_numeric(type_: str) -> bool:
     """True for the types that can be summed."""
-    return type_ in ("tinyint", "smallint", "int", "bigint", "float", "double") or type_.startswith("decimal")
+    return type_ in INTEGER_BITS or type_ in FLOATS or type_.startswith("decimal")
+
+
+def decimal_scale(type_: str) -> int | None:
+    """The digits after the point of a DECIMAL, or None for another type."""
+    match = _DECIMAL.fullmatch(type_)
+    return int(match[2]) if match else None
 
 
 def _split(inner: str) -> tuple[str, str]:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pydantic import Field, model_validator
 
-from engine.aggregates.accumulators import AggregateCall, compile_calls
+from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.batch import grouped
+from engine.aggregates.call import AggregateCall
 from engine.aggregates.columnar import AggregateColumns
 from engine.aggregates.columnar_parts import in_words, without_columns
-from engine.aggregates.functions import Function
 from engine.aggregates.parameters import (
     Aggregate,
     GroupBy,
@@ -62,8 +62,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _RETRACTIONS: Final = (UPDATE_BEFORE, DELETE)
-# Flink cannot merge two of these, so they are not folded before the bundle.
-_ONE_PHASE: Final = (Function.FIRST_VALUE, Function.LAST_VALUE)
 
 
 class AggregateKernel(Kernel):
@@ -250,7 +248,7 @@ class GroupAggregate(Operator):
         """By group."""
         (given,) = context.inputs
         values, calls = plan_calls(self.aggregates, given.schema, context.schema, steady=self._steady(given.derived))
-        bundles = bundling(context.options, two_phases=not any(call.function in _ONE_PHASE for call in self.aggregates))
+        bundles = bundling(context.options, two_phases=all(call.function.folds_bundles for call in self.aggregates))
         kernel = partial(
             AggregateKernel if bundles is None else MiniBatchAggregateKernel,
             calls,

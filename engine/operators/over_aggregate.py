@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, model_validator
 
-from engine.aggregates.accumulators import AggregateCall
 from engine.aggregates.batch import over_frames
+from engine.aggregates.call import AggregateCall
 from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.aggregates.parameters import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
 from engine.contract.batch_input import BatchInput
@@ -119,7 +119,9 @@ class OverAggregate(RoutesLate):
             raise PlanRejected(message, node, "preceding_ms")
         for name in self.partition_by:
             given.schema.column(name, node, "partition_by")
-        found = derive_columns(node, (), self.aggregates, given, analyzer, always_grouped=True)
+        found = derive_columns(
+            node, (), self.aggregates, given, analyzer, always_grouped=True, leaving=self._is_bounded
+        )
         columns = (*given.schema, *found.results)
         check_names(node, columns)
         return replace(given, schema=Schema(columns))

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from engine.aggregates.accumulators import AggregateCall
 from engine.aggregates.batch import grouped
-from engine.aggregates.functions import Function
+from engine.aggregates.call import AggregateCall
 from engine.aggregates.parameters import (
     Aggregate,
     GroupBy,
@@ -117,11 +116,18 @@ class WindowAggregate(GivenWindows):
         """Whether a window's first result is its last."""
         return not (self.allowed_lateness_ms or self.early_fire_every_ms or self.early_fire_each_record)
 
+    @property
+    def _merges(self) -> bool:
+        """Whether windows are put together of slices or sessions."""
+        return not self.window_columns and self.kind is not WindowKind.TUMBLE
+
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The group columns, the window's bounds, then the results. Raises PlanRejected without event time."""
         (given,) = inputs
         self.require_windows(node, given.schema)
-        found = derive_columns(node, self.group_by, self.aggregates, given, analyzer, always_grouped=True)
+        found = derive_columns(
+            node, self.group_by, self.aggregates, given, analyzer, always_grouped=True, merging=self._merges
+        )
         bounds = self._bounds(found.groups)
         columns = (*found.groups, *bounds, *found.results)
         check_names(node, columns)
@@ -207,10 +213,13 @@ class WindowAggregate(GivenWindows):
     @property
     def unordered(self) -> frozenset[str]:
         """Lists of windows that are put together of slices or sessions, in the order of those."""
-        if self.window_columns or self.kind is WindowKind.TUMBLE:
+        if not self._merges:
             return frozenset()
-        lists = (Function.ARRAY_AGG, Function.LISTAGG)
-        return frozenset(call.output_name for call in self.aggregates if call.function in lists)
+        return frozenset(
+            call.output_name
+            for call in self.aggregates
+            if call.function.goes_by_arrival and not call.function.uses_clock
+        )
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its group that are in its window."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.aggregates.functions import INTEGER_BITS
-from engine.model.schema import type_from
+from engine.model.schema import INTEGER_BITS, type_from
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
 

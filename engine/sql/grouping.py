@@ -12,7 +12,8 @@ from itertools import chain
 
 from sqlglot import exp
 
-from engine.aggregates.functions import Function
+from engine.aggregates.function import AggregateFunction
+from engine.aggregates.registry import functions
 from engine.sql.algebra import Aggregate, Expr, Named, Relation, Windowed, free_name, plain, ref
 from engine.sql.grouping_sets import expanded, grouping_sets, with_grouping
 from engine.sql.pushdown import selected
@@ -20,8 +21,6 @@ from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 from engine.sql.window_functions import group_window
 
-AGGREGATES = frozenset(function.value for function in Function)
-_ELSEWHERE = {"APPROX_COUNT_DISTINCT": "COUNT(DISTINCT x)", "GROUP_CONCAT": "LISTAGG(x)", "STRING_AGG": "LISTAGG(x)"}
 _BOUNDS = {"START": 0, "END": 1, "ROWTIME": 2}
 
 Item = tuple[str | None, Expr]
@@ -79,7 +78,13 @@ def is_aggregate(node: Expr) -> bool:
     """True for a call of an aggregate function that is not an OVER aggregate."""
     if isinstance(node, exp.Filter):
         return True
-    return isinstance(node, exp.Anonymous) and node.name.upper() in AGGREGATES
+    return aggregate_function(node) is not None
+
+
+def aggregate_function(node: Expr) -> AggregateFunction | None:
+    """The function that a node calls, without its FILTER; None where it calls none."""
+    call = node.this if isinstance(node, exp.Filter) else node
+    return functions().get(call.name.upper()) if isinstance(call, exp.Anonymous) else None
 
 
 def _calls(item: Expr) -> list[Expr]:
@@ -98,14 +103,19 @@ def _calls(item: Expr) -> list[Expr]:
                     raise SqlRejected(message, node)
             found.append(node)
         else:
-            if isinstance(node, exp.Anonymous) and node.name.upper() in _ELSEWHERE:
-                message = f"{node.name.upper()} is not supported. Use {_ELSEWHERE[node.name.upper()]}."
+            if isinstance(node, exp.Anonymous) and (instead := _instead_of(node.name.upper())) is not None:
+                message = f"{node.name.upper()} is not supported. Use {instead}."
                 raise SqlRejected(message, node)
             for part in node.iter_expressions():
                 visit(part, within_over=within_over)
 
     visit(item.unnest(), within_over=False)
     return found
+
+
+def _instead_of(name: str) -> str | None:
+    """What to write for a function of another dialect."""
+    return next((each.replaces[name] for each in functions().values() if name in each.replaces), None)
 
 
 def _group_names(keys: Sequence[Expr], items: Sequence[Item]) -> list[Named]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from engine.aggregates.registry import functions
 from engine.sql.algebra import Expr, Named, Numbered, Over, Relation, SortKey, free_name, plain, ref
-from engine.sql.grouping import AGGREGATES
+from engine.sql.grouping import aggregate_function
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 
@@ -105,8 +106,8 @@ def _same_window(one: exp.Window, other: exp.Window) -> bool:
 def _call(window: exp.Window) -> Expr:
     call = window.this
     bare = call.this if isinstance(call, exp.Filter) else call
-    if not isinstance(bare, exp.Anonymous) or bare.name.upper() not in AGGREGATES:
-        message = f"{bare.sql()} cannot stand before OVER; there are {', '.join((*NUMBERING, *sorted(AGGREGATES)))}."
+    if aggregate_function(bare) is None:
+        message = f"{bare.sql()} cannot stand before OVER; there are {', '.join((*NUMBERING, *sorted(functions())))}."
         raise SqlRejected(message, window)
     found: Expr = call
     return found

@@ -14,7 +14,7 @@ from sqlglot import exp
 from engine.joins.sides import JoinKind
 from engine.sql.algebra import Aggregate, Expr, Join, Relation, Select, conjuncts, ref, together
 from engine.sql.from_clause import from_clause
-from engine.sql.grouping import is_aggregate
+from engine.sql.grouping import aggregate_function, is_aggregate
 from engine.sql.names import Names, Read
 from engine.sql.pushdown import joined
 from engine.sql.rejected import SqlRejected
@@ -157,9 +157,8 @@ def _single_row(relation: Relation, at: exp.Subquery) -> Relation:
 
 
 def _counts(query: exp.Select) -> bool:
-    item = query.expressions[0].unalias()
-    call = item.this if isinstance(item, exp.Filter) else item
-    return isinstance(call, exp.Anonymous) and call.name.upper() == "COUNT"
+    function = aggregate_function(query.expressions[0].unalias())
+    return function is not None and function.counts_rows
 
 
 def _is_of_a_test(node: exp.Subquery) -> bool:

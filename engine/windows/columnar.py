@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.call import AggregateCall
 from engine.aggregates.columnar_parts import in_words, without_columns
 from engine.columnar.columns import taken
 from engine.columnar.paths import extended, timer_paths

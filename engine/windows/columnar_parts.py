@@ -3,8 +3,8 @@
     SUM(v), AVG(v), MAX(w)                         three calls
     sum of v, number of v, largest w, number of w  four columns, each with the ufunc that makes one of two
 
-The columns are those of plain aggregates (`aggregate_parts`), and beside each extreme the number of its values, by
-which a column can do without NULLs.
+The columns are those of plain aggregates (`engine.aggregates.columnar_parts`), and beside each extreme the number of
+its values, by which a column can do without NULLs.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from engine.aggregates.accumulators import AggregateCall
-from engine.aggregates.columnar_parts import Count, Extreme, Found, Part, Sum, parts_of
+from engine.aggregates.call import AggregateCall
+from engine.aggregates.columnar_parts import Extreme, Found, Number, Part, Sum, parts_of
 from engine.columnar.columns import from_longs, longs
 from engine.columnar.runs import Flags, Runs, running_least, running_most, running_sum
 from engine.contract.columnar_kernel import Kinds, Longs
@@ -36,7 +36,7 @@ class WindowParts:
         found, self._reads = parts_of(calls, retracting=retracting)
         extremes = [part for part in found if isinstance(part, Extreme)]
         assert not (retracting and extremes)
-        counts = [Count(part.argument, part.filter) for part in extremes]
+        counts = [Number(part.argument, part.filter) for part in extremes]
         self._parts = tuple(dict.fromkeys((*found, *counts)))
         self._merges = tuple(map(_merge, self._parts))
         self.counts_rows = retracting
@@ -79,7 +79,7 @@ class WindowParts:
         given = dict(zip(self._parts, columns, strict=True))
         found: list[Found] = []
         for part, column in given.items():
-            there = given[Count(part.argument, part.filter)] != 0 if isinstance(part, Extreme) else None
+            there = given[Number(part.argument, part.filter)] != 0 if isinstance(part, Extreme) else None
             found.append((column, there))
         read = ((read(found, None), type_) for read, type_ in zip(self._reads, types, strict=True))
         return tuple(from_longs(values, type_, there) for (values, there), type_ in read)

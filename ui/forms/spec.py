@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from engine.contract.named import Named
 from engine.contract.source import Source
 
 
@@ -70,6 +71,8 @@ def _field(name: str, info: FieldInfo) -> Field:
     annotation, is_optional = _without_none(info.annotation)
     extra = _extra(info)
     kind, choices, model = _kind(annotation, extra)
+    if named := [each for each in info.metadata if isinstance(each, Named)]:
+        kind, choices = FieldKind.CHOICE, tuple(named[0].known())
     default = None if info.default is PydanticUndefined else _as_document(info.default)
     if info.default_factory is not None:
         default = _as_document(info.get_default(call_default_factory=True, validated_data={}))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from engine.aggregates.functions import Function, result_type
+from engine.aggregates.registry import function_named
 from engine.expressions import Expression
 from engine.joins.sides import JoinKind
 from engine.model.schema import quote
@@ -26,6 +26,7 @@ from engine.sql.algebra import (
     plain,
 )
 from engine.sql.emit_options import firing
+from engine.sql.grouping import aggregate_function
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over_windows
@@ -67,7 +68,8 @@ def _rows_counted(emitter: Emitter, below: Relation, call: Expr) -> Expr:
     """COUNT of a column that is never NULL as COUNT(*), so that nobody has to compute the column."""
     found: Expr = call.copy()
     count = found.this if isinstance(found, exp.Filter) else found
-    if isinstance(count, exp.Anonymous) and count.name.upper() == "COUNT" and len(count.expressions) == 1:
+    function = aggregate_function(count)
+    if function is not None and function.counts_rows and len(count.expressions) == 1:
         column = plain(count.expressions[0])
         if column is not None and _is_never_null(emitter, below, column):
             count.set("expressions", [exp.Star()])
@@ -91,8 +93,8 @@ def _is_never_null(emitter: Emitter, relation: Relation, column: str) -> bool:
             name = plain(item)
             if name is not None:
                 return _is_never_null(emitter, below, name)
-            call = item.this if isinstance(item, exp.Filter) else item
-            return isinstance(call, exp.Anonymous) and call.name.upper() == "COUNT"
+            function = aggregate_function(item)
+            return function is not None and function.never_null
         case _:
             return False
 
@@ -117,7 +119,7 @@ def _is_one_row_each(emitter: Emitter, given: Emitted, group_by: Sequence[Any]) 
 
 def _is_its_argument(call: dict[str, Any]) -> bool:
     """Whether the result over a single row is the argument."""
-    return call["function"] in ("SUM", "MIN", "MAX") and "argument" in call and "filter" not in call
+    return function_named(call["function"]).is_its_argument and "argument" in call and "filter" not in call
 
 
 def _ungrouped(
@@ -129,7 +131,7 @@ def _ungrouped(
     for call in calls:
         text = quote(call["argument"]) if call["argument"] in schema else call["argument"]
         type_ = emitter.analyzer.type_of(text, schema, given.node, "")
-        wanted = result_type(Function(call["function"]), type_)
+        wanted = function_named(call["function"]).result_type(type_)
         items.append((call["name"], text if wanted == type_ else f"CAST({text} AS {wanted})"))
     node = emitter.project(given.node, items, relation.at)
     return Emitted(node, dict(zip(relation.columns, (name for name, _ in items), strict=True)))
@@ -255,26 +257,29 @@ def call_parameters(emitter: Emitter, given: Emitted, item: Expr) -> dict[str, A
         parameters["filter"] = writer.write(call.expression.this)
         call = call.this
     assert isinstance(call, exp.Anonymous)
-    parameters["function"] = function = call.name.upper()
+    function = function_named(call.name.upper())
+    parameters["function"] = function.name
     arguments = list(call.expressions)
     if arguments and isinstance(arguments[0], exp.Distinct):
         parameters["distinct"] = True
         arguments = list(arguments[0].expressions) + arguments[1:]
-    if function == "LISTAGG" and len(arguments) == 2:
+    if function.has_separator and len(arguments) == 2:
         separator = arguments.pop()
         if not isinstance(separator, exp.Literal) or not separator.is_string:
-            message = "the separator of LISTAGG is a text, such as ', '."
+            message = f"the separator of {function.name} is a text, such as ', '."
             raise SqlRejected(message, call)
         parameters["separator"] = separator.name
-    if function == "COUNT" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+    if function.counts_rows and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
     if len(arguments) > 1:
-        message = f"{function} takes one argument here. Put the values together in a sub-query: CONCAT_WS('|', a, b)."
+        message = (
+            f"{function.name} takes one argument here. Put the values together in a sub-query: CONCAT_WS('|', a, b)."
+        )
         raise SqlRejected(message, call)
     if arguments and not isinstance(arguments[0], exp.Literal):
         column = plain(arguments[0])
         is_column = column is not None and column in given.names
         parameters["argument"] = given.names[column or ""] if is_column else writer.write(arguments[0])
-    elif arguments and function != "COUNT":
+    elif arguments and not function.counts_rows:
         parameters["argument"] = writer.write(arguments[0])
     return parameters

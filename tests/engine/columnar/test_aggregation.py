@@ -10,14 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.aggregates.accumulators import AggregateCall
+from engine.aggregates.call import AggregateCall
 from engine.aggregates.columnar import AggregateColumns
 from engine.aggregates.columnar_parts import without_columns
-from engine.aggregates.functions import Function
+from engine.aggregates.function import AggregateFunction
+from engine.aggregates.registry import function_named
 from engine.contract.columnar_kernel import Layout
 from engine.contract.kernel import Input
 from engine.operators.aggregate import AggregateKernel
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
+
+COUNT, SUM, AVG, MIN, MAX = map(function_named, ("COUNT", "SUM", "AVG", "MIN", "MAX"))
 
 # bigint, tinyint, date, two filters: few values, the ends of the types among them.
 ROWS = st.tuples(
@@ -33,22 +36,22 @@ KEYS = st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([1, None]))
 FILTERS = st.sampled_from([None, None, 3, 4])
 
 
-def call(function: Function, argument: int | None, condition: int | None = None) -> AggregateCall:
+def call(function: AggregateFunction, argument: int | None, condition: int | None = None) -> AggregateCall:
     type_ = "bigint" if argument is None else NAMES[argument]
-    never = function in (Function.MIN, Function.MAX)
+    never = function in (MIN, MAX)
     return AggregateCall(function, argument, type_, filter=condition, never_retracts=never)
 
 
 CALLS = st.lists(
     st.one_of(
-        st.builds(call, st.just(Function.COUNT), st.sampled_from([None, 0, 1, 2]), FILTERS),
-        st.builds(call, st.just(Function.SUM), st.sampled_from([0, 1]), FILTERS),
-        st.builds(call, st.sampled_from([Function.MIN, Function.MAX]), st.sampled_from([0, 1, 2]), FILTERS),
+        st.builds(call, st.just(COUNT), st.sampled_from([None, 0, 1, 2]), FILTERS),
+        st.builds(call, st.just(SUM), st.sampled_from([0, 1]), FILTERS),
+        st.builds(call, st.sampled_from([MIN, MAX]), st.sampled_from([0, 1, 2]), FILTERS),
     ),
     max_size=4,
 )
 AVERAGES = st.lists(
-    st.builds(call, st.sampled_from([Function.AVG, Function.SUM, Function.COUNT]), st.sampled_from([0, 1]), FILTERS),
+    st.builds(call, st.sampled_from([AVG, SUM, COUNT]), st.sampled_from([0, 1]), FILTERS),
     min_size=1,
     max_size=4,
 )
@@ -56,7 +59,7 @@ SETTINGS = st.fixed_dictionaries({"generate_update_before": st.booleans(), "emit
 
 
 def rules_of(calls: list[AggregateCall], rule: dict[str, Any]) -> Rules:
-    counts = Function.COUNT
+    counts = COUNT
     results = [pa.int64() if item.function is counts else TYPES[item.argument or 0] for item in calls]
     keys = (pa.string(), pa.int32())
     assert without_columns(calls, retracting=rule["retracting"]) is None
@@ -102,7 +105,7 @@ def convert(rules: Rules, given: Given) -> None:
 
 
 def test_an_average_that_does_not_fit_fails() -> None:
-    rules = rules_of([call(Function.AVG, 1)], {"retracting": True})
+    rules = rules_of([call(AVG, 1)], {"retracting": True})
     rows = [(0, 127), (0, 127), (3, -128)]
     given = Given(
         tuple(

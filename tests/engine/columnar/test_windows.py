@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.aggregates.accumulators import AggregateCall
-from engine.aggregates.functions import Function
+from engine.aggregates.call import AggregateCall
+from engine.aggregates.registry import function_named
 from engine.contract.columnar_kernel import Layout
 from engine.contract.kernel import Input
 from engine.contract.operator import Derived, InputPlan, StepContext
@@ -47,7 +47,7 @@ LONGS = st.one_of(st.none(), st.integers(-4, 4), st.sampled_from([LARGE, -LARGE 
 CONDITIONS = st.booleans()
 TEXTS = st.sampled_from(["x", "y", None])
 
-COUNT, SUM, AVG, MIN, MAX = Function.COUNT, Function.SUM, Function.AVG, Function.MIN, Function.MAX
+COUNT, SUM, AVG, MIN, MAX = map(function_named, ("COUNT", "SUM", "AVG", "MIN", "MAX"))
 CALLS: Sequence[tuple[AggregateCall, pa.DataType]] = (
     (AggregateCall(COUNT), pa.int64()),
     (AggregateCall(COUNT, filter=2), pa.int64()),

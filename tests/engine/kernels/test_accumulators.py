@@ -1,4 +1,4 @@
-"""Accumulators where arithmetic is delicate: wrapping, rounding, many digits, NaN, and merging."""
+"""Accumulators: cases of every function, and where arithmetic is delicate: wrapping, many digits, NaN, and merging."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.aggregates.accumulators import Accumulators, AggregateCall, compile_calls
-from engine.aggregates.functions import Function
+from engine.aggregates.accumulators import Accumulators, compile_calls
+from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateFunction
+from engine.aggregates.registry import function_named, functions
+
+COUNT, SUM, AVG, MIN, MAX = map(function_named, ("COUNT", "SUM", "AVG", "MIN", "MAX"))
+ARRAY_AGG, COLLECT, VAR_POP = map(function_named, ("ARRAY_AGG", "COLLECT", "VAR_POP"))
+FIRST_VALUE, LAST_VALUE = map(function_named, ("FIRST_VALUE", "LAST_VALUE"))
 
 NAN = float("nan")
 
 
-def one(function: Function, type_: str, *, retracting: bool = False, distinct: bool = False) -> Accumulators:
+def one(function: AggregateFunction, type_: str, *, retracting: bool = False, distinct: bool = False) -> Accumulators:
     """A single call over the first value of the rows."""
     return compile_calls([AggregateCall(function, 0, type_, distinct)], retracting=retracting)
 
@@ -24,7 +30,8 @@ def one(function: Function, type_: str, *, retracting: bool = False, distinct: b
 def value_of(compiled: Accumulators, values: list[Any], taken_back: tuple[Any, ...] = ()) -> Any:
     """The result over these values, less those that are taken back."""
     acc = compiled.create()
-    for value in values:
+    for at, value in enumerate(values):
+        compiled.clock[0] = (at, b"")
         compiled.accumulate(acc, (value,))
     for value in taken_back:
         compiled.retract(acc, (value,))
@@ -32,11 +39,58 @@ def value_of(compiled: Accumulators, values: list[Any], taken_back: tuple[Any, .
     return (compiled.present(result) if compiled.present else result)[0]
 
 
+# Per function: the type of the values, values, what is taken back of them, and what is left.
+TABLE: list[tuple[str, str, list[Any], list[Any], Any]] = [
+    ("COUNT", "int", [], [], 0),
+    ("COUNT", "int", [4, None, 4], [4], 1),
+    ("SUM", "int", [], [], None),
+    ("SUM", "int", [4, None, 5], [4], 5),
+    ("SUM", "int", [4], [4], None),
+    ("SUM", "double", [1.5, 2.5], [1.5], 2.5),
+    ("AVG", "int", [4, None, 5], [], 4),
+    ("AVG", "int", [4, 5], [4, 5], None),
+    ("AVG", "double", [1.0, 2.0, 6.0], [6.0], 1.5),
+    ("MIN", "int", [7, 3, None, 5], [], 3),
+    ("MIN", "int", [7, 3, 3], [3, 3], 7),
+    ("MAX", "string", ["b", "a"], [], "b"),
+    ("MAX", "int", [7, 9, 3], [9, 7, 3], None),
+    ("ARRAY_AGG", "int", [], [], None),
+    ("ARRAY_AGG", "int", [2, None, 1, 2], [2], [None, 1, 2]),
+    ("COLLECT", "int", [], [], []),
+    ("COLLECT", "int", [2, None, 1, 2, 3], [3], [(2, 2), (1, 1)]),
+    ("LISTAGG", "string", ["b", None, "a"], [], "b,a"),
+    ("LISTAGG", "string", ["b", "a"], ["b", "a"], None),
+    ("FIRST_VALUE", "int", [None, 2, 1], [2], 1),
+    ("FIRST_VALUE", "int", [2, 1], [2, 1], None),
+    ("LAST_VALUE", "int", [2, 1, None], [1], 2),
+    ("STDDEV_POP", "double", [2.0, 4.0, 9.0], [9.0], 1.0),
+    ("STDDEV_POP", "double", [], [], None),
+    ("STDDEV_SAMP", "double", [2.0, 4.0, 6.0], [], 2.0),
+    ("STDDEV_SAMP", "double", [2.0], [], None),
+    ("VAR_POP", "int", [1, 5], [], 4),
+    ("VAR_POP", "double", [2.0, 4.0], [4.0], 0.0),
+    ("VAR_SAMP", "double", [2.0, 4.0, 6.0], [], 4.0),
+    ("VAR_SAMP", "double", [2.0, 4.0], [4.0], None),
+]
+
+
+@pytest.mark.parametrize(("name", "type_", "values", "taken_back", "result"), TABLE)
+def test_a_function(name: str, type_: str, values: list[Any], taken_back: list[Any], result: Any) -> None:
+    function = function_named(name)
+    assert value_of(one(function, type_, retracting=True), values, tuple(taken_back)) == result
+    if not taken_back:
+        assert value_of(one(function, type_), values) == result
+
+
+def test_every_function_has_cases() -> None:
+    assert {name for name, *_ in TABLE} == set(functions())
+
+
 @pytest.mark.parametrize(
     ("type_", "most"), [("tinyint", 127), ("smallint", 32767), ("int", 2**31 - 1), ("bigint", 2**63 - 1)]
 )
 def test_a_sum_wraps_in_its_type(type_: str, most: int) -> None:
-    sums = one(Function.SUM, type_)
+    sums = one(SUM, type_)
     assert value_of(sums, [most, 1]) == -most - 1
     assert value_of(sums, [-most - 1, -1]) == most
     assert value_of(sums, [most, 1, -1]) == most
@@ -44,11 +98,11 @@ def test_a_sum_wraps_in_its_type(type_: str, most: int) -> None:
 
 @pytest.mark.parametrize(("values", "average"), [([-3, -4], -3), ([7, 0], 3), ([-1, 0], 0), ([2**31 - 1, 1], 2**30)])
 def test_an_average_of_integers_truncates_toward_zero(values: list[int], average: int) -> None:
-    assert value_of(one(Function.AVG, "int"), values) == average
+    assert value_of(one(AVG, "int"), values) == average
 
 
 def test_an_average_beside_sum_and_count_is_their_quotient_and_so_of_a_wrapped_sum() -> None:
-    calls = [AggregateCall(function, 0, "int") for function in (Function.COUNT, Function.SUM, Function.AVG)]
+    calls = [AggregateCall(function, 0, "int") for function in (COUNT, SUM, AVG)]
     compiled = compile_calls(calls, retracting=False)
     acc = compiled.create()
     for value in (2**31 - 1, 1):
@@ -58,38 +112,38 @@ def test_an_average_beside_sum_and_count_is_their_quotient_and_so_of_a_wrapped_s
 
 def test_decimals_keep_every_digit() -> None:
     big = Decimal("123456789012345678901234567890.12")
-    sums = one(Function.SUM, "decimal(38,2)")
+    sums = one(SUM, "decimal(38,2)")
     assert value_of(sums, [big, Decimal("0.01")]) == Decimal("123456789012345678901234567890.13")
     assert value_of(sums, [Decimal("9" * 36), Decimal("1.00")]) is None
 
 
 def test_an_average_of_decimals_rounds_half_up() -> None:
-    average = one(Function.AVG, "decimal(10,2)")
+    average = one(AVG, "decimal(10,2)")
     assert str(value_of(average, [Decimal("1.10"), Decimal("2.25"), Decimal("0.05")])) == "1.133333"
     assert str(value_of(average, [Decimal("0.01")] * 2 + [Decimal("0.00")])) == "0.006667"
 
 
 def test_a_sum_of_floats_is_rounded_to_single_precision_each_time() -> None:
     tenth = 0.10000000149011612
-    assert value_of(one(Function.SUM, "float"), [tenth] * 3) == 0.30000001192092896
+    assert value_of(one(SUM, "float"), [tenth] * 3) == 0.30000001192092896
 
 
 @pytest.mark.parametrize("retracting", [False, True])
 def test_nan_is_one_value(retracting: bool) -> None:
-    counts = one(Function.COUNT, "double", retracting=retracting, distinct=True)
+    counts = one(COUNT, "double", retracting=retracting, distinct=True)
     assert value_of(counts, [NAN, float("nan"), 1.0]) == 2
 
 
 def test_nan_can_be_taken_back_and_is_larger_than_all_numbers() -> None:
-    largest = one(Function.MAX, "double", retracting=True)
+    largest = one(MAX, "double", retracting=True)
     assert math.isnan(value_of(largest, [1.0, float("nan"), 2.0]))
     assert value_of(largest, [1.0, float("nan"), 2.0], (float("nan"),)) == 2.0
-    assert value_of(one(Function.MIN, "double", retracting=True), [float("nan"), 2.0, 1.0], (1.0,)) == 2.0
+    assert value_of(one(MIN, "double", retracting=True), [float("nan"), 2.0, 1.0], (1.0,)) == 2.0
 
 
 def test_a_retraction_may_come_before_its_row() -> None:
-    for function, empty in ((Function.MAX, None), (Function.COUNT, 0)):
-        compiled = one(function, "int", retracting=True, distinct=function is Function.COUNT)
+    for function, empty in ((MAX, None), (COUNT, 0)):
+        compiled = one(function, "int", retracting=True, distinct=function is COUNT)
         acc = compiled.create()
         compiled.retract(acc, (5,))
         compiled.accumulate(acc, (5,))
@@ -97,14 +151,14 @@ def test_a_retraction_may_come_before_its_row() -> None:
 
 
 EVERY_CALL = [
-    AggregateCall(Function.COUNT),
-    *(AggregateCall(f, 0) for f in (Function.COUNT, Function.SUM, Function.AVG, Function.MIN, Function.MAX)),
-    AggregateCall(Function.COUNT, 0, distinct=True),
-    AggregateCall(Function.SUM, 0, distinct=True),
-    AggregateCall(Function.ARRAY_AGG, 0),
-    AggregateCall(Function.COLLECT, 0),
-    AggregateCall(Function.FIRST_VALUE, 0),
-    AggregateCall(Function.LAST_VALUE, 0),
+    AggregateCall(COUNT),
+    *(AggregateCall(f, 0) for f in (COUNT, SUM, AVG, MIN, MAX)),
+    AggregateCall(COUNT, 0, distinct=True),
+    AggregateCall(SUM, 0, distinct=True),
+    AggregateCall(ARRAY_AGG, 0),
+    AggregateCall(COLLECT, 0),
+    AggregateCall(FIRST_VALUE, 0),
+    AggregateCall(LAST_VALUE, 0),
 ]
 VALUES = st.lists(st.one_of(st.none(), st.integers(-5, 5)))
 
@@ -129,7 +183,7 @@ def test_merging_two_accumulators_is_accumulating_all_rows(
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1), st.lists(st.floats(-1e3, 1e3)))
 def test_variances_merge(first: list[float], second: list[float]) -> None:
-    compiled = one(Function.VAR_POP, "double")
+    compiled = one(VAR_POP, "double")
     acc, other = compiled.create(), compiled.create()
     for value in first:
         compiled.accumulate(acc, (value,))

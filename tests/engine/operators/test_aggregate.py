@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.aggregates.accumulators import AggregateCall
-from engine.aggregates.functions import Function
+from engine.aggregates.call import AggregateCall
 from engine.aggregates.parameters import Aggregate
+from engine.aggregates.registry import function_named
 from engine.contract.kernel import Input, Row, run
 from engine.contract.operator import Derived, Monotonicity
 from engine.errors import PipelineError, UnknownColumn
@@ -23,7 +23,11 @@ from engine.operators.aggregate import AggregateKernel, GroupAggregate
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes
 
-COUNT, SUM, AVG, MIN, MAX = Function.COUNT, Function.SUM, Function.AVG, Function.MIN, Function.MAX
+COUNT, SUM, AVG, MIN, MAX = map(function_named, ("COUNT", "SUM", "AVG", "MIN", "MAX"))
+ARRAY_AGG, COLLECT, LISTAGG = map(function_named, ("ARRAY_AGG", "COLLECT", "LISTAGG"))
+FIRST_VALUE, LAST_VALUE = map(function_named, ("FIRST_VALUE", "LAST_VALUE"))
+STDDEV_POP, STDDEV_SAMP = map(function_named, ("STDDEV_POP", "STDDEV_SAMP"))
+VAR_POP, VAR_SAMP = map(function_named, ("VAR_POP", "VAR_SAMP"))
 call = AggregateCall
 COUNT_ROWS = AggregateCall(COUNT)
 UPSERT = ChangelogMode.of(INSERT_UPDATE, UpdateKind.BEFORE_AND_AFTER)
@@ -507,10 +511,10 @@ CASES = [
     Case(
         "lists, first and last values follow the arrival and give back the oldest copy",
         kernel=retract(
-            call(Function.ARRAY_AGG, 1),
-            call(Function.LISTAGG, 2, "string", separator="|"),
-            call(Function.FIRST_VALUE, 1),
-            call(Function.LAST_VALUE, 1),
+            call(ARRAY_AGG, 1),
+            call(LISTAGG, 2, "string", separator="|"),
+            call(FIRST_VALUE, 1),
+            call(LAST_VALUE, 1),
         ),
         key=("k",),
         given="""
@@ -543,10 +547,10 @@ CASES = [
     Case(
         "variances by Welford, truncated to the argument's type, and updated even where that hides the change",
         kernel=retract(
-            call(Function.VAR_POP, 1),
-            call(Function.STDDEV_SAMP, 1),
-            call(Function.VAR_SAMP, 2, "double"),
-            call(Function.STDDEV_POP, 2, "double"),
+            call(VAR_POP, 1),
+            call(STDDEV_SAMP, 1),
+            call(VAR_SAMP, 2, "double"),
+            call(STDDEV_POP, 2, "double"),
         ),
         key=("k",),
         given="""
@@ -582,9 +586,9 @@ EVERY_CALL = (
     call(COUNT, 0, distinct=True),
     call(SUM, 0, distinct=True),
     call(COUNT, 0, filter=1),
-    call(Function.FIRST_VALUE, 0),
-    call(Function.LAST_VALUE, 0),
-    call(Function.COLLECT, 0),
+    call(FIRST_VALUE, 0),
+    call(LAST_VALUE, 0),
+    call(COLLECT, 0),
 )
 
 
@@ -673,7 +677,7 @@ def test_taking_all_rows_back_in_any_order_leaves_no_rows_and_no_state(values: l
     back = list(values)
     random.shuffle(back)
     records = rows_of([(INSERT, value) for value in values] + [(DELETE, value) for value in back])
-    out, saved = run(retract(*EVERY_CALL, call(Function.ARRAY_AGG, 0), call(Function.VAR_POP, 0))(), records)
+    out, saved = run(retract(*EVERY_CALL, call(ARRAY_AGG, 0), call(VAR_POP, 0))(), records)
     assert saved is None
     kinds = Counter(record.kind for record in out.emitted)
     assert kinds[INSERT] == kinds[DELETE]
@@ -714,7 +718,7 @@ def test_result_types_and_nullability_are_those_of_flink() -> None:
         Aggregate(function=AVG, argument="v + 1", name="a"),
         Aggregate(function=SUM, argument="m"),
         Aggregate(function=AVG, argument="m"),
-        Aggregate(function=Function.COLLECT, argument="v"),
+        Aggregate(function=COLLECT, argument="v"),
         Aggregate(function=MAX, argument="n", filter="v > 1"),
     ]
     schema = derived(GroupAggregate(group_by=("k",), aggregates=tuple(calls))).schema

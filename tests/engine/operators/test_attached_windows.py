@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.aggregates.accumulators import AggregateCall
-from engine.aggregates.functions import Function
+from engine.aggregates.call import AggregateCall
+from engine.aggregates.registry import function_named
 from engine.contract.kernel import Input, run
 from engine.errors import PipelineError
 from engine.model.timeline import MAX_WATERMARK, Timeline
@@ -26,7 +26,7 @@ SINK: tuple[str, dict[str, Any]] = ("sink", {})
 
 def counts(**settings: Any) -> AttachedWindowKernel:
     return AttachedWindowKernel(
-        [AggregateCall(Function.COUNT)], retracting=settings.pop("retracting", False), **settings
+        [AggregateCall(function_named("COUNT"))], retracting=settings.pop("retracting", False), **settings
     )
 
 

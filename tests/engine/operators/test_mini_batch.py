@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from engine.aggregates.accumulators import AggregateCall
-from engine.aggregates.functions import Function
+from engine.aggregates.call import AggregateCall
+from engine.aggregates.registry import function_named
 from engine.contract.kernel import Kernel
 from engine.deduplication.kernels import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel
 from engine.joins.sides import JoinKind, JoinSide
@@ -20,7 +20,7 @@ from engine.operators.aggregate import MiniBatchAggregateKernel
 from engine.operators.join import PairingJoin
 from tests.engine.cases import Case, check_cases
 
-COUNT = AggregateCall(Function.COUNT)
+COUNT = AggregateCall(function_named("COUNT"))
 CONTENT = JoinSide("NoUniqueKey", 2, None, "")
 SINGLE = JoinSide("JoinKeyContainsUniqueKey", 2, (), "")
 UNIQUE = JoinSide("HasUniqueKey", 2, (1,), "")
@@ -140,7 +140,7 @@ BUNDLES = [
     ),
     Case(
         "a group whose largest value is 0 or NULL is there like any other",
-        kernel=partial(MiniBatchAggregateKernel, [AggregateCall(Function.MAX, 1)], retracting=False),
+        kernel=partial(MiniBatchAggregateKernel, [AggregateCall(function_named("MAX"), 1)], retracting=False),
         key=("k",),
         bundle=2,
         given="""

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from engine.aggregates.accumulators import AggregateCall
-from engine.aggregates.functions import Function
+from engine.aggregates.call import AggregateCall
 from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
+from engine.aggregates.registry import function_named
 from engine.contract.kernel import Input, Kernel, run
 from engine.errors import PipelineError, PlanRejected
 from engine.model.timeline import MAX_WATERMARK, Timeline
@@ -23,8 +23,8 @@ from tests.engine.cases import Case, check_cases
 from tests.engine.planning import columns, pipeline_of, plan_of, rows
 from tests.golden.trace import run_pipeline
 
-FUNCTIONS = (Function.SUM, Function.COUNT, Function.MIN, Function.MAX, Function.FIRST_VALUE, Function.LAST_VALUE)
-CALLS = [AggregateCall(function, 1) for function in (*FUNCTIONS, Function.AVG)]
+FUNCTIONS = ("SUM", "COUNT", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "AVG")
+CALLS = [AggregateCall(function_named(name), 1) for name in FUNCTIONS]
 SUM = {"function": "SUM", "argument": "v", "name": "s"}
 
 
@@ -246,7 +246,7 @@ events = st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 12)), max_size=14
 
 @given(events, st.sampled_from(["rows", "range", "all rows", "all range"]), st.integers(0, 4))
 def test_every_row_sees_the_rows_of_its_frame(records: Sequence[tuple[int, int]], frame: str, back: int) -> None:
-    calls = [AggregateCall(Function.SUM, 0), AggregateCall(Function.COUNT)]
+    calls = [AggregateCall(function_named("SUM"), 0), AggregateCall(function_named("COUNT"))]
     kernels: dict[str, Callable[[], Kernel]] = {
         "rows": partial(OverRowsKernel, calls, 2, 1, back),
         "range": partial(OverRangeKernel, calls, 2, 1, back),

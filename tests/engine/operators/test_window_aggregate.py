@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from engine.aggregates.accumulators import AggregateCall
-from engine.aggregates.functions import Function
+from engine.aggregates.call import AggregateCall
 from engine.aggregates.parameters import Aggregate
+from engine.aggregates.registry import function_named
 from engine.contract.kernel import Input, Row, run
 from engine.contract.operator import Derived
 from engine.errors import PlanRejected
@@ -27,7 +27,8 @@ from engine.windows.kernels import SessionWindowKernel, SlicedWindowKernel, Wind
 from tests.engine.cases import Case, Given, Result, check_cases, run_epochs
 from tests.engine.planning import KnownTypes
 
-COUNT, SUM, MIN, MAX, ARRAY_AGG = Function.COUNT, Function.SUM, Function.MIN, Function.MAX, Function.ARRAY_AGG
+COUNT, SUM, MIN, MAX = map(function_named, ("COUNT", "SUM", "MIN", "MAX"))
+ARRAY_AGG, FIRST_VALUE, LAST_VALUE = map(function_named, ("ARRAY_AGG", "FIRST_VALUE", "LAST_VALUE"))
 call = AggregateCall
 COUNT_ROWS = AggregateCall(COUNT)
 INSERTS = ChangelogMode.of(INSERT_ONLY, UpdateKind.NONE)
@@ -583,7 +584,7 @@ AGAIN = [
     ),
     Case(
         "hopping windows merge their slices from the last to the first, and the first value stays the first",
-        kernel=sliced(HOP, call(ARRAY_AGG, 0), call(Function.FIRST_VALUE, 0), call(Function.LAST_VALUE, 0)),
+        kernel=sliced(HOP, call(ARRAY_AGG, 0), call(FIRST_VALUE, 0), call(LAST_VALUE, 0)),
         given="""
             seq  kind  rt
             1    +I    6000

@@ -1,0 +1,164 @@
+"""The contract of an aggregate function: one file in `engine/aggregates/functions/` holds everything that it is.
+
+    name, place                     what SQL and pipelines call it, and where forms list it
+    check_argument                  what is wrong with an argument, in words
+    result_type, kept_type          the type of the result, and the type in which it is computed
+    keeps                           the slots that it keeps of a group: accumulate, retract, merge, and what they hold
+    reader                          how the result is read from these slots
+    batch                           the same in Spark SQL
+    columnar                        the same on whole batches; None: the plain kernel runs
+
+The rest says where the function may stand and what the planner knows of its result. All of it has a default.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from engine.aggregates.accumulator_parts import Read, Slots
+from engine.model.schema import FLOATS, decimal_scale, is_numeric
+
+if TYPE_CHECKING:
+    from engine.aggregates.batch_sql import BatchCall
+    from engine.aggregates.columnar_parts import ColumnarFunction
+    from engine.contract.operator import Monotonicity
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a call is over: the values of its argument that pass its filter.
+
+    type: theirs, as `kept_type` has it. retracting: whether values may be taken back. clock: holds the position of the
+    current record where the function `uses_clock`. beside: the functions called over the same values, by name.
+    """
+
+    type: str
+    retracting: bool
+    separator: str
+    clock: list[Any]
+    beside: frozenset[str]
+
+    @property
+    def is_float(self) -> bool:
+        """Whether NaN may be among them."""
+        return self.type in FLOATS
+
+
+class Reader(NamedTuple):
+    """How a result is read from an accumulator.
+
+    present: makes the result of what was read, where that is compared to find out whether the result changed.
+    """
+
+    value: Read
+    present: Callable[[Any], Any] | None = None
+
+
+class AggregateFunction(ABC):
+    """One function. It has no state of its own; two with one name are the same."""
+
+    name: ClassVar[str]
+    """As SQL and pipelines write it."""
+    place: ClassVar[int] = 1000
+    """Forms list functions by place, then by name."""
+    replaces: ClassVar[Mapping[str, str]] = {}
+    """Functions of other dialects, and the call to write instead."""
+
+    counts_rows: ClassVar[bool] = False
+    """Whether it can be called without an argument, for all rows: it does not look at values."""
+    sees_nulls: ClassVar[bool] = False
+    """Whether it takes NULLs too."""
+    never_null: ClassVar[bool] = False
+    """Whether it has a result without values."""
+    has_separator: ClassVar[bool] = False
+    """Whether a text can follow the argument."""
+    ignores_distinct: ClassVar[bool] = False
+    """Whether DISTINCT changes nothing."""
+
+    goes_by_arrival: ClassVar[bool] = False
+    """Whether the order of arrival decides: the batch answer then asks the changelog, not the table."""
+    uses_clock: ClassVar[bool] = False
+    """Whether it keeps when values came, so that merging two accumulators keeps their order."""
+    folds_bundles: ClassVar[bool] = True
+    """Whether a mini-batch folds the records of a key before they are counted into bundles."""
+
+    can_retract: ClassVar[bool] = True
+    """Whether a value can be taken back: of an updating input, or when it leaves a frame."""
+    can_merge: ClassVar[bool] = True
+    """Whether two accumulators can become one: those of slices or sessions."""
+
+    is_its_argument: ClassVar[bool] = False
+    """Whether the result over a single row is the argument."""
+    steady_move: ClassVar[Monotonicity | None] = None
+    """A result that moves this way changes by no retraction: a larger MAX has taken its place."""
+
+    columnar: ClassVar[ColumnarFunction | None] = None
+    """How whole batches are aggregated; None: the plain kernel runs."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AggregateFunction) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+        """What is wrong with an argument of this type, after the words `SUM(name)`; None where nothing is."""
+        return None
+
+    def result_type(self, type_: str) -> str:
+        """The type of the result. type_: the argument's."""
+        return type_
+
+    def kept_type(self, argument: str | None, result: str) -> str | None:
+        """The type of the values. argument: its column's, None for an expression. None: any will do."""
+        return argument or result
+
+    @abstractmethod
+    def keeps(self, values: Values) -> Slots:
+        """What it keeps of these values. Functions over the same values share slots of one name."""
+
+    @abstractmethod
+    def reader(self, values: Values, slot: int) -> Reader:
+        """How the result is read. slot: the first of those that it keeps."""
+
+    @abstractmethod
+    def batch(self, call: BatchCall) -> str:
+        """The result in Spark SQL."""
+
+    def move(self, is_non_negative: Callable[[], bool]) -> Monotonicity | None:
+        """How the result moves while rows are only added. is_non_negative: whether no value is below zero."""
+        return None
+
+    def is_non_negative(self, argument: Callable[[], bool]) -> bool:
+        """Whether the result is never below zero. argument: whether no value is."""
+        return False
+
+
+class NumericFunction(AggregateFunction):
+    """A function of numbers. A DECIMAL has 38 digits, and at least 6 of them after the point."""
+
+    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+        """Numbers only."""
+        return None if is_numeric(type_) else f"needs a number, but it is {type_}. Choose another column or cast it."
+
+    def result_type(self, type_: str) -> str:
+        """Integers and floats keep their type."""
+        scale = decimal_scale(type_)
+        return type_ if scale is None else f"decimal(38,{max(6, scale)})"
+
+    def kept_type(self, argument: str | None, result: str) -> str | None:
+        """The result's: the argument's, but for the digits of a DECIMAL."""
+        return result
+
+
+def comparable_needed(type_: str) -> str | None:
+    """What is wrong with a type whose values have to be compared, in words."""
+    if not type_.startswith(("array", "map", "struct")):
+        return None
+    return f"has to compare its values, but {type_} cannot be compared. Use one of its fields."

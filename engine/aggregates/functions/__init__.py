@@ -1,0 +1,21 @@
+"""One file per aggregate function, found by `engine.aggregates.registry`. To add one, add a file and nothing else.
+
+The file ends with `FUNCTION = YourFunction()`, of a class derived from `engine.aggregates.function.AggregateFunction`;
+functions that share all but a few words stand in one file, as `FUNCTIONS`. The class declares, in this order:
+
+- its name in SQL and pipelines, and where forms list it
+- what can be written (`counts_rows`, `has_separator`, `ignores_distinct`) and where (`can_retract`, `can_merge`)
+- `check_argument`: what is wrong with an argument, as the end of a sentence
+- `result_type`: the type of the result; `kept_type`: that of the values, where the result does not have it too
+- `keeps`: slots of the accumulator, with accumulate, retract and merge, and what they hold in words. Slots of several
+  functions stand in `engine.aggregates.accumulator_parts`; calls over the same values share those of one name
+- `reader`: how the result is read from the slots
+- `batch`: the same in Spark SQL, which `--check` compares the result with
+- `move`, `is_non_negative`, `steady_move`: what the planner knows of the result, where it knows anything
+
+A function can also say how whole batches are aggregated, as `columnar`. The plain kernel remains the specification;
+`tests/engine/columnar/test_aggregation.py` compares the two.
+
+`array_agg.py` is the shortest function, `min_max.py` a typical family. Cases of all functions are a table in
+`tests/engine/kernels/test_accumulators.py`; `tests/recipes/test_aggregate_function.py` follows this recipe.
+"""

@@ -1,0 +1,39 @@
+"""ARRAY_AGG: all values in order of arrival, NULLs too; NULL without rows.
+
+Source: Flink ArrayAggFunction.
+"""
+
+from __future__ import annotations
+
+from engine.aggregates.accumulator_parts import VALUES, Slots
+from engine.aggregates.batch_sql import BatchCall, values_by_arrival
+from engine.aggregates.function import AggregateFunction, Reader, Values
+
+
+class ArrayAgg(AggregateFunction):
+    """ARRAY_AGG(v), ARRAY_AGG(DISTINCT v)."""
+
+    name = "ARRAY_AGG"
+    place = 60
+    sees_nulls = True
+    goes_by_arrival = True
+
+    def result_type(self, type_: str) -> str:
+        return f"array<{type_}>"
+
+    def kept_type(self, argument: str | None, result: str) -> str | None:
+        return argument
+
+    def keeps(self, values: Values) -> Slots:
+        return VALUES
+
+    def reader(self, values: Values, slot: int) -> Reader:
+        # A copy, since the list goes on growing.
+        return Reader(lambda acc: acc[slot].copy() if acc[slot] else None)
+
+    def batch(self, call: BatchCall) -> str:
+        values = values_by_arrival(call, call.type[6:-1], with_nulls=True)
+        return f"CASE WHEN size({values}) > 0 THEN {values} END"
+
+
+FUNCTION = ArrayAgg()

@@ -1,0 +1,57 @@
+"""COUNT: the number of rows, or of values that are not NULL.
+
+Source: Flink CountAggFunction, Count1AggFunction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.aggregates.accumulator_parts import NUMBER, Slots, held
+from engine.aggregates.batch_sql import BatchCall
+from engine.aggregates.call import AggregateCall
+from engine.aggregates.columnar_parts import ColumnarFunction, Keep, Number, Read, column
+from engine.aggregates.function import AggregateFunction, Reader, Values
+from engine.contract.operator import Monotonicity
+
+
+class _Columns(ColumnarFunction):
+    of_any_type = True
+
+    def read(self, call: AggregateCall, keep: Keep, beside: frozenset[str]) -> Read:
+        return column(keep(Number(call.argument, call.filter)))
+
+
+class Count(AggregateFunction):
+    """COUNT(*), COUNT(v), COUNT(DISTINCT v)."""
+
+    name = "COUNT"
+    place = 10
+    replaces = {"APPROX_COUNT_DISTINCT": "COUNT(DISTINCT x)"}
+    counts_rows = True
+    never_null = True
+    columnar = _Columns()
+
+    def result_type(self, type_: str) -> str:
+        return "bigint"
+
+    def kept_type(self, argument: str | None, result: str) -> str | None:
+        return argument
+
+    def keeps(self, values: Values) -> Slots:
+        return NUMBER
+
+    def reader(self, values: Values, slot: int) -> Reader:
+        return Reader(held(slot))
+
+    def batch(self, call: BatchCall) -> str:
+        return f"CAST(size({call.distinct_values}) AS BIGINT)" if call.is_distinct_over else call.of("count")
+
+    def move(self, is_non_negative: Callable[[], bool]) -> Monotonicity | None:
+        return Monotonicity.INCREASING
+
+    def is_non_negative(self, argument: Callable[[], bool]) -> bool:
+        return True
+
+
+FUNCTION = Count()

@@ -1,0 +1,113 @@
+"""FIRST_VALUE and LAST_VALUE: by the position of their records. With retraction all values are kept.
+
+Source: Flink FirstValueAggFunction, LastValueAggFunction, FirstValueWithRetractAggFunction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from engine.aggregates.accumulator_parts import Acc, Part, Slots, held, never_retracted
+from engine.aggregates.batch_sql import BatchCall, values_by_arrival
+from engine.aggregates.function import AggregateFunction, Reader, Values, comparable_needed
+from engine.aggregates.sorted_blocks import insert, remove
+from engine.aggregates.state import Word
+
+
+def _first_or_last(slot: int, clock: list[Any], last: bool) -> Part:
+    """The first or last value of an input that never retracts, and in the next slot when it came."""
+    when = slot + 1
+
+    def accumulate(acc: Acc, value: Any) -> None:
+        if last or acc[slot] is None:
+            acc[slot] = value
+            acc[when] = clock[0]
+
+    def merge(acc: Acc, other: Acc) -> None:
+        if other[slot] is not None and (acc[slot] is None or (other[when] > acc[when]) == last):
+            acc[slot], acc[when] = other[slot], other[when]
+
+    return Part(accumulate, never_retracted, merge)
+
+
+def _arrivals(slot: int, clock: list[Any]) -> Part:
+    """When each value came, and in the next slot (when, value) in order. The oldest copy is retracted first."""
+    blocks = slot + 1
+
+    def accumulate(acc: Acc, value: Any) -> None:
+        acc[slot].setdefault(value, []).append(clock[0])
+        insert(acc[blocks], (clock[0], value))
+
+    def retract(acc: Acc, value: Any) -> None:
+        times = acc[slot].get(value)
+        if times is None:
+            return
+        remove(acc[blocks], (times.pop(0), value))
+        if not times:
+            del acc[slot][value]
+
+    def merge(acc: Acc, other: Acc) -> None:
+        for value, times in other[slot].items():
+            acc[slot][value] = sorted([*acc[slot].get(value, ()), *times])
+            for when in times:
+                insert(acc[blocks], (when, value))
+
+    return Part(accumulate, retract, merge)
+
+
+def _in_order(blocks: Sequence[Sequence[tuple[Any, Any]]]) -> list[Any]:
+    return [value for block in blocks for _, value in block]
+
+
+class _ByArrival(AggregateFunction):
+    """What both share."""
+
+    last: ClassVar[bool]
+    goes_by_arrival = True
+    uses_clock = True
+    # Flink cannot merge two of these.
+    folds_bundles = False
+
+    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+        return comparable_needed(type_) if retracting else None
+
+    def keeps(self, values: Values) -> Slots:
+        if values.retracting:
+            words = (Word("values by arrival", 1, is_value=True, read=_in_order),)
+            return Slots("arrivals", (dict, list), partial(_arrivals, clock=values.clock), words)
+        which = "last" if self.last else "first"
+        part = partial(_first_or_last, clock=values.clock, last=self.last)
+        return Slots(which, (None, None), part, (Word(which, is_value=True),))
+
+    def reader(self, values: Values, slot: int) -> Reader:
+        if not values.retracting:
+            return Reader(held(slot))
+        at, blocks = -1 if self.last else 0, slot + 1
+        return Reader(lambda acc: acc[blocks][at][at][1] if acc[blocks] else None)
+
+
+class FirstValue(_ByArrival):
+    """FIRST_VALUE(v)."""
+
+    name = "FIRST_VALUE"
+    place = 90
+    last = False
+
+    def batch(self, call: BatchCall) -> str:
+        return f"get({values_by_arrival(call, call.type)}, 0)"
+
+
+class LastValue(_ByArrival):
+    """LAST_VALUE(v)."""
+
+    name = "LAST_VALUE"
+    place = 100
+    last = True
+
+    def batch(self, call: BatchCall) -> str:
+        return f"get(reverse({values_by_arrival(call, call.type)}), 0)"
+
+
+FUNCTIONS = (FirstValue(), LastValue())

@@ -1,0 +1,41 @@
+"""LISTAGG: texts in order of arrival, with a separator between them; NULL without values.
+
+Source: Flink ListAggFunction, ListAggWsWithRetractAggFunction.
+"""
+
+from __future__ import annotations
+
+from engine.aggregates.accumulator_parts import VALUES, Slots
+from engine.aggregates.batch_sql import BatchCall, values_by_arrival
+from engine.aggregates.function import AggregateFunction, Reader, Values
+
+
+class ListAgg(AggregateFunction):
+    """LISTAGG(v), LISTAGG(v, '|'), LISTAGG(DISTINCT v)."""
+
+    name = "LISTAGG"
+    place = 80
+    replaces = {"GROUP_CONCAT": "LISTAGG(x)", "STRING_AGG": "LISTAGG(x)"}
+    has_separator = True
+    goes_by_arrival = True
+
+    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+        return None if type_ == "string" else f"needs text, but it is {type_}. Write CAST({argument} AS STRING)."
+
+    def result_type(self, type_: str) -> str:
+        return "string"
+
+    def keeps(self, values: Values) -> Slots:
+        return VALUES
+
+    def reader(self, values: Values, slot: int) -> Reader:
+        join = values.separator.join
+        return Reader(lambda acc: join(acc[slot]) if acc[slot] else None)
+
+    def batch(self, call: BatchCall) -> str:
+        values = values_by_arrival(call, call.type)
+        separator = call.separator.replace("\\", "\\\\").replace("'", "\\'")
+        return f"nullif(array_join({values}, '{separator}'), CASE WHEN size({values}) = 0 THEN '' END)"
+
+
+FUNCTION = ListAgg()

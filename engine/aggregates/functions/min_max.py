@@ -1,0 +1,120 @@
+"""MIN and MAX: without retraction one value, with it all values in order.
+
+NaN is above all numbers. Source: Flink MinAggFunction, MaxAggFunction, MinWithRetractAggFunction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+from engine.aggregates.accumulator_parts import Acc, Part, Slots, end_of, held, sorted_values
+from engine.aggregates.batch_sql import BatchCall
+from engine.aggregates.call import AggregateCall
+from engine.aggregates.columnar_parts import TIMES, ColumnarFunction, Extreme, Keep, Read, column
+from engine.aggregates.function import AggregateFunction, Reader, Values, comparable_needed
+from engine.aggregates.state import Word
+from engine.contract.operator import Monotonicity
+from engine.model.schema import INTEGER_BITS
+
+
+def _ignore(acc: Acc, value: Any) -> None:
+    """The retraction of an extreme that moves one way only: a better value replaces the one that is taken back."""
+
+
+def _smallest(slot: int) -> Part:
+    def accumulate(acc: Acc, value: Any) -> None:
+        least = acc[slot]
+        if least is None or value < least:
+            acc[slot] = value
+
+    def merge(acc: Acc, other: Acc) -> None:
+        if other[slot] is not None:
+            accumulate(acc, other[slot])
+
+    return Part(accumulate, _ignore, merge)
+
+
+def _largest(slot: int) -> Part:
+    def accumulate(acc: Acc, value: Any) -> None:
+        most = acc[slot]
+        if most is None or value > most:
+            acc[slot] = value
+
+    def merge(acc: Acc, other: Acc) -> None:
+        if other[slot] is not None:
+            accumulate(acc, other[slot])
+
+    return Part(accumulate, _ignore, merge)
+
+
+_SMALLEST: Final = Slots("smallest", (None,), _smallest, (Word("smallest", is_value=True),))
+_LARGEST: Final = Slots("largest", (None,), _largest, (Word("largest", is_value=True),))
+
+
+class _Columns(ColumnarFunction):
+    def __init__(self, *, largest: bool) -> None:
+        self.largest = largest
+
+    def unable(self, call: AggregateCall, *, retracting: bool) -> str | None:
+        if retracting and not call.never_retracts:
+            return f"{call.function.name} with retraction keeps all values"
+        if call.type in INTEGER_BITS or call.type in TIMES:
+            return None
+        return f"{call.function.name} of {call.type} has no columnar kernel"
+
+    def read(self, call: AggregateCall, keep: Keep, beside: frozenset[str]) -> Read:
+        return column(keep(Extreme(call.argument, call.filter, self.largest)))
+
+
+class _End(AggregateFunction):
+    """What both share."""
+
+    largest: ClassVar[bool]
+    ignores_distinct = True
+    is_its_argument = True
+
+    def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
+        return comparable_needed(type_)
+
+    def keeps(self, values: Values) -> Slots:
+        if values.retracting:
+            return sorted_values(is_float=values.is_float)
+        return _LARGEST if self.largest else _SMALLEST
+
+    def reader(self, values: Values, slot: int) -> Reader:
+        if values.retracting:
+            return Reader(end_of(slot + 1, largest=self.largest, is_float=values.is_float))
+        return Reader(held(slot))
+
+    def batch(self, call: BatchCall) -> str:
+        return call.of(self.name.lower())
+
+    def move(self, is_non_negative: Callable[[], bool]) -> Monotonicity | None:
+        return self.steady_move
+
+    def is_non_negative(self, argument: Callable[[], bool]) -> bool:
+        return argument()
+
+
+class Min(_End):
+    """MIN(v)."""
+
+    name = "MIN"
+    place = 40
+    largest = False
+    steady_move = Monotonicity.DECREASING
+    columnar = _Columns(largest=False)
+
+
+class Max(_End):
+    """MAX(v)."""
+
+    name = "MAX"
+    place = 50
+    largest = True
+    steady_move = Monotonicity.INCREASING
+    columnar = _Columns(largest=True)
+
+
+FUNCTIONS = (Min(), Max())

@@ -1,0 +1,102 @@
+"""SUM: integers wrap in their type, a DECIMAL out of range is NULL, floats are rounded each time.
+
+Sums of integers are kept exact and wrap when read, which gives the same two's complement.
+Source: Flink SumAggFunction, SumWithRetractAggFunction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.aggregates.accumulator_parts import Acc, Slots, sum_and_number
+from engine.aggregates.accumulator_parts import Read as ReadAcc
+from engine.aggregates.batch_sql import BatchCall, exact_sum, sum_of_distinct, wrapped
+from engine.aggregates.call import AggregateCall
+from engine.aggregates.columnar_parts import SIZES, ColumnarFunction, Found, Keep, Number, Read, Sum
+from engine.aggregates.function import NumericFunction, Reader, Values
+from engine.aggregates.rounding import fitting
+from engine.columnar.runs import Flags
+from engine.contract.operator import Monotonicity
+from engine.model.schema import INTEGER_BITS, decimal_scale
+
+
+def total(slot: int, type_: str) -> ReadAcc:
+    """The sum in its type, from the slots sum and number; NULL without values."""
+    number = slot + 1
+    if type_ in INTEGER_BITS:
+        half = 1 << (INTEGER_BITS[type_] - 1)
+        least, most, span = -half, half - 1, half * 2
+
+        def wrapping(acc: Acc) -> Any:
+            if not acc[number]:
+                return None
+            value = acc[slot]
+            return value if least <= value <= most else (value + half) % span - half
+
+        return wrapping
+    scale = decimal_scale(type_)
+    if scale is not None:
+        return lambda acc: fitting(acc[slot], scale) if acc[number] else None
+    return lambda acc: acc[slot] if acc[number] else None
+
+
+def columnar_total(sums: int, numbers: int, type_: str) -> Read:
+    """The sum in its type, from the columns of these places."""
+    size = SIZES[INTEGER_BITS[type_]]
+
+    def read(found: Sequence[Found], dead: Flags | None) -> Found:
+        values, counts = found[sums][0].astype(size, copy=False).astype(np.int64, copy=False), found[numbers][0]
+        there = counts != 0
+        return (values, None) if there.all() else (np.where(there, values, 0), there)
+
+    return read
+
+
+class _Columns(ColumnarFunction):
+    def unable(self, call: AggregateCall, *, retracting: bool) -> str | None:
+        return None if call.type in INTEGER_BITS else f"SUM of {call.type} has no columnar kernel"
+
+    def read(self, call: AggregateCall, keep: Keep, beside: frozenset[str]) -> Read:
+        sums = keep(Sum(call.argument, call.filter))
+        return columnar_total(sums, keep(Number(call.argument, call.filter)), call.type)
+
+
+class SumFunction(NumericFunction):
+    """SUM(v), SUM(DISTINCT v)."""
+
+    name = "SUM"
+    place = 20
+    is_its_argument = True
+    columnar = _Columns()
+
+    def result_type(self, type_: str) -> str:
+        scale = decimal_scale(type_)
+        return type_ if scale is None else f"decimal(38,{scale})"
+
+    def keeps(self, values: Values) -> Slots:
+        return sum_and_number(values.type)
+
+    def reader(self, values: Values, slot: int) -> Reader:
+        return Reader(total(slot, values.type))
+
+    def batch(self, call: BatchCall) -> str:
+        if call.is_distinct_over:
+            return sum_of_distinct(call)
+        if call.type in INTEGER_BITS:
+            return wrapped(exact_sum(call), call.type)
+        scale = decimal_scale(call.type)
+        if scale is not None:
+            return exact_sum(call, scale)
+        return f"CAST({call.of('sum', f'CAST({call.value} AS DOUBLE)')} AS {call.type})"
+
+    def move(self, is_non_negative: Callable[[], bool]) -> Monotonicity | None:
+        return Monotonicity.INCREASING if is_non_negative() else None
+
+    def is_non_negative(self, argument: Callable[[], bool]) -> bool:
+        return argument()
+
+
+FUNCTION = SumFunction()

@@ -1,0 +1,29 @@
+"""Finds the aggregate functions: every module of `engine.aggregates.functions` holds one, or a family of them.
+
+A module offers its function as `FUNCTION`, a family as `FUNCTIONS`; adding a file is all it takes.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import MappingProxyType
+
+from engine.aggregates import functions as package
+from engine.aggregates.function import AggregateFunction
+
+
+@cache
+def functions() -> MappingProxyType[str, AggregateFunction]:
+    """The functions by name, in the order in which forms list them."""
+    found: list[AggregateFunction] = []
+    for module in iter_modules(package.__path__):
+        loaded = import_module(f"{package.__name__}.{module.name}")
+        found += loaded.FUNCTIONS if hasattr(loaded, "FUNCTIONS") else [loaded.FUNCTION]
+    return MappingProxyType({each.name: each for each in sorted(found, key=lambda each: (each.place, each.name))})
+
+
+def function_named(name: str) -> AggregateFunction:
+    """The function that SQL calls so. Raises KeyError."""
+    return functions()[name]

@@ -1,0 +1,44 @@
+"""A parameter that is one of some objects with names: documents write the name, forms offer all names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
+
+
+@dataclass(frozen=True)
+class Named:
+    """Annotates the type of such a parameter. known: the objects by name, asked for whenever they are needed."""
+
+    known: Callable[[], Mapping[str, Any]]
+
+    def __get_pydantic_core_schema__(self, source: type[Any], handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Reads a name or takes an object; writes the name."""
+
+        def validate(value: object) -> Any:
+            known = self.known()
+            if isinstance(value, str) and value in known:
+                return known[value]
+            if isinstance(value, source) and value in known.values():
+                return value
+            *most, last = map(repr, known)
+            message = f"Input should be {', '.join(most)} or {last}" if most else f"Input should be {last}"
+            raise ValueError(message)
+
+        return core_schema.no_info_plain_validator_function(
+            validate, serialization=core_schema.plain_serializer_function_ser_schema(self._name, when_used="json")
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """One of the names."""
+        return {"enum": list(self.known()), "type": "string"}
+
+    def _name(self, value: object) -> str:
+        return next(name for name, known in self.known().items() if known == value)
