@@ -9,10 +9,12 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from engine.contract.kernel import Row
+from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Derived, Operator, StepContext
 from engine.contract.step import KeyedInput
 from engine.errors import ExpressionError, PlanRejected
 from engine.expressions import compile_condition
+from engine.joins.meaning import of_join
 from engine.joins.sides import PORTS, JoinKind, joined, key_expressions, pair_origins
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
@@ -109,6 +111,19 @@ class KeyedJoin(Operator):
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The row of each side."""
         return pair_origins(inputs, output, tuple(zip(self.right_keys, self.left_keys, strict=True)))
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """Pairs, and rows that stand alone."""
+        return of_join(emission, self.kind)
+
+    def sql_parts(self, inputs: Sequence[tuple[str, Schema]]) -> tuple[str, list[str]]:
+        """The right table with its columns called as in a joined row, and what ON tests, as Flink SQL."""
+        (_, left), (right_table, right) = inputs
+        names = beside(left, right)
+        renamed = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in names.items())
+        tests = [f"{quote(a)} = {quote(names[b])}" for a, b in zip(self.left_keys, self.right_keys, strict=True)]
+        tests += [f"({self.condition})"] if self.condition is not None else []
+        return f"(SELECT {renamed} FROM {quote(right_table)})", tests
 
 
 def require_event_times(node: str, inputs: Sequence[Derived]) -> None:

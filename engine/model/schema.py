@@ -146,7 +146,7 @@ def arrow_type(type_: str) -> pa.DataType:
     if type_.startswith("array<") and type_.endswith(">"):
         return pa.list_(pa.field("element", arrow_type(type_[6:-1])))
     if type_.startswith("map<") and type_.endswith(">"):
-        key, value = _split(type_[4:-1])
+        key, value = map_types(type_[4:-1])
         return pa.map_(arrow_type(key), arrow_type(value))
     message = f"the type {type_} is not supported; use one of {', '.join(plain)}, decimal(p,s), array<..>, map<..>"
     raise ValueError(message)
@@ -161,7 +161,7 @@ def flink_type(type_: str) -> str:
     if type_.startswith("array<"):
         return f"ARRAY<{flink_type(type_[6:-1])}>"
     if type_.startswith("map<"):
-        key, value = _split(type_[4:-1])
+        key, value = map_types(type_[4:-1])
         return f"MAP<{flink_type(key)}, {flink_type(value)}>"
     return type_.upper()
 
@@ -202,7 +202,7 @@ def type_from(text: str) -> str:
         found = ""
     elif words.startswith(("array<", "map<")) and words.endswith(">"):
         kind, _, parts = words[:-1].partition("<")
-        split = (parts,) if kind == "array" else _split(parts)
+        split = (parts,) if kind == "array" else map_types(parts)
         found = f"{kind}<{','.join(type_from(part) for part in split)}>"
     elif name.strip() in ("decimal", "dec", "numeric"):
         precision, _, scale = inner.partition(",")
@@ -235,7 +235,8 @@ def decimal_scale(type_: str) -> int | None:
     return int(match[2]) if match else None
 
 
-def _split(inner: str) -> tuple[str, str]:
+def map_types(inner: str) -> tuple[str, str]:
+    """The key's and the value's type of what stands in `map<...>`. Raises ValueError."""
     depth = 0
     for at, char in enumerate(inner):
         depth += (char in "<(") - (char in ">)")

@@ -25,12 +25,10 @@ from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import KeptPartner, LateRule, OwnTime
-from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.contract.step import Keyed
 from engine.joins.batch import paired
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
-from engine.joins.meaning import of_join
 from engine.joins.sides import PORTS, JoinKind, joined
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema, quote
@@ -256,24 +254,15 @@ class IntervalJoin(KeyedJoin, RoutesLate):
             is_exact=False,
         )
 
-    def meaning(self, emission: Emission) -> Meaning:
-        """Pairs, and rows that stand alone."""
-        return of_join(emission, self.kind)
-
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN with the left event time BETWEEN two bounds of the right one."""
-        (left_table, left), (right_table, right) = inputs
+        (left_table, left), (_, right) = inputs
         by_name = beside(left, right)
-        other = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in by_name.items())
         time, base = event_time(left).name, quote(by_name[event_time(right).name])
-        tests = [f"{quote(a)} = {quote(by_name[b])}" for a, b in zip(self.left_keys, self.right_keys, strict=True)]
-        tests.append(f"{quote(time)} BETWEEN {base} + {interval(self.lower_ms)} AND {base} + {interval(self.upper_ms)}")
-        if self.condition is not None:
-            tests.append(f"({self.condition})")
-        return (
-            f"SELECT *\nFROM {quote(left_table)}\n{self.kind.sql} (SELECT {other} FROM {quote(right_table)})\n"
-            f"ON {' AND '.join(tests)}"
-        )
+        other, tests = self.sql_parts(inputs)
+        bounds = f"{base} + {interval(self.lower_ms)} AND {base} + {interval(self.upper_ms)}"
+        tests.insert(len(self.left_keys), f"{quote(time)} BETWEEN {bounds}")
+        return f"SELECT *\nFROM {quote(left_table)}\n{self.kind.sql} {other}\nON {' AND '.join(tests)}"
 
     def _columns(self, left: Schema, right: Schema) -> tuple[Column, ...]:
         columns = joined(left, right, self.kind)

@@ -20,13 +20,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from engine.contract.batch_input import BatchInput
 from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
-from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
 from engine.contract.step import Keyed
 from engine.joins.batch import paired
 from engine.joins.columnar import columnar_join
-from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside
-from engine.joins.meaning import of_join
+from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys
 from engine.joins.sides import PORTS, JoinKind, JoinSide, join_keys, join_moves, join_side, joined
 from engine.kernels.binary_row import row_encoder
 from engine.mini_batch.bundling import bundling
@@ -350,22 +348,15 @@ class Join(KeyedJoin):
     def late_rule(self) -> None:
         """No record is ever too late."""
 
-    def meaning(self, emission: Emission) -> Meaning:
-        """Pairs, and rows that stand alone."""
-        return of_join(emission, self.kind)
-
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN ... ON, or EXISTS. The further condition names joined columns, so it stands above an inner join only."""
-        (left_table, left), (right_table, right) = inputs
-        by_name = beside(left, right)
-        renamed = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in by_name.items())
-        other = f"(SELECT {renamed} FROM {quote(right_table)})"
-        tests = [f"{quote(a)} = {quote(by_name[b])}" for a, b in zip(self.left_keys, self.right_keys, strict=True)]
-        on = " AND ".join([*tests, *([f"({self.condition})"] if self.condition else [])]) or "TRUE"
+        table = quote(inputs[0][0])
+        other, tests = self.sql_parts(inputs)
+        on = " AND ".join(tests) or "TRUE"
         if self.kind.is_left_only:
             negation = "NOT " if self.kind is JoinKind.ANTI else ""
-            return f"SELECT *\nFROM {quote(left_table)}\nWHERE {negation}EXISTS (SELECT 1 FROM {other} WHERE {on})"
-        return f"SELECT *\nFROM {quote(left_table)}\n{self.kind.sql} {other}\nON {on}"
+            return f"SELECT *\nFROM {table}\nWHERE {negation}EXISTS (SELECT 1 FROM {other} WHERE {on})"
+        return f"SELECT *\nFROM {table}\n{self.kind.sql} {other}\nON {on}"
 
     def _takes_lone_updates_after(self, inputs: Sequence[Derived]) -> bool:
         """Whether each updated input has a key that holds its join key, and nothing else decides who meets whom."""

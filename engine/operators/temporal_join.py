@@ -20,13 +20,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from engine.contract.batch_input import BatchInput
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
-from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy
 from engine.contract.step import Keyed
 from engine.errors import PlanRejected
 from engine.joins.batch_versions import at_their_time
-from engine.joins.equal_keys import KeyedJoin, Matches, beside, event_time, require_event_times
-from engine.joins.meaning import of_join
+from engine.joins.equal_keys import KeyedJoin, Matches, event_time, require_event_times
 from engine.joins.sides import JoinKind, join_keys, joined
 from engine.model.changelog import INSERT, SYMBOLS, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
@@ -199,22 +197,13 @@ class TemporalJoin(KeyedJoin):
     def late_rule(self) -> None:
         """No record is ever too late."""
 
-    def meaning(self, emission: Emission) -> Meaning:
-        """Pairs, and rows that stand alone."""
-        return of_join(emission, self.kind)
-
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """JOIN ... FOR SYSTEM_TIME AS OF the left event time."""
-        (left_table, left), (right_table, right) = inputs
-        by_name = beside(left, right)
-        renamed = ", ".join(f"{quote(a)} AS {quote(b)}" for a, b in by_name.items())
-        versions = quote(f"versions of {right_table}")
-        tests = [f"{quote(a)} = {quote(by_name[b])}" for a, b in zip(self.left_keys, self.right_keys, strict=True)]
-        if self.condition is not None:
-            tests.append(f"({self.condition})")
-        table = quote(left_table)
+        (left_table, left), (right_table, _) = inputs
+        table, versions = quote(left_table), quote(f"versions of {right_table}")
+        other, tests = self.sql_parts(inputs)
         return (
-            f"WITH {versions} AS (SELECT {renamed} FROM {quote(right_table)})\nSELECT *\nFROM {table}\n"
+            f"WITH {versions} AS {other}\nSELECT *\nFROM {table}\n"
             f"{self.kind.sql} {versions} FOR SYSTEM_TIME AS OF {table}.{quote(event_time(left).name)}\n"
             f"ON {' AND '.join(tests)}"
         )

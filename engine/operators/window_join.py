@@ -23,12 +23,10 @@ from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Key, Output, Row
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import EndOfWindow, LateRule
-from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.joins.batch import paired
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
-from engine.joins.meaning import of_join
 from engine.joins.sides import PORTS, JoinKind, joined, pair_origins
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.origin import Origin
@@ -275,10 +273,6 @@ class WindowJoin(KeyedJoin, RoutesLate):
     def late_rule(self) -> LateRule | None:
         """A row whose window has closed, on either side. Nothing is known of windows that rows have already."""
         return None if self.windowing is None else LateRule(EndOfWindow(self.windowing), loses=self.ports)
-
-    def meaning(self, emission: Emission) -> Meaning:
-        """Pairs, and rows that stand alone."""
-        return of_join(emission, self.kind)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The join of two windowing table functions on keys, window_start and window_end."""

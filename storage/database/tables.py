@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from engine.contract.recorder import EdgeInfo
 from engine.model.changelog import RowKind
-from engine.model.schema import Schema
+from engine.model.schema import Schema, map_types
 from storage.database.sql import blob, identifier, literal
 from storage.model import Edge, EdgeColumn, Record, StoredView
 
@@ -56,7 +56,7 @@ def duckdb_type(type_: str) -> str:
     if type_.startswith("array<") and type_.endswith(">"):
         return f"{duckdb_type(type_[6:-1].strip())}[]"
     if type_.startswith("map<") and type_.endswith(">"):
-        key, value = _split(type_[4:-1])
+        key, value = map_types(type_[4:-1])
         return f"MAP({duckdb_type(key)}, {duckdb_type(value)})"
     message = f"the type {type_} cannot be stored; there are {', '.join(_PLAIN)}, decimal(p,s), array<..>, map<..>"
     raise ValueError(message)
@@ -205,13 +205,3 @@ def _column_comment(column: EdgeColumn) -> str:
     if "timestamp" in re.split(r"\W", column.type):
         notes.append("an instant, in UTC")
     return "; ".join(notes)
-
-
-def _split(inner: str) -> tuple[str, str]:
-    depth = 0
-    for at, char in enumerate(inner):
-        depth += (char in "<(") - (char in ">)")
-        if char == "," and depth == 0:
-            return inner[:at].strip(), inner[at + 1 :].strip()
-    message = f"map<{inner}> needs a key and a value type"
-    raise ValueError(message)

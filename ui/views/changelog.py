@@ -10,7 +10,7 @@ from storage.model import Edge, Filter, Run
 from ui.components.changelog.cascade import cascade_table
 from ui.components.changelog.changelog_download import downloads
 from ui.components.changelog.changelog_filter import changelog_filter
-from ui.components.changelog.record_list import folded_table, raw_table
+from ui.components.changelog.record_list import folded_table, is_folded, raw_table
 from ui.components.changelog.table_as_of import table_as_of
 from ui.components.grid import grid
 from ui.components.runs.operator_table import pipeline_of
@@ -46,19 +46,9 @@ def _records(edge: Edge, wanted: Filter, event: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         title = st.empty()
         st.space("stretch")
-        mode = "raw"
-        if not edge.is_insert_only:
-            mode = st.segmented_control(
-                "Show",
-                ["raw", "folded"],
-                default="raw",
-                required=True,
-                key="changelog-mode",
-                label_visibility="collapsed",
-                help="Folded: a -U with its +U is one change, old → new.",
-            )
+        folds = is_folded(edge, "changelog-mode")
     key, offset = _page_of(edge, wanted, event)
-    if mode == "folded":
+    if folds:
         folded = changelog.folded(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)
         total, table = folded.total, folded_table(edge, folded.changes, event)
     else:

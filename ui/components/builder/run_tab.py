@@ -13,7 +13,7 @@ from engine.planner import Check
 from storage.changelogs.flow import SlowKey
 from storage.errors import UnknownEdge
 from storage.model import Edge
-from ui.components.changelog.record_list import folded_table, raw_table
+from ui.components.changelog.record_list import folded_table, is_folded, raw_table
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.operator_table import OperatorLine, operator_table
 from ui.runs.overlay import Overlay
@@ -37,19 +37,9 @@ def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
         kinds = ", ".join(f"{number:,} {SYMBOLS[kind]}" for kind, number in sorted(edge.counts.items()) if number)
         st.markdown(f"**{words.count(edge.total, 'record')}**: {kinds}")
         st.space("stretch")
-        mode = "raw"
-        if not edge.is_insert_only:
-            mode = st.segmented_control(
-                "Show",
-                ["raw", "folded"],
-                default="raw",
-                required=True,
-                key="canvas-log-mode",
-                label_visibility="collapsed",
-                help="Folded: a -U with its +U is one change, old → new.",
-            )
+        folds = is_folded(edge, "canvas-log-mode")
     changelog = workspace.store().changelog
-    if mode == "folded":
+    if folds:
         table = folded_table(edge, changelog.folded(edge.run_id, node_id, edge.port, limit=_RECORDS).changes, None)
     else:
         table = raw_table(edge, changelog.page(edge.run_id, node_id, edge.port, limit=_RECORDS).records, None)

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import streamlit as st
+
 from storage.model import Change, Edge, Record
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
+
+
+def is_folded(edge: Edge, key: str) -> bool:
+    """Let a person choose between raw and folded records, where there is something to fold."""
+    if edge.is_insert_only:
+        return False
+    chosen = st.segmented_control(
+        "Show",
+        ["raw", "folded"],
+        default="raw",
+        required=True,
+        key=key,
+        label_visibility="collapsed",
+        help="Folded: a -U with its +U is one change, old → new.",
+    )
+    return chosen == "folded"
 
 
 def raw_table(edge: Edge, records: tuple[Record, ...], event: int | None) -> Table:
