@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.contract.explanation import PlanExplanation
 from engine.model.changelog import RowKind
+from storage.database.run_tables import RunTables
 from storage.library.wiring import inputs_of, parameters_of, sources_above
 
 Values = tuple[Any, ...]
@@ -84,9 +85,9 @@ class Run:
     rejected: int
 
     @property
-    def schema(self) -> str:
-        """The DuckDB schema that holds the run's tables."""
-        return f"run_{self.run_id}"
+    def tables(self) -> RunTables:
+        """The names of the run's tables."""
+        return RunTables(self.run_id)
 
     def holdbacks(self, node: str) -> Mapping[str, int]:
         """The sources above a node, each with the ms by which the node's inputs hold its watermark back."""
@@ -144,6 +145,16 @@ class Edge:
     watermark_delay_ms: int | None
     counts: Mapping[RowKind, int] = field(default_factory=dict)
     view: StoredView | None = None
+
+    @property
+    def tables(self) -> RunTables:
+        """The names of the run's tables."""
+        return RunTables(self.run_id)
+
+    @property
+    def lifetimes_owner(self) -> str:
+        """The table whose rows have the same lifetimes: the edge's own, or the one that its view shows."""
+        return self.view.table if self.view is not None and self.view.shares_lifetimes else self.table
 
     @property
     def names(self) -> tuple[str, ...]:

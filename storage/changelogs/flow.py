@@ -13,8 +13,9 @@ from typing import Final
 from engine.model.changelog import RowKind
 from storage.database.answers import Answers
 from storage.database.connection import Database
+from storage.database.run_tables import KEY_TIMES, RunTables
 from storage.database.sql import identifier
-from storage.database.tables import EVENTS, KEY_TIMES, record_columns, records_of, to_record
+from storage.database.tables import record_columns, records_of, to_record
 from storage.library.runs import Runs
 from storage.library.wiring import inputs_of
 from storage.model import Edge, Record, Values
@@ -145,7 +146,7 @@ class Flows:
         if not self._has_table(run_id, KEY_TIMES):
             return ()
         rows = self._database.rows(
-            f"SELECT key, sum(ns)::BIGINT, sum(records)::BIGINT FROM {identifier(f'run_{run_id}', KEY_TIMES)} "
+            f"SELECT key, sum(ns)::BIGINT, sum(records)::BIGINT FROM {RunTables(run_id).key_times} "
             f"WHERE node = $node GROUP BY key ORDER BY sum(ns) DESC, key LIMIT {int(limit)}",
             {"node": node},
         )
@@ -184,7 +185,7 @@ class Flows:
         seconds = (
             f"SELECT floor(e.event_time_ms / {_SECOND_MS})::BIGINT * {_SECOND_MS} AS start_ms, "
             "count(*) FILTER (c.kind = '-U') AS updates_before, count(*) FILTER (c.kind = '-D') AS deletes "
-            f"FROM {records_of(edge)} c JOIN {identifier(f'run_{run_id}', EVENTS)} e ON e.seq = c.seq "
+            f"FROM {records_of(edge)} c JOIN {edge.tables.events} e ON e.seq = c.seq "
             f"WHERE c.{_TAKEN_BACK} AND e.event_time_ms IS NOT NULL "
             f"GROUP BY start_ms ORDER BY updates_before + deletes DESC, start_ms LIMIT {most}"
         )
@@ -198,7 +199,7 @@ class Flows:
 
     def _has_table(self, run_id: int, table: str) -> bool:
         known = "SELECT 1 FROM duckdb_tables() WHERE schema_name = $schema AND table_name = $table"
-        return self._database.row(known, {"schema": f"run_{run_id}", "table": table}) is not None
+        return self._database.row(known, {"schema": RunTables(run_id).schema, "table": table}) is not None
 
     def cancelled(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> Cancelled:
         """The neighbours in the edge's changelog that undo each other."""

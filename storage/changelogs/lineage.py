@@ -15,7 +15,7 @@ from engine.model.origin import Origin
 from engine.model.position import TIMER
 from storage.database.connection import Database
 from storage.database.sql import identifier
-from storage.database.tables import LATE, record_columns, records_of, to_record
+from storage.database.tables import record_columns, records_of, to_record
 from storage.library.runs import Runs
 from storage.library.wiring import inputs_of
 from storage.model import Edge, EdgeColumn, Record
@@ -134,7 +134,7 @@ class Lineages:
         values: dict[str, object] = {"rows": [entry.record.row for entry in entries]}
         if origin.window is not None:
             parts += _in_window(given, emitter, origin.window)
-            parts.append(_not_late(given.run_id))
+            parts.append(_not_late(given))
             values |= {"node": emitter.node, "port": port}
         counted = self._database.rows(
             f"SELECT q.rowid, count(*), max(c.rowid, {int(siblings)}) FROM {records_of(emitter)} q "
@@ -180,9 +180,9 @@ def _in_window(given: Edge, emitter: Edge, window: tuple[str, str]) -> list[str]
     return [f"{time} >= {start}", f"{time} < {end}"]
 
 
-def _not_late(run_id: int) -> str:
-    late = identifier(f"run_{run_id}", LATE)
-    return f"NOT EXISTS (FROM {late} t WHERE t.node = $node AND t.port = $port AND t.seq = c.seq AND t.step = c.step)"
+def _not_late(given: Edge) -> str:
+    same = "t.node = $node AND t.port = $port AND t.seq = c.seq AND t.step = c.step"
+    return f"NOT EXISTS (FROM {given.tables.late} t WHERE {same})"
 
 
 def _milliseconds(edge: Edge, name: str) -> str:

@@ -8,8 +8,8 @@ from typing import Final
 from engine.model.changelog import RowKind
 from storage.changelogs.filters import conditions
 from storage.database.connection import Database
-from storage.database.sql import identifier
-from storage.database.tables import FIRES, LATE, record_columns, records_of, to_record
+from storage.database.run_tables import FIRES, LATE, RunTables
+from storage.database.tables import record_columns, records_of, to_record
 from storage.library.runs import Runs
 from storage.model import Edge, Filter, Record
 
@@ -72,12 +72,8 @@ class Moments:
             return Around(first, last, (), frozenset(), frozenset())
         lanes = tuple(self._lane(edge, first, seq, last, most) for edge in self._runs.edges(run_id))
         bounds = {"first": first, "last": last}
-        late = (
-            f"SELECT DISTINCT source, seq FROM {identifier(f'run_{run_id}', LATE)} WHERE seq BETWEEN $first AND $last"
-        )
-        fires = (
-            f"SELECT DISTINCT node, seq FROM {identifier(f'run_{run_id}', FIRES)} WHERE seq BETWEEN $first AND $last"
-        )
+        late = f"SELECT DISTINCT source, seq FROM {RunTables(run_id).late} WHERE seq BETWEEN $first AND $last"
+        fires = f"SELECT DISTINCT node, seq FROM {RunTables(run_id).fires} WHERE seq BETWEEN $first AND $last"
         return Around(
             first,
             last,
@@ -89,7 +85,7 @@ class Moments:
     def _next(self, run_id: int, table: str, seq: int) -> int | None:
         if not self._runs.edges(run_id):
             return None
-        name = identifier(f"run_{run_id}", table)
+        name = RunTables(run_id).named(table)
         row = self._database.row(f"SELECT min(seq) FROM {name} WHERE seq > ?", [seq])
         return int(row[0]) if row and row[0] is not None else None
 

@@ -15,8 +15,9 @@ from typing import Any, Final
 from engine.model.changelog import RowKind
 from storage.database.answers import Answers
 from storage.database.connection import Database, Row
+from storage.database.run_tables import RunTables
 from storage.database.sql import identifier
-from storage.database.tables import EVENTS, FIRES, LATE, records_of
+from storage.database.tables import records_of
 from storage.library.runs import Runs
 from storage.model import Edge, NodeCounters, Record, Run
 from storage.recording.lifetimes import FOREVER
@@ -151,7 +152,7 @@ class RunDifferences:
         """The late records that only one of the runs has."""
         if not self._runs.edges(left_run) or not self._runs.edges(right_run):
             return LateDifferences(0, 0, 0, ())
-        pairs = _LATE_PAIRS.format(left=identifier(f"run_{left_run}", LATE), right=identifier(f"run_{right_run}", LATE))
+        pairs = _LATE_PAIRS.format(left=RunTables(left_run).late, right=RunTables(right_run).late)
         counted = self._database.row(
             "SELECT count(*) FILTER (in_left AND NOT in_right), count(*) FILTER (in_right AND NOT in_left), "
             f"count(*) FILTER (in_left AND in_right) FROM ({pairs})"
@@ -235,7 +236,7 @@ class RunDifferences:
 
     def _find_times(self, run: Run) -> Mapping[tuple[str, str], int | float | None]:
         found: dict[tuple[str, str], int | float | None] = {}
-        events, fires = identifier(run.schema, EVENTS), identifier(run.schema, FIRES)
+        events, fires = run.tables.events, run.tables.fires
         marks = self._database.rows(_MARKS.format(events=events, forever=FOREVER))
         for source, mark, records, late in sorted(marks):
             found[str(source), "last watermark"] = mark

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.database.connection import Database
-from storage.database.sql import identifier
-from storage.database.tables import FIRES
 from storage.event_time.late_rules import LateOperator
 from storage.event_time.timeline import Timelines
 from storage.library.runs import Runs
@@ -47,7 +45,7 @@ class Waits:
         import numpy as np
 
         run = self._runs.get(run_id)
-        fires = identifier(run.schema, FIRES)
+        fires = run.tables.fires
         ends = np.array([row[0] for row in self._database.rows(_ENDS.format(fires=fires), {"node": asked.node})])
         seqs, tops = self._tops(run, asked)
         if not len(ends) or not seqs:

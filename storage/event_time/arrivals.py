@@ -9,8 +9,8 @@ from typing import Final
 
 from storage.database.answers import Answers
 from storage.database.connection import Database, Row
-from storage.database.sql import identifier
-from storage.database.tables import EVENTS, FIRES, LATE, records_of, select_columns
+from storage.database.run_tables import RunTables
+from storage.database.tables import records_of, select_columns
 from storage.library.runs import Runs
 from storage.model import Edge, Run, Values
 from storage.recording.lifetimes import FOREVER
@@ -109,7 +109,7 @@ class Arrivals:
         edges = {edge.node: edge for edge in self._runs.edges(run_id) if edge.role == "source"}
         if not edges:
             return ArrivalPage((), 0, offset)
-        events = identifier(f"run_{run_id}", EVENTS)
+        events = RunTables(run_id).events
         values: dict[str, object] = {"from": from_seq, "to": to_seq}
         where = "seq BETWEEN $from AND $to"
         for name, value in (("source", source), ("state", state)):
@@ -134,7 +134,7 @@ class Arrivals:
         order = [edge.node for edge in self._runs.edges(run_id) if edge.role == "source"]
         if not order:
             return ()
-        sql = _SOURCES.format(events=identifier(f"run_{run_id}", EVENTS), forever=FOREVER)
+        sql = _SOURCES.format(events=RunTables(run_id).events, forever=FOREVER)
 
         def find() -> list[Row]:
             return self._database.rows(sql, {"from": from_seq, "to": to_seq})
@@ -151,13 +151,8 @@ class Arrivals:
         if not edges:
             return ()
         bounds: dict[str, object] = {"from": from_seq, "to": to_seq}
-        late = {
-            str(row[0]): row[1:] for row in self._database.rows(_LATE.format(late=identifier(run.schema, LATE)), bounds)
-        }
-        fired = {
-            str(row[0]): int(row[1])
-            for row in self._database.rows(_FIRES.format(fires=identifier(run.schema, FIRES)), bounds)
-        }
+        late = {str(row[0]): row[1:] for row in self._database.rows(_LATE.format(late=run.tables.late), bounds)}
+        fired = {str(row[0]): int(row[1]) for row in self._database.rows(_FIRES.format(fires=run.tables.fires), bounds)}
         timed = {edge.node for edge in edges if edge.role == "source" and any(column.time for column in edge.columns)}
         found: dict[str, OperatorTimes] = {}
         for edge in edges:

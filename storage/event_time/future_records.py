@@ -18,8 +18,6 @@ from typing import Final
 
 from storage.database.answers import Answers
 from storage.database.connection import Database
-from storage.database.sql import identifier
-from storage.database.tables import EVENTS, LATE
 from storage.event_time.arrivals import Arrivals
 from storage.library.runs import Runs
 from storage.model import Edge, Run
@@ -117,9 +115,9 @@ class FutureRecords:
 
     def _of_source(self, run: Run, edge: Edge, edges: tuple[Edge, ...]) -> list[FutureRecord]:
         names = {
-            "events": identifier(run.schema, EVENTS),
+            "events": run.tables.events,
             "nothing": str(_NOTHING),
-            "limits": _LIMITS.format(late=identifier(run.schema, LATE)),
+            "limits": _LIMITS.format(late=run.tables.late),
         }
         # Each way to hold the watermark back asks the question anew; all operators share one, but below interval joins.
         groups: dict[int, list[str]] = {}

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.database.connection import Database
-from storage.database.sql import identifier
-from storage.database.tables import EVENTS
+from storage.database.run_tables import RunTables
 from storage.event_time.timeline import Timelines
 from storage.model import Timeline
 from storage.recording.lifetimes import FOREVER
@@ -146,7 +145,7 @@ class Silences:
 
     def _longest(self, run_id: int, source: str, timeline: Timeline) -> tuple[int, int, bool] | None:
         """The longest stretch without a record of the source, if it is unusually long: (after, until, to the end)."""
-        events = identifier(f"run_{run_id}", EVENTS)
+        events = RunTables(run_id).events
         last = min(timeline.to_seq, timeline.ends.get(source, timeline.to_seq))
         bounds: dict[str, object] = {"source": source, "from": timeline.from_seq, "to": last}
         row = self._database.row(_ENDS_OF_SOURCE.format(events=events), bounds)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from storage.database.connection import Database, Row
-from storage.database.sql import identifier
-from storage.database.tables import LATE, REJECTED, records_of, select_columns
+from storage.database.run_tables import RunTables
+from storage.database.tables import records_of, select_columns
 from storage.library.runs import Runs
 from storage.library.wiring import inputs_of
 from storage.model import (
@@ -49,7 +49,7 @@ class LateRecords:
         edges = {(edge.node, edge.port): edge for edge in self._runs.edges(run_id)}
         if not edges:
             return LatePage((), 0, offset)
-        table = identifier(f"run_{run_id}", LATE)
+        table = RunTables(run_id).late
         parts: list[str] = []
         values: dict[str, object] = {}
         for condition, name, value in (
@@ -78,7 +78,7 @@ class LateRecords:
             return ()
         rows = self._database.rows(
             "SELECT node, coalesce(source, ''), count(*), max(lateness_ms), max(needed_delay_ms) "
-            f"FROM {identifier(f'run_{run_id}', LATE)} GROUP BY node, source ORDER BY node, source"
+            f"FROM {RunTables(run_id).late} GROUP BY node, source ORDER BY node, source"
         )
         return tuple(LateSummary(*row) for row in rows)
 
@@ -86,14 +86,14 @@ class LateRecords:
         """How many source events were late, each counted once, whatever the operators and windows it missed."""
         if not self._runs.edges(run_id):
             return 0
-        row = self._database.row(f"SELECT count(DISTINCT seq) FROM {identifier(f'run_{run_id}', LATE)}")
+        row = self._database.row(f"SELECT count(DISTINCT seq) FROM {RunTables(run_id).late}")
         return int(row[0]) if row else 0
 
     def rejected(self, run_id: int, *, node: str | None = None, offset: int = 0, limit: int = 100) -> RejectedPage:
         """Rows of the sources that could not be read, in the order of their files and lines."""
         if not self._runs.edges(run_id):
             return RejectedPage((), 0, offset)
-        table = identifier(f"run_{run_id}", REJECTED)
+        table = RunTables(run_id).rejected
         where = "$node IS NULL OR node = $node"
         counted = self._database.row(f"SELECT count(*) FROM {table} WHERE {where}", {"node": node})
         rows = self._database.rows(

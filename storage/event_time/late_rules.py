@@ -16,7 +16,7 @@ from typing import Final, assert_never
 from engine.contract.late_rule import EndOfWindow, KeptPartner, LateRule, NothingLaterSent, OwnTime
 from engine.windows.assigners import Windowing, WindowKind
 from storage.database.sql import identifier, literal
-from storage.database.tables import EVENTS, records_of
+from storage.database.tables import records_of
 from storage.library.wiring import inputs_of
 from storage.model import Edge, EdgeColumn, Run
 from storage.recording.lifetimes import FOREVER
@@ -148,7 +148,7 @@ def _single(asked: LateOperator, run: Run, port: str) -> str:
     return (
         f"SELECT {literal(port)} AS port, seq, event_time_ms AS time_ms, "
         f"lag(watermark_ms) OVER () + {asked.delay_ms - held} AS top "
-        f"FROM {identifier(run.schema, EVENTS)} WHERE source = {literal(source)} AND NOT is_end"
+        f"FROM {run.tables.events} WHERE source = {literal(source)} AND NOT is_end"
     )
 
 
@@ -168,7 +168,7 @@ def _tops(asked: LateOperator, run: Run, edges: Sequence[Edge]) -> str:
     lowest = f"least({', '.join(names)})" if len(names) > 1 else names[0]
     return (
         f"SELECT seq, lag(CASE WHEN {known} THEN {lowest} END) OVER () AS top "
-        f"FROM (SELECT seq, {', '.join(columns)} FROM {identifier(run.schema, EVENTS)})"
+        f"FROM (SELECT seq, {', '.join(columns)} FROM {run.tables.events})"
     )
 
 

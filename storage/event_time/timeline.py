@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from storage.database.connection import Database
-from storage.database.sql import identifier
-from storage.database.tables import BLOCK, EVENTS, FIRES, OVERVIEW
+from storage.database.run_tables import RunTables
+from storage.database.tables import BLOCK
 from storage.library.runs import Runs
 from storage.model import Timeline
 from storage.recording.lifetimes import FOREVER
@@ -86,7 +86,7 @@ class Timelines:
         """The first and the last event of a run; (0, 0) where there is none."""
         if not self._runs.edges(run_id):
             return 0, 0
-        row = self._database.row(f"SELECT min(seq), max(seq) FROM {identifier(f'run_{run_id}', EVENTS)}")
+        row = self._database.row(f"SELECT min(seq), max(seq) FROM {RunTables(run_id).events}")
         return (int(row[0]), int(row[1])) if row and row[0] is not None else (0, 0)
 
     def timeline(
@@ -118,8 +118,8 @@ class Timelines:
         if last == 0:
             return _empty(shown)
         names: dict[str, object] = {
-            "events": identifier(f"run_{run_id}", EVENTS),
-            "overview": identifier(f"run_{run_id}", OVERVIEW),
+            "events": RunTables(run_id).events,
+            "overview": RunTables(run_id).overview,
             "block": BLOCK,
             "forever": FOREVER,
         }
@@ -163,12 +163,12 @@ class Timelines:
 
     def watermarks_before(self, run_id: int, seq: int) -> dict[str, int]:
         """The watermark of every source that has one before this event, as its own records made it."""
-        names = {"events": identifier(f"run_{run_id}", EVENTS), "overview": identifier(f"run_{run_id}", OVERVIEW)}
+        names = {"events": RunTables(run_id).events, "overview": RunTables(run_id).overview}
         sql = _CARRIED.format(**names, block=BLOCK, forever=FOREVER)
         return {str(source): int(mark) for source, mark in self._database.rows(sql, {"from": seq})}
 
     def _fires(self, run_id: int, start: int, end: int, most: int, node: str | None) -> pa.Table:
-        fires = identifier(f"run_{run_id}", FIRES)
+        fires = RunTables(run_id).fires
         bounds: dict[str, object] = {"from": start, "to": end, "node": node}
         where = "seq BETWEEN $from AND $to AND ($node IS NULL OR node = $node)"
         row = self._database.row(f"SELECT count(*) FROM {fires} WHERE {where}", bounds)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from storage.database.answers import Answers
 from storage.database.connection import Database
-from storage.database.sql import identifier
-from storage.database.tables import LATE, records_of, select_columns
+from storage.database.tables import records_of, select_columns
 from storage.event_time.late_rules import LateOperator, late_inputs, late_operator, needed
 from storage.library.runs import Runs
 from storage.model import Edge, Run, Values
@@ -124,7 +123,7 @@ class WhatIf:
         inputs = {each.port: each.edge for each in late_inputs(run, asked.node, asked.rule, edges)}
         now = asked.wait_ms
         then = delay_ms + lateness_ms
-        late = identifier(run.schema, LATE)
+        late = run.tables.late
         # One input comes in arrival order by itself, and is read no further than the page.
         order = "ORDER BY seq " if len(inputs) > 1 else ""
         rows = self._database.rows(

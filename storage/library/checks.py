@@ -10,8 +10,9 @@ from typing import Final
 from engine.contract.frames import KIND, SEQ, STEP
 from engine.model.changelog import RowKind
 from storage.database.connection import Database
+from storage.database.run_tables import RunTables
 from storage.database.sql import identifier, literal
-from storage.database.tables import EVENTS, LATE, records_of
+from storage.database.tables import records_of
 from storage.library.runs import Runs
 from storage.model import Edge, EdgeColumn
 
@@ -36,15 +37,15 @@ class Checks:
 
     def hand_back(self, run_id: int, folder: Path) -> HandedBack:
         """Write a run's output to a folder."""
-        schema = f"run_{run_id}"
+        tables = RunTables(run_id)
         edges: dict[tuple[str, str], Path] = {}
         for place, edge in enumerate(self._runs.edges(run_id)):
             edges[edge.node, edge.port] = self._copy(_records(edge), folder / f"edge-{place}.parquet")
         late = None
         if self._runs.get(run_id).late:
             columns = "node, port, seq, step, window_start_ms, window_end_ms"
-            late = self._copy(f"SELECT {columns} FROM {identifier(schema, LATE)}", folder / "late.parquet")
-        marks = f"SELECT seq, source, watermark_ms FROM {identifier(schema, EVENTS)}"
+            late = self._copy(f"SELECT {columns} FROM {tables.late}", folder / "late.parquet")
+        marks = f"SELECT seq, source, watermark_ms FROM {tables.events}"
         return HandedBack(edges, late, self._copy(marks, folder / "watermarks.parquet"))
 
     def save(self, run_id: int, document: str) -> None:

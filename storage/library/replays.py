@@ -17,8 +17,9 @@ from engine.model.changelog import RowKind
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from storage.changelogs.filters import conditions
 from storage.database.connection import Database
+from storage.database.run_tables import RunTables
 from storage.database.sql import identifier
-from storage.database.tables import BLOCK, EVENTS, OVERVIEW, records_of
+from storage.database.tables import BLOCK, records_of
 from storage.library.runs import Runs
 from storage.model import Edge, Filter
 
@@ -75,9 +76,9 @@ class RunMarks:
 
     def __init__(self, database: Database, run_id: int, sources: Sequence[Edge]) -> None:
         self._database = database
-        self._events = identifier(f"run_{run_id}", EVENTS)
+        self._events = RunTables(run_id).events
         self._blocks: dict[str, tuple[list[int], list[int]]] = {edge.node: ([], []) for edge in sources}
-        overview = identifier(f"run_{run_id}", OVERVIEW)
+        overview = RunTables(run_id).overview
         rows = database.rows(
             f"SELECT source, block, max(watermark_ms) AS top FROM {overview} WHERE watermark_ms IS NOT NULL "
             "GROUP BY ALL ORDER BY block"

@@ -108,7 +108,7 @@ class Runs:
         if run.status is RunStatus.RUNNING:
             raise RunIsRunning(run_id)
         with self._database.catalog_transaction() as cursor:
-            cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(run.schema)} CASCADE")
+            cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(run.tables.schema)} CASCADE")
             for table in _TABLES:
                 cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
 

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Final
 
 from storage.database.connection import Cursor, Database
 from storage.database.remembered import Remembered
+from storage.database.run_tables import as_of_macro
 from storage.database.sql import identifier, literal
-from storage.database.tables import free_name, records_of
+from storage.database.tables import free_name, lifetimes_of, records_of
 from storage.errors import StoreWriteFailed
 from storage.model import Edge
 
@@ -41,23 +42,23 @@ def create(edge: Edge) -> list[str]:
     # A column of the same name would be taken for the parameter.
     read = [*(column.stored_as for column in edge.columns), *(edge.view.columns if edge.view else ())]
     n = free_name("n", {name.lower() for name in read})
-    macro = f"CREATE OR REPLACE MACRO {identifier(f'run_{edge.run_id}', edge.table + ' as of')}({n}) AS TABLE"
+    macro = f"CREATE OR REPLACE MACRO {edge.tables.as_of(edge.table)}({n}) AS TABLE"
     names = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns) or "c.seq"
     chosen = f"{macro} SELECT {names} FROM {records_of(edge)} c WHERE"
     if edge.is_insert_only:
         return [f"{chosen} c.seq <= {n}"]
-    table = _table(edge)
+    table = lifetimes_of(edge)
     known = (
         f"(SELECT coalesce(max(last_seq), -1) FROM main.run_lifetimes WHERE run_id = {edge.run_id} "
-        f"AND table_name = {literal(_owner(edge))})"
+        f"AND table_name = {literal(edge.lifetimes_owner)})"
     )
     return [
         f"CREATE TABLE IF NOT EXISTS {table} (opened BIGINT NOT NULL, seq BIGINT NOT NULL, until_seq BIGINT NOT NULL)",
         f"COMMENT ON TABLE {table} IS "
         + literal(
-            f"Rows of {_owner(edge)} by rowid: each is in the table that the changelog describes from event seq "
-            "up to, not including, until_seq. main.run_lifetimes says up to which event that is known. "
-            f"Use the macro {edge.table + ' as of'!r}."
+            f"Rows of {edge.lifetimes_owner} by rowid: each is in the table that the changelog describes from event "
+            "seq up to, not including, until_seq. main.run_lifetimes says up to which event that is known. "
+            f"Use the macro {as_of_macro(edge.table)!r}."
         ),
         # Where the lifetimes do not reach n, no record is later than 0 in the first part, else none in the second.
         f"{chosen} c.rowid IN ("
@@ -88,12 +89,12 @@ class Lifetimes:
 
         opened: the row's place in the changelog. It is alive as of the events seq <= n < until_seq.
         """
-        return _table(edge) if self.are_at_hand(edge, seq) else f"({_fold(edge, f'c.seq <= {int(seq)}')})"
+        return lifetimes_of(edge) if self.are_at_hand(edge, seq) else f"({_fold(edge, f'c.seq <= {int(seq)}')})"
 
     def around(self, edge: Edge, seq: int) -> Lives:
         """The lifetimes of the rows that were there just before this event or are after it; folded only once."""
         if self.are_at_hand(edge, seq):
-            return Lives(_table(edge), None)
+            return Lives(lifetimes_of(edge), None)
         key = (edge.run_id, edge.table, edge.total, seq)
         folded = f"SELECT * FROM ({_fold(edge, f'c.seq <= {int(seq)}')}) WHERE until_seq >= {int(seq)} ORDER BY opened"
         return Lives("lives", {"lives": self._folded.get(key, lambda: self._database.arrow(folded))})
@@ -120,7 +121,7 @@ class Lifetimes:
         return True
 
     def _known(self, edge: Edge) -> tuple[int, int]:
-        row = self._database.row(_KNOWN, [edge.run_id, _owner(edge)])
+        row = self._database.row(_KNOWN, [edge.run_id, edge.lifetimes_owner])
         return (int(row[0]), int(row[1])) if row else (0, -1)
 
     def _reach(self, edge: Edge, seq: int) -> bool:
@@ -131,18 +132,10 @@ class Lifetimes:
 _KNOWN: Final = "SELECT records, last_seq FROM main.run_lifetimes WHERE run_id = ? AND table_name = ?"
 
 
-def _owner(edge: Edge) -> str:
-    """The table whose rows the lifetimes are of."""
-    return edge.view.table if edge.view is not None and edge.view.shares_lifetimes else edge.table
-
-
-def _table(edge: Edge) -> str:
-    return identifier(f"run_{edge.run_id}", f"_lifetimes {_owner(edge)}")
-
-
 def _extend(cursor: Cursor, edge: Edge) -> None:
     """Note the lifetimes of the rows that were stored since it was done last."""
-    known = cursor.execute(_KNOWN, [edge.run_id, _owner(edge)]).fetchone()
+    owner = [edge.run_id, edge.lifetimes_owner]
+    known = cursor.execute(_KNOWN, owner).fetchone()
     first = int(known[0]) if known else 0
     stored = cursor.execute(
         "SELECT inserts + updates_before + updates_after + deletes, "
@@ -152,7 +145,7 @@ def _extend(cursor: Cursor, edge: Edge) -> None:
     ).fetchone()
     if stored is None or stored[0] <= first:
         return
-    table, records = _table(edge), records_of(edge)
+    table, records = lifetimes_of(edge), records_of(edge)
     candidates = _candidates(edge, f"c.rowid >= {first}")
     if first:
         keys = _keys(edge)
@@ -188,10 +181,10 @@ def _extend(cursor: Cursor, edge: Edge) -> None:
             f"WHERE l.opened = e.opened AND e.is_old AND e.until_seq <> {FOREVER}"
         )
         cursor.execute("DROP TABLE ended")
-    cursor.execute("DELETE FROM main.run_lifetimes WHERE run_id = ? AND table_name = ?", [edge.run_id, _owner(edge)])
+    cursor.execute("DELETE FROM main.run_lifetimes WHERE run_id = ? AND table_name = ?", owner)
     cursor.execute(
         "INSERT INTO main.run_lifetimes (run_id, table_name, records, last_seq) VALUES (?, ?, ?, ?)",
-        [edge.run_id, _owner(edge), stored[0], stored[1] or 0],
+        [*owner, stored[0], stored[1] or 0],
     )
 
 

@@ -14,17 +14,7 @@ from engine.contract.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, 
 from engine.model.changelog import RowKind
 from storage.database.connection import Cursor, Database
 from storage.database.sql import identifier
-from storage.database.tables import (
-    EVENTS,
-    FIRES,
-    KEY_TIMES,
-    LATE,
-    REJECTED,
-    create_edge,
-    create_run,
-    stored_columns,
-    table_names,
-)
+from storage.database.tables import create_edge, create_run, stored_columns, table_names
 from storage.errors import EpochRefused
 from storage.library import runs
 from storage.library.runs import Runs
@@ -48,7 +38,7 @@ class Recording:
     def __init__(self, database: Database, run_list: Runs, run_id: int, prepare: Callable[[int], None]) -> None:
         self._database = database
         self._runs = run_list
-        self._schema = run_list.get(run_id).schema
+        self._tables = run_list.get(run_id).tables
         self.run_id = run_id
         self._prepare = prepare
         self._open: _Loading | None = None
@@ -65,14 +55,14 @@ class Recording:
         with self._database.catalog_transaction() as cursor:
             runs.start(cursor, self.run_id, plan.pipeline_json, plan.explanation, plan.epochs)
             if not resumed:
-                cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(self._schema)} CASCADE")
+                cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(self._tables.schema)} CASCADE")
                 for table in ("run_edges", "run_lifetimes"):
                     cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [self.run_id])
-            for statement in create_run(self._schema, str(self.run_id)):
+            for statement in create_run(self._tables):
                 cursor.execute(statement)
             for place, edge in enumerate(edges):
                 # What an older studio began gets the macros of this one.
-                for statement in ([] if resumed else create_edge(self._schema, edge)) + lifetimes.create(edge):
+                for statement in ([] if resumed else create_edge(edge)) + lifetimes.create(edge):
                     cursor.execute(statement)
                 if not resumed:
                     runs.note_edge(cursor, place, edge)
@@ -131,12 +121,12 @@ class Recording:
             edges = self._runs.edges(self.run_id)
             if not edges:
                 raise EpochRefused(self.run_id, epoch, "the run was not begun: its edges are not known.")
-            self._open = _Loading(self._database, self._schema, epoch, edges)
+            self._open = _Loading(self._database, epoch, edges)
         return self._open
 
     def _complete(self, cursor: Cursor, output: EpochOutput, loading: _Loading) -> None:
         """All of an epoch but its edges, and the rows of the catalog, which must not be held for long."""
-        append_events(cursor, self._schema, output)
+        append_events(cursor, self._tables, output)
         self._append_late(cursor, parquet_files(output.late))
         self._append_fires(cursor, parquet_files(output.fires))
         self._append_rejected(cursor, parquet_files(output.rejected))
@@ -165,12 +155,12 @@ class Recording:
         # allowed lateness), or the row's own time. A record is kept while the watermark stays below it.
         cursor.execute(
             f"""
-            INSERT INTO {identifier(self._schema, LATE)}
+            INSERT INTO {self._tables.late}
             SELECT l.node, l.port, l.seq, l.step, e.source, l.event_time_ms, l.window_start_ms, l.window_end_ms,
                 l.watermark_ms, l.lateness_ms,
                 e.max_event_time_ms - (l.watermark_ms - l.lateness_ms) + 1,
                 l.reason
-            FROM {_FILES} l LEFT JOIN {identifier(self._schema, EVENTS)} e ON e.seq = l.seq
+            FROM {_FILES} l LEFT JOIN {self._tables.events} e ON e.seq = l.seq
             ORDER BY l.seq, l.step, l.node, l.window_start_ms
             """,
             {"files": files},
@@ -180,7 +170,7 @@ class Recording:
     def _append_fires(self, cursor: Cursor, files: Sequence[str]) -> None:
         if files:
             cursor.execute(
-                f"INSERT INTO {identifier(self._schema, FIRES)} "
+                f"INSERT INTO {self._tables.fires} "
                 f"SELECT node, seq, window_start_ms, window_end_ms FROM {_FILES} "
                 "ORDER BY seq, node, window_end_ms, window_start_ms",
                 {"files": files},
@@ -189,7 +179,7 @@ class Recording:
     def _append_rejected(self, cursor: Cursor, files: Sequence[str]) -> None:
         if files:
             cursor.execute(
-                f"INSERT INTO {identifier(self._schema, REJECTED)} "
+                f"INSERT INTO {self._tables.rejected} "
                 f"SELECT node, file, line, raw, reason FROM {_FILES} ORDER BY node, file, line",
                 {"files": files},
             )
@@ -198,7 +188,7 @@ class Recording:
     def _append_key_times(self, cursor: Cursor, node: str, files: Sequence[str]) -> None:
         if files:
             cursor.execute(
-                f"INSERT INTO {identifier(self._schema, KEY_TIMES)} SELECT $node, key, ns, records FROM {_FILES}",
+                f"INSERT INTO {self._tables.key_times} SELECT $node, key, ns, records FROM {_FILES}",
                 {"node": node, "files": files},
             )
 
@@ -212,10 +202,9 @@ class Recording:
 class _Loading:
     """The edges of one epoch, as they come in."""
 
-    def __init__(self, database: Database, schema: str, epoch: int, edges: Sequence[Edge]) -> None:
+    def __init__(self, database: Database, epoch: int, edges: Sequence[Edge]) -> None:
         self.edges = edges
         self.transaction = OpenEpoch(database, epoch)
-        self._schema = schema
         self._by_place = {(edge.node, edge.port): edge for edge in edges if edge.view is None}
         self._taken: set[Output] = set()
         self._counts: dict[str, Counts] = {}
@@ -232,10 +221,10 @@ class _Loading:
         return self._counts.get(edge.view.table if edge.view else edge.table, {})
 
     def _load(self, cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> None:
-        counts = self._counts[edge.table] = load(cursor, self._schema, edge, files)
+        counts = self._counts[edge.table] = load(cursor, edge, files)
         if not counts or not edge.total:
             return
-        table = identifier(self._schema, edge.table)
+        table = edge.tables.named(edge.table)
         last = cursor.execute(f"SELECT seq, step FROM {table} WHERE rowid = ?", [edge.total - 1]).fetchone()
         first = cursor.execute(
             f"SELECT seq, step FROM {table} WHERE rowid >= ? ORDER BY rowid LIMIT 1", [edge.total]
