@@ -11,7 +11,6 @@ from typing import Any
 from engine.contract.explanation import PlanExplanation
 from engine.model.changelog import RowKind
 from storage.database.run_tables import RunTables
-from storage.library.wiring import inputs_of, parameters_of, sources_above
 
 Values = tuple[Any, ...]
 
@@ -88,21 +87,6 @@ class Run:
     def tables(self) -> RunTables:
         """The names of the run's tables."""
         return RunTables(self.run_id)
-
-    def holdbacks(self, node: str) -> Mapping[str, int]:
-        """The sources above a node, each with the ms by which the node's inputs hold its watermark back."""
-        # What the plan has at a node is how it holds back its own output: an interval join does so by itself.
-        before = [output[0] for _, output in inputs_of(self.document).get(node, ())] or [node]
-        found: dict[str, int] = {}
-        for name in before:
-            planned = self.explanation.node(name)
-            for source, by_ms in planned.sources.items() if planned else ():
-                found[source] = max(by_ms, found.get(source, 0))
-        return found or dict.fromkeys(sorted(sources_above(self.document, node)), 0)
-
-    def parameters(self, node: str) -> Mapping[str, Any]:
-        """A node's parameters as the run's pipeline had them; none where the document has no such node."""
-        return parameters_of(self.document, node)
 
 
 @dataclass(frozen=True)

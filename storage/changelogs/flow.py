@@ -17,7 +17,7 @@ from storage.database.run_tables import KEY_TIMES, RunTables
 from storage.database.sql import identifier
 from storage.database.tables import record_columns, records_of, to_record
 from storage.library.runs import Runs
-from storage.library.wiring import inputs_of
+from storage.library.stored_run import StoredRun
 from storage.model import Edge, Record, Values
 
 _TAKEN_BACK: Final = "kind IN ('-U', '-D')"
@@ -103,24 +103,14 @@ class Flows:
 
     def wires(self, run_id: int) -> tuple[Wire, ...]:
         """What flowed along every wire, sources first."""
-        edges = {(edge.node, edge.port): edge for edge in self._runs.edges(run_id)}
-        inputs = inputs_of(self._runs.get(run_id).document)
-        found: list[Wire] = []
-        consumed: set[tuple[str, str]] = set()
-        for node in dict.fromkeys(edge.node for edge in edges.values()):
-            for port, output in inputs.get(node, ()):
-                if output in edges:
-                    found.append(Wire(output[0], node, port, edges[output].counts))
-                    consumed.add(output)
-        found += [Wire(edge.node, "", edge.port, edge.counts) for key, edge in edges.items() if key not in consumed]
-        return tuple(found)
+        return _wires(self._runs.stored(run_id))
 
     def amplification(self, run_id: int) -> tuple[Amplification, ...]:
         """Per node with an input, in topological order: what goes in, what comes out."""
-        edges = self._runs.edges(run_id)
-        wires = self.wires(run_id)
+        run = self._runs.stored(run_id)
+        wires = _wires(run)
         found: list[Amplification] = []
-        for edge in edges:
+        for edge in run.edges:
             given = [wire.counts for wire in wires if wire.target == edge.node]
             if edge.port == "out" and given:
                 found.append(
@@ -142,11 +132,11 @@ class Flows:
 
     def slowest(self, run_id: int, node: str, *, limit: int = 10) -> tuple[SlowKey, ...]:
         """The keys that the operator was at work for longest. () for one without keys, and for an old run."""
-        self._runs.get(run_id)
-        if not self._has_table(run_id, KEY_TIMES):
+        run = self._runs.stored(run_id)
+        if not run.is_begun or not self._has_table(run.tables, KEY_TIMES):
             return ()
         rows = self._database.rows(
-            f"SELECT key, sum(ns)::BIGINT, sum(records)::BIGINT FROM {RunTables(run_id).key_times} "
+            f"SELECT key, sum(ns)::BIGINT, sum(records)::BIGINT FROM {run.tables.key_times} "
             f"WHERE node = $node GROUP BY key ORDER BY sum(ns) DESC, key LIMIT {int(limit)}",
             {"node": node},
         )
@@ -197,9 +187,9 @@ class Flows:
         )[:limit]
         return tuple(RetractedSecond(*row) for row in found)
 
-    def _has_table(self, run_id: int, table: str) -> bool:
+    def _has_table(self, tables: RunTables, table: str) -> bool:
         known = "SELECT 1 FROM duckdb_tables() WHERE schema_name = $schema AND table_name = $table"
-        return self._database.row(known, {"schema": RunTables(run_id).schema, "table": table}) is not None
+        return self._database.row(known, {"schema": tables.schema, "table": table}) is not None
 
     def cancelled(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> Cancelled:
         """The neighbours in the edge's changelog that undo each other."""
@@ -225,6 +215,17 @@ class Flows:
         )
         updates, inserts, rows = found or (0, 0, None)
         return int(updates), int(inserts), list(rows or ())
+
+
+def _wires(run: StoredRun) -> tuple[Wire, ...]:
+    wires: list[Wire] = []
+    consumed: set[tuple[str, str]] = set()
+    for node in dict.fromkeys(edge.node for edge in run.edges):
+        for port, edge in run.input_edges(node):
+            wires.append(Wire(edge.node, node, port, edge.counts))
+            consumed.add((edge.node, edge.port))
+    wires += [Wire(edge.node, "", edge.port, edge.counts) for key, edge in run.outputs.items() if key not in consumed]
+    return tuple(wires)
 
 
 def _taken_back(counts: Mapping[RowKind, int]) -> int:

@@ -17,7 +17,6 @@ from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import record_columns, records_of, to_record
 from storage.library.runs import Runs
-from storage.library.wiring import inputs_of
 from storage.model import Edge, EdgeColumn, Record
 from storage.recording.lifetimes import Lifetimes
 
@@ -67,12 +66,11 @@ class Lineages:
         origins: by node and input port, as `Operator.origins` of `engine.contract.operator` says. siblings: how many
         records are listed of one input, the newest first to be chosen. most: of all.
         """
-        edge = self._runs.edge(run_id, node, port)
+        run = self._runs.stored(run_id)
+        edge = run.edge(node, port)
         found = self._records(edge, [row])
         if not found:
             return None
-        edges = {(other.node, other.port): other for other in self._runs.edges(run_id)}
-        inputs = inputs_of(self._runs.get(run_id).document)
         root = Ancestor(edge, found[row])
         seen = {(edge.table, row)}
         level = [root]
@@ -80,14 +78,12 @@ class Lineages:
             above: list[Ancestor] = []
             for emitter in dict.fromkeys(entry.edge.node for entry in level):
                 entries = [entry for entry in level if entry.edge.node == emitter]
-                for port_in, output in inputs.get(emitter, ()):
-                    if output not in edges:
-                        continue
+                for port_in, given in run.input_edges(emitter):
                     origin = origins.get((emitter, port_in))
                     if origin is None:
-                        above += self._causes(entries, edges[output])
+                        above += self._causes(entries, given)
                     else:
-                        above += self._members(entries, edges[output], port_in, origin, siblings)
+                        above += self._members(entries, given, port_in, origin, siblings)
             level = []
             for entry in above:
                 place = (entry.edge.table, entry.record.row)

@@ -15,10 +15,11 @@ from typing import Any, Final
 from engine.model.changelog import RowKind
 from storage.database.answers import Answers
 from storage.database.connection import Database, Row
-from storage.database.run_tables import RunTables
 from storage.database.sql import identifier
 from storage.database.tables import records_of
+from storage.library.pipeline_document import PipelineDocument
 from storage.library.runs import Runs
+from storage.library.stored_run import StoredRun
 from storage.model import Edge, NodeCounters, Record, Run
 from storage.recording.lifetimes import FOREVER
 
@@ -150,9 +151,10 @@ class RunDifferences:
 
     def late(self, left_run: int, right_run: int, *, limit: int = 200) -> LateDifferences:
         """The late records that only one of the runs has."""
-        if not self._runs.edges(left_run) or not self._runs.edges(right_run):
+        left, right = self._runs.stored(left_run), self._runs.stored(right_run)
+        if not left.is_begun or not right.is_begun:
             return LateDifferences(0, 0, 0, ())
-        pairs = _LATE_PAIRS.format(left=RunTables(left_run).late, right=RunTables(right_run).late)
+        pairs = _LATE_PAIRS.format(left=left.tables.late, right=right.tables.late)
         counted = self._database.row(
             "SELECT count(*) FILTER (in_left AND NOT in_right), count(*) FILTER (in_right AND NOT in_left), "
             f"count(*) FILTER (in_left AND in_right) FROM ({pairs})"
@@ -223,18 +225,18 @@ class RunDifferences:
         return tuple(RecordPair(*found[place]) for place in known)
 
     def _times(self, run_id: int) -> Mapping[tuple[str, str], int | float | None]:
-        run = self._runs.get(run_id)
-        if not self._runs.edges(run_id):
+        run = self._runs.stored(run_id)
+        if not run.is_begun:
             return {}
         found = self._answers.get(
             run_id,
             "event times",
-            (run.records, run.last_seq),
+            run.progress,
             lambda: [(*key, value) for key, value in self._find_times(run).items()],
         )
         return {(name, what): value for name, what, value in found}
 
-    def _find_times(self, run: Run) -> Mapping[tuple[str, str], int | float | None]:
+    def _find_times(self, run: StoredRun) -> Mapping[tuple[str, str], int | float | None]:
         found: dict[tuple[str, str], int | float | None] = {}
         events, fires = run.tables.events, run.tables.fires
         marks = self._database.rows(_MARKS.format(events=events, forever=FOREVER))
@@ -249,22 +251,17 @@ class RunDifferences:
 
 
 def _parameters(run: Run) -> dict[tuple[str, str], str]:
-    """Everything that a document says of its nodes, its wires and itself, by (node, what)."""
-    try:
-        document = json.loads(run.document)
-        found: dict[tuple[str, str], str] = {}
-        for node in document.get("nodes", []):
-            found[node["id"], "operator"] = str(node.get("operator", ""))
-            for name, value in node.get("parameters", {}).items():
-                found[node["id"], str(name)] = _text(value)
-        for edge in document.get("edges", []):
-            port = edge.get("target_port", "in")
-            found.setdefault((str(edge["target"]), f"input {port}"), str(edge["source"]))
-        for name, value in {**document.get("options", {}), **document.get("arrival", {})}.items():
-            found["", str(name)] = _text(value)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return {}
-    return found
+    """The parameters, inputs and options of a run's pipeline, by (node, what)."""
+    pipeline = PipelineDocument.of(run.document)
+    texts: dict[tuple[str, str], str] = {}
+    for node, operator in pipeline.operators.items():
+        texts[node, "operator"] = operator
+        texts |= {(node, str(name)): _text(value) for name, value in pipeline.parameters[node].items()}
+    for node, inputs in pipeline.inputs.items():
+        for port, (source, _) in inputs:
+            texts.setdefault((node, f"input {port}"), source)
+    texts |= {("", str(name)): _text(value) for name, value in pipeline.options.items()}
+    return texts
 
 
 def _decisions(run: Run) -> dict[tuple[str, str], str]:

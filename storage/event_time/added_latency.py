@@ -13,7 +13,7 @@ from storage.database.connection import Database
 from storage.event_time.late_rules import LateOperator
 from storage.event_time.timeline import Timelines
 from storage.library.runs import Runs
-from storage.model import Run
+from storage.library.stored_run import StoredRun
 from storage.recording.lifetimes import FOREVER
 
 _ENDS: Final = """
@@ -44,7 +44,7 @@ class Waits:
         """How much later than in the run its windows would fire."""
         import numpy as np
 
-        run = self._runs.get(run_id)
+        run = self._runs.stored(run_id)
         fires = run.tables.fires
         ends = np.array([row[0] for row in self._database.rows(_ENDS.format(fires=fires), {"node": asked.node})])
         seqs, tops = self._tops(run, asked)
@@ -57,11 +57,11 @@ class Waits:
         later = places[then] - places[now]
         return Wait(len(ends), float(later.mean()), int((then == len(seqs)).sum()))
 
-    def _tops(self, run: Run, asked: LateOperator) -> tuple[list[int], list[int]]:
+    def _tops(self, run: StoredRun, asked: LateOperator) -> tuple[list[int], list[int]]:
         """The lowest of the sources' largest event times after each event that raised it."""
         timeline = self._timelines.timeline(run.run_id, node=asked.node)
         held = run.holdbacks(asked.node)
-        edges = self._runs.edges(run.run_id)
+        edges = run.edges
         delays = {edge.node: edge.watermark_delay_ms or 0 for edge in edges if edge.role == "source"}
         moves = [
             (step["seq"], step["source"], step["watermark_ms"] + delays[step["source"]] - held.get(step["source"], 0))

@@ -9,10 +9,10 @@ from typing import Final
 
 from storage.database.answers import Answers
 from storage.database.connection import Database, Row
-from storage.database.run_tables import RunTables
 from storage.database.tables import records_of, select_columns
 from storage.library.runs import Runs
-from storage.model import Edge, Run, Values
+from storage.library.stored_run import StoredRun
+from storage.model import Edge, Values
 from storage.recording.lifetimes import FOREVER
 
 _PAGE: Final = """
@@ -106,10 +106,11 @@ class Arrivals:
         limit: int = 100,
     ) -> ArrivalPage:
         """The events of a range in arrival order, each with what its record said."""
-        edges = {edge.node: edge for edge in self._runs.edges(run_id) if edge.role == "source"}
+        run = self._runs.stored(run_id)
+        edges = {edge.node: edge for edge in run.sources}
         if not edges:
             return ArrivalPage((), 0, offset)
-        events = RunTables(run_id).events
+        events = run.tables.events
         values: dict[str, object] = {"from": from_seq, "to": to_seq}
         where = "seq BETWEEN $from AND $to"
         for name, value in (("source", source), ("state", state)):
@@ -131,31 +132,31 @@ class Arrivals:
 
     def sources(self, run_id: int, from_seq: int, to_seq: int) -> tuple[SourceTimes, ...]:
         """Every source with records in the range, in the order of the graph."""
-        order = [edge.node for edge in self._runs.edges(run_id) if edge.role == "source"]
+        run = self._runs.stored(run_id)
+        order = [edge.node for edge in run.sources]
         if not order:
             return ()
-        sql = _SOURCES.format(events=RunTables(run_id).events, forever=FOREVER)
+        sql = _SOURCES.format(events=run.tables.events, forever=FOREVER)
 
         def find() -> list[Row]:
             return self._database.rows(sql, {"from": from_seq, "to": to_seq})
 
-        run = self._runs.get(run_id)
         # A page begins with the whole run; of its parts nobody asks twice.
         is_whole = from_seq <= 1 and to_seq >= run.last_seq
-        rows = self._answers.get(run_id, "sources", (run.records, run.last_seq), find) if is_whole else find()
+        rows = self._answers.get(run_id, "sources", run.progress, find) if is_whole else find()
         return tuple(SourceTimes(*row) for row in sorted(rows, key=lambda row: order.index(row[0])))
 
     def operators(self, run_id: int, from_seq: int, to_seq: int) -> tuple[OperatorTimes, ...]:
         """Every operator below a source with an event time, in the order of the graph."""
-        run, edges = self._runs.get(run_id), self._runs.edges(run_id)
-        if not edges:
+        run = self._runs.stored(run_id)
+        if not run.is_begun:
             return ()
         bounds: dict[str, object] = {"from": from_seq, "to": to_seq}
         late = {str(row[0]): row[1:] for row in self._database.rows(_LATE.format(late=run.tables.late), bounds)}
         fired = {str(row[0]): int(row[1]) for row in self._database.rows(_FIRES.format(fires=run.tables.fires), bounds)}
-        timed = {edge.node for edge in edges if edge.role == "source" and any(column.time for column in edge.columns)}
+        timed = {edge.node for edge in run.sources if any(column.time for column in edge.columns)}
         found: dict[str, OperatorTimes] = {}
-        for edge in edges:
+        for edge in run.edges:
             above = run.holdbacks(edge.node)
             if edge.role == "operator" and timed & set(above):
                 count, most = late.get(edge.node, (0, None))
@@ -164,9 +165,9 @@ class Arrivals:
                 )
         return tuple(found.values())
 
-    def place_in_source(self, run: Run, source: str, seq: int) -> tuple[int, str]:
+    def place_in_source(self, run: StoredRun, source: str, seq: int) -> tuple[int, str]:
         """Which record of its source an event was, from 1, and what it said in one line."""
-        edge = self._runs.edge(run.run_id, source)
+        edge = run.edge(source)
         table = records_of(edge)
         row = self._database.row(f"SELECT rowid + 1 FROM {table} WHERE seq = ?", [seq])
         content = self._said(edge, [seq]).get(seq, ())

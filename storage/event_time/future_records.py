@@ -20,7 +20,8 @@ from storage.database.answers import Answers
 from storage.database.connection import Database
 from storage.event_time.arrivals import Arrivals
 from storage.library.runs import Runs
-from storage.model import Edge, Run
+from storage.library.stored_run import StoredRun
+from storage.model import Edge
 
 # What a late record of a node would have needed: the largest event time of the source below this.
 _LIMITS: Final = """
@@ -95,25 +96,25 @@ class FutureRecords:
 
     def find(self, run_id: int, *, most: int = 3) -> tuple[FutureRecord, ...]:
         """Those that made the most others late, first; found once per run. Raises UnknownRun."""
-        run, edges = self._runs.get(run_id), self._runs.edges(run_id)
-        if not run.late:
+        run = self._runs.stored(run_id)
+        if not run.entry.late:
             return ()
         found = self._answers.get(
             run_id,
             "records from the future",
-            (run.records, run.last_seq),
-            lambda: [asdict(record) for record in self._find(run, edges)],
+            run.progress,
+            lambda: [asdict(record) for record in self._find(run)],
         )
         return tuple(FutureRecord(**record) for record in found[:most])
 
-    def _find(self, run: Run, edges: tuple[Edge, ...]) -> tuple[FutureRecord, ...]:
+    def _find(self, run: StoredRun) -> tuple[FutureRecord, ...]:
         found: list[FutureRecord] = []
-        for edge in edges:
-            if edge.role == "source" and edge.watermark_delay_ms is not None:
-                found += self._of_source(run, edge, edges)
+        for edge in run.sources:
+            if edge.watermark_delay_ms is not None:
+                found += self._of_source(run, edge)
         return tuple(sorted(found, key=lambda record: (-record.late, record.seq)))
 
-    def _of_source(self, run: Run, edge: Edge, edges: tuple[Edge, ...]) -> list[FutureRecord]:
+    def _of_source(self, run: StoredRun, edge: Edge) -> list[FutureRecord]:
         names = {
             "events": run.tables.events,
             "nothing": str(_NOTHING),
@@ -121,7 +122,7 @@ class FutureRecords:
         }
         # Each way to hold the watermark back asks the question anew; all operators share one, but below interval joins.
         groups: dict[int, list[str]] = {}
-        for node in dict.fromkeys(each.node for each in edges if each.role != "source"):
+        for node in dict.fromkeys(each.node for each in run.edges if each.role != "source"):
             held = run.holdbacks(node)
             if edge.node in held:
                 groups.setdefault(held[edge.node], []).append(node)
@@ -145,7 +146,7 @@ class FutureRecords:
 
     def _judge(
         self,
-        run: Run,
+        run: StoredRun,
         edge: Edge,
         names: Mapping[str, str],
         bounds: Mapping[str, object],

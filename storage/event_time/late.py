@@ -10,7 +10,6 @@ from storage.database.connection import Database, Row
 from storage.database.run_tables import RunTables
 from storage.database.tables import records_of, select_columns
 from storage.library.runs import Runs
-from storage.library.wiring import inputs_of
 from storage.model import (
     Edge,
     LatePage,
@@ -105,7 +104,7 @@ class LateRecords:
     def _input_edges(self, run_id: int, edges: dict[tuple[str, str], Edge]) -> dict[tuple[str, str], tuple[Edge, ...]]:
         """The edges that feed each (node, input port)."""
         found: dict[tuple[str, str], tuple[Edge, ...]] = {}
-        for node, wires in inputs_of(self._runs.get(run_id).document).items():
+        for node, wires in self._runs.stored(run_id).pipeline.inputs.items():
             for port, output in wires:
                 if output in edges:
                     found[node, port] = (*found.get((node, port), ()), edges[output])

@@ -14,6 +14,7 @@ from storage.database.connection import Database
 from storage.database.run_tables import RunTables
 from storage.database.tables import BLOCK
 from storage.library.runs import Runs
+from storage.library.stored_run import StoredRun
 from storage.model import Timeline
 from storage.recording.lifetimes import FOREVER
 
@@ -84,9 +85,12 @@ class Timelines:
 
     def extent(self, run_id: int) -> tuple[int, int]:
         """The first and the last event of a run; (0, 0) where there is none."""
-        if not self._runs.edges(run_id):
+        return self._extent(self._runs.stored(run_id))
+
+    def _extent(self, run: StoredRun) -> tuple[int, int]:
+        if not run.is_begun:
             return 0, 0
-        row = self._database.row(f"SELECT min(seq), max(seq) FROM {RunTables(run_id).events}")
+        row = self._database.row(f"SELECT min(seq), max(seq) FROM {run.tables.events}")
         return (int(row[0]), int(row[1])) if row and row[0] is not None else (0, 0)
 
     def timeline(
@@ -105,21 +109,21 @@ class Timelines:
         node: as this operator sees it, with the sources above it, its own windows, and the combined watermark held
         back as its inputs hold it back. sources: only these.
         """
-        first, last = self.extent(run_id)
+        run = self._runs.stored(run_id)
+        first, last = self._extent(run)
         start = first if from_seq is None else max(from_seq, first)
         end = last if to_seq is None else min(to_seq, last)
-        run = self._runs.get(run_id)
         above = set(run.holdbacks(node)) if node else None
         shown = tuple(
             edge.node
-            for edge in self._runs.edges(run_id)
-            if edge.role == "source" and edge.node in (sources or (edge.node,)) and (not above or edge.node in above)
+            for edge in run.sources
+            if edge.node in (sources or (edge.node,)) and (not above or edge.node in above)
         )
         if last == 0:
             return _empty(shown)
         names: dict[str, object] = {
-            "events": RunTables(run_id).events,
-            "overview": RunTables(run_id).overview,
+            "events": run.tables.events,
+            "overview": run.tables.overview,
             "block": BLOCK,
             "forever": FOREVER,
         }
@@ -156,7 +160,7 @@ class Timelines:
             points=points,
             watermarks=_step_table(steps),
             combined=_combined(shown, held_steps, ends, end),
-            fires=self._fires(run_id, start, end, max_fires, node),
+            fires=self._fires(run, start, end, max_fires, node),
             ends={source: seq for source, seq in ends.items() if seq <= end},
             is_exact=is_exact,
         )
@@ -167,8 +171,8 @@ class Timelines:
         sql = _CARRIED.format(**names, block=BLOCK, forever=FOREVER)
         return {str(source): int(mark) for source, mark in self._database.rows(sql, {"from": seq})}
 
-    def _fires(self, run_id: int, start: int, end: int, most: int, node: str | None) -> pa.Table:
-        fires = RunTables(run_id).fires
+    def _fires(self, run: StoredRun, start: int, end: int, most: int, node: str | None) -> pa.Table:
+        fires = run.tables.fires
         bounds: dict[str, object] = {"from": start, "to": end, "node": node}
         where = "seq BETWEEN $from AND $to AND ($node IS NULL OR node = $node)"
         row = self._database.row(f"SELECT count(*) FROM {fires} WHERE {where}", bounds)

@@ -10,7 +10,6 @@ from typing import Final
 from engine.contract.frames import KIND, SEQ, STEP
 from engine.model.changelog import RowKind
 from storage.database.connection import Database
-from storage.database.run_tables import RunTables
 from storage.database.sql import identifier, literal
 from storage.database.tables import records_of
 from storage.library.runs import Runs
@@ -37,15 +36,15 @@ class Checks:
 
     def hand_back(self, run_id: int, folder: Path) -> HandedBack:
         """Write a run's output to a folder."""
-        tables = RunTables(run_id)
+        run = self._runs.stored(run_id)
         edges: dict[tuple[str, str], Path] = {}
-        for place, edge in enumerate(self._runs.edges(run_id)):
+        for place, edge in enumerate(run.edges):
             edges[edge.node, edge.port] = self._copy(_records(edge), folder / f"edge-{place}.parquet")
         late = None
-        if self._runs.get(run_id).late:
+        if run.entry.late:
             columns = "node, port, seq, step, window_start_ms, window_end_ms"
-            late = self._copy(f"SELECT {columns} FROM {tables.late}", folder / "late.parquet")
-        marks = f"SELECT seq, source, watermark_ms FROM {tables.events}"
+            late = self._copy(f"SELECT {columns} FROM {run.tables.late}", folder / "late.parquet")
+        marks = f"SELECT seq, source, watermark_ms FROM {run.tables.events}"
         return HandedBack(edges, late, self._copy(marks, folder / "watermarks.parquet"))
 
     def save(self, run_id: int, document: str) -> None:

@@ -17,10 +17,10 @@ from engine.model.changelog import RowKind
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from storage.changelogs.filters import conditions
 from storage.database.connection import Database
-from storage.database.run_tables import RunTables
 from storage.database.sql import identifier
 from storage.database.tables import BLOCK, records_of
 from storage.library.runs import Runs
+from storage.library.stored_run import StoredRun
 from storage.model import Edge, Filter
 
 if TYPE_CHECKING:
@@ -68,17 +68,17 @@ class Replays:
 
     def marks(self, run_id: int) -> RunMarks:
         """The watermarks of a run's sources, to be looked up."""
-        return RunMarks(self._database, run_id, [edge for edge in self._runs.edges(run_id) if edge.role == "source"])
+        return RunMarks(self._database, self._runs.stored(run_id))
 
 
 class RunMarks:
     """`engine.replay.Marks` over a run: the watermark of a source after any event, and when it reached a time."""
 
-    def __init__(self, database: Database, run_id: int, sources: Sequence[Edge]) -> None:
+    def __init__(self, database: Database, run: StoredRun) -> None:
         self._database = database
-        self._events = RunTables(run_id).events
-        self._blocks: dict[str, tuple[list[int], list[int]]] = {edge.node: ([], []) for edge in sources}
-        overview = RunTables(run_id).overview
+        self._events = run.tables.events
+        self._blocks: dict[str, tuple[list[int], list[int]]] = {edge.node: ([], []) for edge in run.sources}
+        overview = run.tables.overview
         rows = database.rows(
             f"SELECT source, block, max(watermark_ms) AS top FROM {overview} WHERE watermark_ms IS NOT NULL "
             "GROUP BY ALL ORDER BY block"

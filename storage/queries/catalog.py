@@ -80,7 +80,8 @@ class Catalog:
 
     def examples(self, run_id: int) -> tuple[Example, ...]:
         """Queries that a run can answer. Raises UnknownRun."""
-        edges = self._runs.edges(run_id)
+        run = self._runs.stored(run_id)
+        edges = run.edges
         if not edges:
             return (Example("All runs", "SELECT run_id, name, status, started_at\nFROM runs\nORDER BY run_id DESC"),)
         result = edges[-1]
@@ -88,9 +89,7 @@ class Catalog:
         found = [
             Example(f"What {result.node} said", f"FROM {table}\nORDER BY seq, step\nLIMIT 100"),
             Example("Records by kind", f"SELECT kind, count(*) AS records\nFROM {table}\nGROUP BY kind\nORDER BY kind"),
-            Example(
-                "The table in the end", f"FROM {identifier(as_of_macro(result.table))}({_last(self._runs, run_id)})"
-            ),
+            Example("The table in the end", f"FROM {identifier(as_of_macro(result.table))}({run.last_seq})"),
             Example("Which events said the most", _loudest(result)),
         ]
         timed = any(column.time for edge in edges for column in edge.columns)
@@ -118,10 +117,6 @@ class Catalog:
             )
         )
         return tuple(found)
-
-
-def _last(runs: Runs, run_id: int) -> int:
-    return runs.get(run_id).last_seq
 
 
 def _loudest(edge: Edge) -> str:

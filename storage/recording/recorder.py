@@ -17,6 +17,7 @@ from storage.database.sql import identifier
 from storage.database.tables import create_edge, create_run, stored_columns, table_names
 from storage.errors import EpochRefused
 from storage.library import runs
+from storage.library.edge_rows import insert_edge
 from storage.library.runs import Runs
 from storage.model import Edge, StoredView
 from storage.recording import lifetimes
@@ -65,7 +66,7 @@ class Recording:
                 for statement in ([] if resumed else create_edge(edge)) + lifetimes.create(edge):
                     cursor.execute(statement)
                 if not resumed:
-                    runs.note_edge(cursor, place, edge)
+                    insert_edge(cursor, place, edge)
 
     def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
         """Load an edge in the background. What goes wrong with it is said by `commit`."""

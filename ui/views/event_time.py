@@ -53,8 +53,8 @@ def _missed(records: tuple[LateRecord, ...]) -> dict[int, list[str]]:
 
 def _seen_by(run: Run, sources: list[Edge]) -> tuple[str | None, list[str]]:
     """As which operator sees it, and which sources: asked where there is something to choose."""
-    edges = workspace.store().runs.edges(run.run_id)
-    operators = list(dict.fromkeys(edge.node for edge in edges if edge.role == "operator"))
+    stored = workspace.store().runs.stored(run.run_id)
+    operators = list(dict.fromkeys(edge.node for edge in stored.edges if edge.role == "operator"))
     names = [edge.node for edge in sources]
     node: str | None = None
     chosen: list[str] = []
@@ -69,7 +69,7 @@ def _seen_by(run: Run, sources: list[Edge]) -> tuple[str | None, list[str]]:
                 help="An operator sees the sources above it, and the lowest of their watermarks.",
             )
         if len(names) > 1:
-            above = [name for name in names if node is None or name in run.holdbacks(node)]
+            above = names if node is None else [name for name in names if name in stored.holdbacks(node)]
             chosen = st.multiselect("Sources", above, key=f"sources-{run.run_id}-{node}", placeholder="all")
     return node, chosen
 
