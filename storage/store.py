@@ -45,7 +45,7 @@ from storage.changelogs.lineage import Lineages
 from storage.changelogs.navigation import Moments
 from storage.changelogs.run_differences import RunDifferences
 from storage.changelogs.table_differences import Comparisons
-from storage.database.answers import LARGE, Answers
+from storage.database.cache import LARGE, RunCache
 from storage.database.connection import Database
 from storage.database.migrations import migrate
 from storage.event_time.added_latency import Waits
@@ -102,7 +102,7 @@ class Store:
         except BaseException:
             self._database.close()
             raise
-        self.answers = Answers(self._database)
+        self.cache = RunCache(self._database)
         self.pipelines = Pipelines(self._database)
         self.drafts = Drafts(self._database)
         self.runs = Runs(self._database)
@@ -112,18 +112,18 @@ class Store:
         self.changelog = Changelogs(self._database, self.runs, self.lifetimes)
         self.timeline = Timelines(self._database, self.runs)
         self.silences = Silences(self._database, self.timeline)
-        self.arrivals = Arrivals(self._database, self.runs, self.answers)
-        self.futures = FutureRecords(self._database, self.runs, self.arrivals, self.answers)
+        self.arrivals = Arrivals(self._database, self.runs, self.cache)
+        self.futures = FutureRecords(self._database, self.runs, self.arrivals, self.cache)
         self.late = LateRecords(self._database, self.runs)
-        self.flows = Flows(self._database, self.runs, self.answers)
+        self.flows = Flows(self._database, self.runs, self.cache)
         self.moments = Moments(self._database, self.runs)
         self.replays = Replays(self._database, self.runs)
         self.lineage = Lineages(self._database, self.runs, self.lifetimes)
         self.disorder = Disorders(self._database, self.runs)
         self.checks = Checks(self._database, self.runs)
         self.comparing = Comparisons(self._database, self.runs, self.lifetimes)
-        self.what_if = WhatIf(self._database, self.runs, self.answers)
-        self.differences = RunDifferences(self._database, self.runs, self.answers)
+        self.what_if = WhatIf(self._database, self.runs, self.cache)
+        self.differences = RunDifferences(self._database, self.runs, self.cache)
         self.waits = Waits(self._database, self.runs, self.timeline)
         self.queries = Queries(self._database)
         self.catalog = Catalog(self._database, self.runs)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from storage.database.cache import MemoryCache
 from storage.database.connection import Database
-from storage.database.remembered import Remembered
 from storage.database.sql import identifier
 from storage.database.tables import records_of
 from storage.errors import UnknownColumn
@@ -64,7 +64,7 @@ class Disorders:
     def __init__(self, database: Database, runs: Runs) -> None:
         self._database = database
         self._runs = runs
-        self._samples: Remembered[pa.Table] = Remembered(4)
+        self._samples: MemoryCache[pa.Table] = MemoryCache(4)
 
     def deliver(
         self,

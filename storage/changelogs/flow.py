@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.model.changelog import RowKind
-from storage.database.answers import Answers
+from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.database.run_tables import KEY_TIMES, RunTables
 from storage.database.sql import identifier
@@ -96,10 +96,10 @@ class Cancelled:
 class Flows:
     """The flows of all runs. Every method raises UnknownRun, those of one edge UnknownEdge."""
 
-    def __init__(self, database: Database, runs: Runs, answers: Answers) -> None:
+    def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
         self._database = database
         self._runs = runs
-        self._answers = answers
+        self._cache = cache
 
     def wires(self, run_id: int) -> tuple[Wire, ...]:
         """What flowed along every wire, sources first."""
@@ -151,7 +151,7 @@ class Flows:
             f"FROM {records_of(edge)} c {f'GROUP BY {keys}' if keys else ''} HAVING taken_back > 0 "
             f"ORDER BY taken_back DESC, records DESC{', ' + keys if keys else ''} LIMIT {most}"
         )
-        found = self._answers.get(
+        found = self._cache.get(
             edge.run_id,
             f"{most} keys of {edge.node}.{edge.port} by retractions",
             (edge.total,),
@@ -179,7 +179,7 @@ class Flows:
             f"WHERE c.{_TAKEN_BACK} AND e.event_time_ms IS NOT NULL "
             f"GROUP BY start_ms ORDER BY updates_before + deletes DESC, start_ms LIMIT {most}"
         )
-        found = self._answers.get(
+        found = self._cache.get(
             run_id,
             f"{most} seconds of {node}.{port} by retractions",
             (edge.total,),
@@ -197,7 +197,7 @@ class Flows:
         if not _taken_back(edge.counts):
             return Cancelled(edge, 0, 0, ())
         most = max(limit, _KEPT)
-        updates, inserts, rows = self._answers.get(
+        updates, inserts, rows = self._cache.get(
             run_id, f"{most} pairs for nothing of {node}.{port}", (edge.total,), lambda: self._count_pairs(edge, most)
         )
         found = self._database.rows(

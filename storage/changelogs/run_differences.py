@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from engine.model.changelog import RowKind
-from storage.database.answers import Answers
+from storage.database.cache import RunCache
 from storage.database.connection import Database, Row
 from storage.database.sql import identifier
 from storage.database.tables import records_of
@@ -118,10 +118,10 @@ class RecordPair:
 class RunDifferences:
     """Differences of any two runs. Every method raises UnknownRun."""
 
-    def __init__(self, database: Database, runs: Runs, answers: Answers) -> None:
+    def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
         self._database = database
         self._runs = runs
-        self._answers = answers
+        self._cache = cache
 
     def plans(self, left: Run, right: Run) -> tuple[PlanDifference, ...]:
         """Parameters, wiring and the planner's decisions that are not the same."""
@@ -198,7 +198,7 @@ class RunDifferences:
         )
         # Another DuckDB may hash in another way.
         question = f"hashes of {edge.node}.{edge.port} by DuckDB {self._database.version}"
-        found: list[str] = self._answers.get(
+        found: list[str] = self._cache.get(
             edge.run_id, question, (edge.total,), lambda: [row[0] for row in self._database.rows(blocks)]
         )
         return found
@@ -228,7 +228,7 @@ class RunDifferences:
         run = self._runs.stored(run_id)
         if not run.is_begun:
             return {}
-        found = self._answers.get(
+        found = self._cache.get(
             run_id,
             "event times",
             run.progress,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from storage.database.answers import Answers
+from storage.database.cache import RunCache
 from storage.database.connection import Database, Row
 from storage.database.tables import records_of, select_columns
 from storage.library.runs import Runs
@@ -89,10 +89,10 @@ class OperatorTimes:
 class Arrivals:
     """The events of all runs. Every method raises UnknownRun."""
 
-    def __init__(self, database: Database, runs: Runs, answers: Answers) -> None:
+    def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
         self._database = database
         self._runs = runs
-        self._answers = answers
+        self._cache = cache
 
     def page(
         self,
@@ -143,7 +143,7 @@ class Arrivals:
 
         # A page begins with the whole run; of its parts nobody asks twice.
         is_whole = from_seq <= 1 and to_seq >= run.last_seq
-        rows = self._answers.get(run_id, "sources", run.progress, find) if is_whole else find()
+        rows = self._cache.get(run_id, "sources", run.progress, find) if is_whole else find()
         return tuple(SourceTimes(*row) for row in sorted(rows, key=lambda row: order.index(row[0])))
 
     def operators(self, run_id: int, from_seq: int, to_seq: int) -> tuple[OperatorTimes, ...]:

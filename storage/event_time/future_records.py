@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from storage.database.answers import Answers
+from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.event_time.arrivals import Arrivals
 from storage.library.runs import Runs
@@ -88,18 +88,18 @@ class FutureRecord:
 class FutureRecords:
     """Records from the future, of all runs."""
 
-    def __init__(self, database: Database, runs: Runs, arrivals: Arrivals, answers: Answers) -> None:
+    def __init__(self, database: Database, runs: Runs, arrivals: Arrivals, cache: RunCache) -> None:
         self._database = database
         self._runs = runs
         self._arrivals = arrivals
-        self._answers = answers
+        self._cache = cache
 
     def find(self, run_id: int, *, most: int = 3) -> tuple[FutureRecord, ...]:
         """Those that made the most others late, first; found once per run. Raises UnknownRun."""
         run = self._runs.stored(run_id)
         if not run.entry.late:
             return ()
-        found = self._answers.get(
+        found = self._cache.get(
             run_id,
             "records from the future",
             run.progress,

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from storage.database.answers import Answers
+from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.database.tables import records_of, select_columns
 from storage.event_time.late_rules import LateOperator, late_inputs, late_operator, needed
@@ -83,10 +83,10 @@ class WhatIfRecord:
 class WhatIf:
     """Answers for all runs. Every method raises UnknownRun."""
 
-    def __init__(self, database: Database, runs: Runs, answers: Answers) -> None:
+    def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
         self._database = database
         self._runs = runs
-        self._answers = answers
+        self._cache = cache
 
     def operators(self, run_id: int) -> tuple[LateOperator, ...]:
         """The operators of a run that can be asked about, in the order of the graph."""
@@ -104,7 +104,7 @@ class WhatIf:
         import numpy as np
 
         run = self._runs.stored(run_id)
-        waits, counts = self._answers.get(
+        waits, counts = self._cache.get(
             run_id, f"losses of {asked.node}", run.progress, lambda: self._histogram(run, asked)
         )
         needs, records = np.array(waits, np.int64), np.array(counts, np.int64)

@@ -7,7 +7,6 @@ sums up say where to look, and a stretch of events at a time is read; a run of a
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -16,6 +15,7 @@ from engine.contract.frames import KIND, SEQ, STEP
 from engine.model.changelog import RowKind
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from storage.changelogs.filters import conditions
+from storage.database.cache import MemoryCache
 from storage.database.connection import Database
 from storage.database.sql import identifier
 from storage.database.tables import BLOCK, records_of
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 STRETCH: Final = 64 * BLOCK
 _STRETCHES_KEPT: Final = 32
+Stretch = tuple[Sequence[int], Sequence[int]]
+"""Events that carry a watermark, and the highest watermark up to each of them."""
 _KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
 
 
@@ -89,7 +91,7 @@ class RunMarks:
             tops.append(max(int(top), tops[-1]) if tops else int(top))
         ends = f"SELECT source, min(seq) FROM {self._events} WHERE watermark_ms = {MAX_WATERMARK} GROUP BY source"
         self._ends = {str(source): int(seq) for source, seq in database.rows(ends)}
-        self._stretches: OrderedDict[tuple[str, int], tuple[Sequence[int], Sequence[int]]] = OrderedDict()
+        self._stretches: MemoryCache[Stretch] = MemoryCache(_STRETCHES_KEPT)
 
     def at(self, source: str, seq: int) -> int:
         """The source's watermark after an event; the least there is before its first."""
@@ -121,25 +123,20 @@ class RunMarks:
         )
         return [(int(seq), int(mark)) for seq, mark in rows]
 
-    def _stretch(self, source: str, number: int) -> tuple[Sequence[int], Sequence[int]]:
-        """The events of a stretch that carry a watermark, and the highest so far within it."""
+    def _stretch(self, source: str, number: int) -> Stretch:
+        return self._stretches.get((source, number), lambda: self._read_stretch(source, number * STRETCH))
+
+    def _read_stretch(self, source: str, first: int) -> Stretch:
         import numpy as np
 
-        key = (source, number)
-        if key not in self._stretches:
-            first = number * STRETCH
-            found = self._database.arrow(
-                f"SELECT seq, watermark_ms FROM {self._events} WHERE seq >= $first AND seq < $last "
-                f"AND source = $source AND watermark_ms < {MAX_WATERMARK} ORDER BY seq",
-                {"first": first, "last": first + STRETCH, "source": source},
-            )
-            marks = np.maximum.accumulate(found["watermark_ms"].to_numpy())
-            # Bisecting the raw memory takes a fraction of the time of np.searchsorted for one value.
-            self._stretches[key] = (found["seq"].to_numpy().data, marks.data)
-        self._stretches.move_to_end(key)
-        while len(self._stretches) > _STRETCHES_KEPT:
-            self._stretches.popitem(last=False)
-        return self._stretches[key]
+        events = self._database.arrow(
+            f"SELECT seq, watermark_ms FROM {self._events} WHERE seq >= $first AND seq < $last "
+            f"AND source = $source AND watermark_ms < {MAX_WATERMARK} ORDER BY seq",
+            {"first": first, "last": first + STRETCH, "source": source},
+        )
+        marks = np.maximum.accumulate(events["watermark_ms"].to_numpy())
+        # Bisecting the raw memory takes a fraction of the time of np.searchsorted for one value.
+        return events["seq"].to_numpy().data, marks.data
 
 
 def _select(edge: Edge) -> str:

@@ -20,8 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from storage.database.cache import MemoryCache
 from storage.database.connection import Cursor, Database
-from storage.database.remembered import Remembered
 from storage.database.run_tables import as_of_macro
 from storage.database.sql import identifier, literal
 from storage.database.tables import free_name, lifetimes_of, records_of
@@ -82,7 +82,7 @@ class Lifetimes:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = threading.Lock()
-        self._folded: Remembered[pa.Table] = Remembered(4)
+        self._folded: MemoryCache[pa.Table] = MemoryCache(4)
 
     def until(self, edge: Edge, seq: int = FOREVER) -> str:
         """What to read the lifetimes of an edge's rows from, right as of all events up to this one.

@@ -162,7 +162,7 @@ def ask(store: Store, run_id: int, records: int) -> None:
         """As the first to ask after a start of the app."""
 
         def ask_anew() -> object:
-            store.answers.forget()
+            store.cache.clear_memory()
             return question()
 
         return ask_anew
