@@ -51,7 +51,7 @@ from storage.database.migrations import migrate
 from storage.event_time.added_latency import Waits
 from storage.event_time.arrivals import Arrivals
 from storage.event_time.future_records import FutureRecords
-from storage.event_time.idle_sources import Silences
+from storage.event_time.idle_sources import IdleSources
 from storage.event_time.late import LateRecords
 from storage.event_time.timeline import Timelines
 from storage.event_time.what_if import WhatIf
@@ -111,7 +111,7 @@ class Store:
         self._recordings: WeakSet[Recording] = WeakSet()
         self.changelog = Changelogs(self._database, self.runs, self.lifetimes)
         self.timeline = Timelines(self._database, self.runs)
-        self.silences = Silences(self._database, self.timeline)
+        self.idle_sources = IdleSources(self._database, self.runs)
         self.arrivals = Arrivals(self._database, self.runs, self.cache)
         self.futures = FutureRecords(self._database, self.runs, self.arrivals, self.cache)
         self.late = LateRecords(self._database, self.runs)

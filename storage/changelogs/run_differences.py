@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from engine.model.changelog import RowKind
+from engine.model.timeline import MAX_WATERMARK
 from storage.database.cache import RunCache
 from storage.database.connection import Database, Row
 from storage.database.sql import identifier
@@ -21,10 +22,9 @@ from storage.library.pipeline_document import PipelineDocument
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Edge, NodeCounters, Record, Run
-from storage.recording.lifetimes import FOREVER
 
 _MARKS: Final = """
-SELECT source, max(watermark_ms) FILTER (watermark_ms < {forever}), count(event_time_ms),
+SELECT source, max(watermark_ms) FILTER (watermark_ms < {end}), count(event_time_ms),
     count(*) FILTER (state = 'late') FROM {events} GROUP BY source
 """
 _FIRED: Final = "SELECT node, count(*), round(avg(seq), 1) FROM {fires} GROUP BY node"
@@ -239,7 +239,7 @@ class RunDifferences:
     def _find_times(self, run: StoredRun) -> Mapping[tuple[str, str], int | float | None]:
         found: dict[tuple[str, str], int | float | None] = {}
         events, fires = run.tables.events, run.tables.fires
-        marks = self._database.rows(_MARKS.format(events=events, forever=FOREVER))
+        marks = self._database.rows(_MARKS.format(events=events, end=MAX_WATERMARK))
         for source, mark, records, late in sorted(marks):
             found[str(source), "last watermark"] = mark
             found[str(source), "records"] = int(records)

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from engine.model.timeline import MAX_WATERMARK
 from storage.database.cache import RunCache
 from storage.database.connection import Database, Row
 from storage.database.tables import records_of, select_columns
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Edge, Values
-from storage.recording.lifetimes import FOREVER
 
 _PAGE: Final = """
 SELECT seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, state::VARCHAR
@@ -22,7 +22,7 @@ FROM {events} WHERE {where} LIMIT {limit} OFFSET {offset}
 _SOURCES: Final = """
 SELECT source, count(event_time_ms), count(*) FILTER (state = 'out of order'), count(*) FILTER (state = 'late'),
     coalesce(max(max_event_time_ms - event_time_ms), 0), coalesce(avg(event_time_ms - watermark_ms), 0)::BIGINT,
-    min(seq), max(seq) FILTER (NOT is_end), max(watermark_ms) FILTER (watermark_ms < {forever})
+    min(seq), max(seq) FILTER (NOT is_end), max(watermark_ms) FILTER (watermark_ms < {end})
 FROM {events} WHERE seq BETWEEN $from AND $to GROUP BY source
 """
 _LATE: Final = """
@@ -136,7 +136,7 @@ class Arrivals:
         order = [edge.node for edge in run.sources]
         if not order:
             return ()
-        sql = _SOURCES.format(events=run.tables.events, forever=FOREVER)
+        sql = _SOURCES.format(events=run.tables.events, end=MAX_WATERMARK)
 
         def find() -> list[Row]:
             return self._database.rows(sql, {"from": from_seq, "to": to_seq})

@@ -19,6 +19,7 @@ from typing import Final
 from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.event_time.arrivals import Arrivals
+from storage.event_time.watermarks import RunWatermarks
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Edge
@@ -53,8 +54,6 @@ without AS (
 SELECT count(DISTINCT l.seq) FROM limits l ASOF LEFT JOIN without w ON l.seq > w.seq
 WHERE coalesce(w.top, $before) - $held < l.bound
 """
-# After its end a source holds nothing back, whatever its records said.
-_END: Final = "SELECT min(seq) FROM {events} WHERE source = $source AND is_end"
 # The next record of the source says how far ahead the very first was.
 _AFTER_FIRST: Final = """
 SELECT event_time_ms FROM {events} WHERE source = $source AND seq > $seq AND event_time_ms IS NOT NULL
@@ -109,12 +108,14 @@ class FutureRecords:
 
     def _find(self, run: StoredRun) -> tuple[FutureRecord, ...]:
         found: list[FutureRecord] = []
+        ends = RunWatermarks(self._database, run).ends
         for edge in run.sources:
             if edge.watermark_delay_ms is not None:
-                found += self._of_source(run, edge)
+                # After its end a source holds nothing back, whatever its records said.
+                found += self._of_source(run, edge, ends.get(edge.node, run.last_seq + 1))
         return tuple(sorted(found, key=lambda record: (-record.late, record.seq)))
 
-    def _of_source(self, run: StoredRun, edge: Edge) -> list[FutureRecord]:
+    def _of_source(self, run: StoredRun, edge: Edge, end: int) -> list[FutureRecord]:
         names = {
             "events": run.tables.events,
             "nothing": str(_NOTHING),
@@ -126,8 +127,6 @@ class FutureRecords:
             held = run.holdbacks(node)
             if edge.node in held:
                 groups.setdefault(held[edge.node], []).append(node)
-        ended = self._database.row(_END.format(**names), {"source": edge.node})
-        last = int(ended[0]) if ended and ended[0] is not None else run.last_seq + 1
         best: dict[int, FutureRecord] = {}
         for held_ms, nodes in groups.items():
             bounds: dict[str, object] = {
@@ -135,7 +134,7 @@ class FutureRecords:
                 "held": held_ms + (edge.watermark_delay_ms or 0),
                 "nodes": nodes,
                 "low": 0,
-                "high": last,
+                "high": end,
             }
             rows = self._database.rows(_CANDIDATES.format(**names), {**bounds, "most": _MOST})
             for seq, time, before, _ in rows:

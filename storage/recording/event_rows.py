@@ -13,12 +13,12 @@ from typing import Final
 
 from engine.contract.frames import TIME, TOP
 from engine.contract.recorder import ClockFile, EpochOutput
+from engine.model.timeline import MAX_WATERMARK
 from storage.database.connection import Cursor
 from storage.database.run_tables import RunTables
 from storage.database.sql import literal
 from storage.database.tables import BLOCK, STATE
 from storage.recording.edge_files import PARQUET, NumberedFiles, columns_of, consecutive
-from storage.recording.lifetimes import FOREVER
 
 # A step that starts with FF was fired by a watermark: it says nothing of the record of its event.
 _FROM_TIMER: Final = "step >= '\\xFF'::BLOB"
@@ -53,8 +53,8 @@ def append_events(cursor: Cursor, run: RunTables, output: EpochOutput) -> None:
         if clocks and len(seqs) <= _FEW:
             for at in sorted({bisect(starts, int(seq)) for (seq,) in seqs}, reverse=True):
                 low = starts[at - 1] if at else 0
-                high = starts[at] if at < len(starts) else FOREVER
-                pieces.insert(at, f"(SELECT {_COLUMNS} FROM ({told}) WHERE seq >= {low} AND seq < {high} ORDER BY seq)")
+                bounds = f"seq >= {low}" + (f" AND seq < {starts[at]}" if at < len(starts) else "")
+                pieces.insert(at, f"(SELECT {_COLUMNS} FROM ({told}) WHERE {bounds} ORDER BY seq)")
             is_sorted = True
         else:
             pieces.append(f"SELECT {_COLUMNS} FROM ({told})")
@@ -142,7 +142,7 @@ def _sum_up(cursor: Cursor, run: RunTables, first: int) -> None:
         INSERT INTO {run.overview}
         SELECT seq // {BLOCK} AS block, source, state::VARCHAR, min(event_time_ms),
             arg_min(seq, event_time_ms), max(event_time_ms), arg_max(seq, event_time_ms),
-            count(event_time_ms), max(watermark_ms) FILTER (watermark_ms < {FOREVER})
+            count(event_time_ms), max(watermark_ms) FILTER (watermark_ms < {MAX_WATERMARK})
         FROM {run.events} WHERE seq >= {first} GROUP BY ALL ORDER BY block
         """
     )

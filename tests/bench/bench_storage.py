@@ -194,7 +194,7 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "late ones of a range": lambda: store.arrivals.page(run_id, from_seq=1, to_seq=last, state="late", offset=99),
         "sources in figures": lambda: store.arrivals.sources(run_id, 1, last),
         "operators in figures": lambda: store.arrivals.operators(run_id, 1, last),
-        "silent sources": lambda: store.silences.find(run_id, timeline.timeline(run_id)),
+        "idle sources": lambda: store.idle_sources.find(run_id, timeline.timeline(run_id)),
         "records from the future": unremembered(lambda: store.futures.find(run_id)),
         "losses of every delay": unremembered(lambda: store.what_if.losses(run_id, judged)),
         "records another delay loses": lambda: store.what_if.records(run_id, judged, at() % 20_000, 0),

@@ -1,4 +1,4 @@
-"""Who held the watermark back, who was silent, and which record came from the future."""
+"""Who held the watermark back, which source was idle, and which record came from the future."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage import Store
-from storage.event_time.idle_sources import holders
+from storage.event_time.idle_sources import lagging_sources
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 A = edge("a", columns(ts="bigint*"), watermark_delay_ms=0)
@@ -28,23 +28,23 @@ def two_sources(store: Store, tmp_path: Path, arrivals: list[tuple[str, int]]) -
 
 def test_the_slowest_source_holds_the_watermark_back_and_by_how_much(store: Store, tmp_path: Path) -> None:
     run = two_sources(store, tmp_path, [("a", 10), ("b", 5), ("a", 20), ("a", 30), ("b", 40), ("b", 50)])
-    found = holders(store.timeline.timeline(run))
+    found = lagging_sources(store.timeline.timeline(run))
     assert [(each.source, each.events, each.behind_ms) for each in found] == [("b", 4, 25), ("a", 1, 10)]
 
 
 def test_a_source_that_says_nothing_is_idle_and_holds_the_others(store: Store, tmp_path: Path) -> None:
     arrivals = [("a", 10), ("b", 10), ("a", 20), ("b", 20), *[("a", 30 + n) for n in range(40)], ("b", 100)]
     run = two_sources(store, tmp_path, arrivals)
-    [silence] = store.silences.find(run, store.timeline.timeline(run))
-    assert (silence.source, silence.from_seq, silence.to_seq) == ("b", 4, 45)
-    assert (silence.others_ms, silence.watermark_ms, silence.held, silence.is_open) == (49, 20, True, False)
+    [idle] = store.idle_sources.find(run, store.timeline.timeline(run))
+    assert (idle.source, idle.from_seq, idle.to_seq) == ("b", 4, 45)
+    assert (idle.others_ms, idle.watermark_ms, idle.holds_back, idle.is_open) == (49, 20, True, False)
 
 
 def test_a_source_that_never_spoke_again_is_idle_to_the_end(store: Store, tmp_path: Path) -> None:
     arrivals = [("b", 10), ("a", 10), *[("a", 30 + n) for n in range(40)]]
     run = two_sources(store, tmp_path, arrivals)
-    [silence] = store.silences.find(run, store.timeline.timeline(run))
-    assert (silence.source, silence.from_seq, silence.to_seq, silence.is_open) == ("b", 1, 42, True)
+    [idle] = store.idle_sources.find(run, store.timeline.timeline(run))
+    assert (idle.source, idle.from_seq, idle.to_seq, idle.is_open) == ("b", 1, 42, True)
 
 
 def written(store: Store, folder: Path, times: list[int], delay: int, size: int) -> tuple[int, list[int]]:

@@ -7,13 +7,13 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from storage.event_time.idle_sources import holders
+from storage.event_time.idle_sources import lagging_sources
 from storage.model import Edge, Filter, LateRecord, Run, Timeline
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
 from ui.components.event_time.lag_chart import lag_chart
 from ui.components.event_time.late_table import late_table, operator_sentences, rejected_table, summary_sentence
 from ui.components.event_time.seq_range import seq_range
-from ui.components.event_time.time_findings import future_sentence, holder_sentences, silence_sentence
+from ui.components.event_time.time_findings import future_sentence, idle_sentence, lagging_sentences
 from ui.components.event_time.time_tables import arrival_table, operator_table, source_table
 from ui.components.grid import grid
 from ui.components.runs.run_picker import nothing_yet, pick_run
@@ -136,8 +136,8 @@ def _findings(run: Run, timeline: Timeline) -> None:
             args=(run.run_id, record.seq),
             width="stretch",
         )
-    sentences = holder_sentences(holders(timeline), timeline)
-    sentences += [silence_sentence(silence) for silence in workspace.store().silences.find(run.run_id, timeline)]
+    sentences = lagging_sentences(lagging_sources(timeline), timeline)
+    sentences += [idle_sentence(idle) for idle in workspace.store().idle_sources.find(run.run_id, timeline)]
     if sentences:
         st.subheader("What holds the watermark back", anchor=False)
         st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
