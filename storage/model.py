@@ -217,7 +217,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Change:
-    """A folded change: an insert has only `after`, a delete only `before`, an update both.
+    """A change of a row: an insert has only `after`, a delete only `before`, an update both.
 
     A -U or +U whose partner is not next to it stays alone. `changed` names the columns that differ.
     """
@@ -235,7 +235,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class FoldedPage:
+class ChangePage:
     """A page of changes. `total`, `offset` and `next_after` count records, as those of the raw page do."""
 
     columns: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What did this edge carry: pages, counts, cascades and exports of changelogs.
+"""What an edge carried: pages, counts, cascades and exports of changelogs.
 
 Rows are stored in position order, so that rowid is a record's place: a page without a filter is a range of rowids,
 and a page with one stops reading as soon as it is full.
@@ -15,14 +15,14 @@ import duckdb
 from engine.model.changelog import RowKind
 from storage.changelogs.as_of import TablesAsOf
 from storage.changelogs.filters import conditions
-from storage.changelogs.update_pairs import fold
+from storage.changelogs.update_pairs import pair_updates
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database, first_sentence
 from storage.database.sql import literal
 from storage.database.tables import record_columns, records_of, select_columns, to_record
 from storage.errors import ExportFailed
 from storage.library.runs import Runs
-from storage.model import CascadeRecord, Edge, Filter, FoldedPage, Page, Record, TableAsOf
+from storage.model import CascadeRecord, ChangePage, Edge, Filter, Page, Record, TableAsOf
 from storage.recording.lifetimes import Lifetimes
 
 ALL: Final = Filter()
@@ -60,7 +60,7 @@ class Changelogs:
         edge = self._runs.edge(run_id, node, port)
         return self._page(edge, filter, offset, after, limit)
 
-    def folded(
+    def changes(
         self,
         run_id: int,
         node: str,
@@ -70,8 +70,8 @@ class Changelogs:
         offset: int = 0,
         after: int | None = None,
         limit: int = 100,
-    ) -> FoldedPage:
-        """The same page with each -U and its +U folded into one change, so it may hold fewer entries.
+    ) -> ChangePage:
+        """The same page with each -U and its +U paired into one change, so it may hold fewer entries.
 
         A change is shown when either record passes the filter, on the page of the first that does.
         """
@@ -84,8 +84,8 @@ class Changelogs:
             for near in (-2, -1, 0, 1, 2)
         }
         around, passes = self._around(edge, filter, near)
-        changes = fold(edge, page.records, around, passes)
-        return FoldedPage(page.columns, changes, page.total, page.offset, page.next_after)
+        changes = pair_updates(edge, page.records, around, passes)
+        return ChangePage(page.columns, changes, page.total, page.offset, page.next_after)
 
     def count(self, run_id: int, node: str, port: str = "out", *, filter: Filter = ALL) -> int:
         """How many records pass the filter. Free without one; cached with one."""

@@ -1,4 +1,7 @@
-"""Where to go in a run, and what was around an event: each a bounded range of positions on every edge."""
+"""Navigation in a run: the next event of a kind, and the records around an event.
+
+Each answer reads a bounded range of positions on every edge.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +39,8 @@ class Around:
     fires: frozenset[tuple[str, int]]
 
 
-class Moments:
-    """The moments of all runs. Every method raises UnknownRun."""
+class Navigation:
+    """Navigation in all runs. Every method raises UnknownRun."""
 
     def __init__(self, database: Database, runs: Runs) -> None:
         self._database = database

@@ -41,18 +41,18 @@ class TableComparison:
         return self.different == 0
 
 
-class Comparisons:
-    """Tables of runs beside each other."""
+class TableDifferences:
+    """The differences between tables of two runs."""
 
     def __init__(self, database: Database, runs: Runs, lifetimes: Lifetimes) -> None:
         self._database = database
         self._runs = runs
         self._lifetimes = lifetimes
 
-    def tables(
+    def between(
         self, left_run: int, right_run: int, node: str, port: str = "out", *, limit: int = _SHOWN
     ) -> TableComparison:
-        """What the same output came to in two runs. Columns are compared by their place.
+        """Compare the final tables of one output in two runs. Columns are compared by their place.
 
         Raises UnknownRun, UnknownEdge.
         """

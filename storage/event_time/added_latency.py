@@ -23,7 +23,7 @@ ORDER BY hash(window_end_ms) LIMIT 2000
 
 
 @dataclass(frozen=True)
-class Wait:
+class AddedLatency:
     """windows: how many were looked at. events: how many events later they fire, on average. at_end: how many of
     them would fire only when the input ends, as nothing later comes to move the watermark."""
 
@@ -32,7 +32,7 @@ class Wait:
     at_end: int
 
 
-class Waits:
+class AddedLatencies:
     """Answers for all runs. Raises UnknownRun."""
 
     def __init__(self, database: Database, runs: Runs, timelines: Timelines) -> None:
@@ -40,7 +40,7 @@ class Waits:
         self._runs = runs
         self._timelines = timelines
 
-    def compared(self, run_id: int, asked: LateOperator, delay_ms: int) -> Wait:
+    def compared(self, run_id: int, asked: LateOperator, delay_ms: int) -> AddedLatency:
         """How much later than in the run its windows would fire."""
         import numpy as np
 
@@ -49,13 +49,13 @@ class Waits:
         ends = np.array([row[0] for row in self._database.rows(_ENDS.format(fires=fires), {"node": asked.node})])
         seqs, tops = self._tops(run, asked)
         if not len(ends) or not seqs:
-            return Wait(len(ends), 0.0, 0)
+            return AddedLatency(len(ends), 0.0, 0)
         places = np.array([*seqs, run.last_seq])
         marks = np.array(tops)
         then = np.searchsorted(marks, ends - 1 + delay_ms)
         now = np.searchsorted(marks, ends - 1 + asked.delay_ms)
         later = places[then] - places[now]
-        return Wait(len(ends), float(later.mean()), int((then == len(seqs)).sum()))
+        return AddedLatency(len(ends), float(later.mean()), int((then == len(seqs)).sum()))
 
     def _tops(self, run: StoredRun, asked: LateOperator) -> tuple[list[int], list[int]]:
         """The lowest of the sources' largest event times after each event that raised it."""

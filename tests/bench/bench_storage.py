@@ -171,9 +171,9 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "list of runs": lambda: store.runs.list(),
         "counters": lambda: store.runs.counters(run_id),
         "page by offset": lambda: changes.page(run_id, "totals", offset=at()),
-        "page folded": lambda: changes.folded(run_id, "totals", offset=at()),
+        "page folded": lambda: changes.changes(run_id, "totals", offset=at()),
         "page by kind, deep": lambda: changes.page(run_id, "totals", filter=Filter(kinds=kinds), offset=at()),
-        "page by key": lambda: changes.folded(run_id, "totals", filter=Filter(equals=(("k", at() % KEYS),))),
+        "page by key": lambda: changes.changes(run_id, "totals", filter=Filter(equals=(("k", at() % KEYS),))),
         "page by text": lambda: changes.page(run_id, "totals", filter=Filter(text=f"word {at() % 5000}")),
         "page by seq range": lambda: changes.page(run_id, "totals", filter=Filter(from_seq=at())),
         "cascade of one event": lambda: changes.cascade(run_id, at()),
@@ -195,17 +195,17 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "sources in figures": lambda: store.arrivals.sources(run_id, 1, last),
         "operators in figures": lambda: store.arrivals.operators(run_id, 1, last),
         "idle sources": lambda: store.idle_sources.find(run_id, timeline.timeline(run_id)),
-        "records from the future": unremembered(lambda: store.futures.find(run_id)),
+        "records from the future": unremembered(lambda: store.future_records.find(run_id)),
         "losses of every delay": unremembered(lambda: store.what_if.losses(run_id, judged)),
         "records another delay loses": lambda: store.what_if.records(run_id, judged, at() % 20_000, 0),
-        "how much later windows fire": lambda: store.waits.compared(run_id, judged, at() % 20_000),
+        "how much later windows fire": lambda: store.added_latency.compared(run_id, judged, at() % 20_000),
         "first different event": unremembered(
-            lambda: store.differences.first_different_event(run_id, run_id, "totals")
+            lambda: store.run_differences.first_different_event(run_id, run_id, "totals")
         ),
-        "changelogs side by side": lambda: store.differences.records(run_id, run_id, "totals", from_seq=at()),
-        "late ledgers compared": lambda: store.differences.late(run_id, run_id),
-        "event times compared": unremembered(lambda: store.differences.times(run_id, run_id)),
-        "tables compared": lambda: store.comparing.tables(run_id, run_id, "totals"),
+        "changelogs side by side": lambda: store.run_differences.records(run_id, run_id, "totals", from_seq=at()),
+        "late ledgers compared": lambda: store.run_differences.late(run_id, run_id),
+        "event times compared": unremembered(lambda: store.run_differences.times(run_id, run_id)),
+        "tables compared": lambda: store.table_differences.between(run_id, run_id, "totals"),
         "SQL: counted by kind": lambda: store.queries.run(
             "SELECT kind, count(*) FROM totals GROUP BY kind", schema=f"run_{run_id}"
         ),
@@ -227,19 +227,19 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "the same, materialised": lambda: store.disorder.deliver(
             run_id, "totals", writers=4, seed=at(), materialised=True
         ),
-        "a check's findings": lambda: store.checks.load(run_id),
+        "a check's findings": lambda: store.batch_checks.load(run_id),
     }
-    moments, replays = store.moments, store.replays
+    navigation, replays = store.navigation, store.replays
 
     def marks() -> object:
         found = replays.marks(run_id)
         return [found.reached("events", found.at("events", at())) for _ in range(20)]
 
     questions |= {
-        "next retraction of all edges": lambda: moments.next_retraction(run_id, at()),
-        "next fired window": lambda: moments.next_fire(run_id, at()),
-        "next late record": lambda: moments.next_late(run_id, at()),
-        "lanes around an event": lambda: moments.around(run_id, at()),
+        "next retraction of all edges": lambda: navigation.next_retraction(run_id, at()),
+        "next fired window": lambda: navigation.next_fire(run_id, at()),
+        "next late record": lambda: navigation.next_late(run_id, at()),
+        "lanes around an event": lambda: navigation.around(run_id, at()),
         "a key's records": lambda: replays.records(
             run_id, "events", "out", Filter(equals=(("k", at() % KEYS),), to_seq=at()), 20_000
         ),

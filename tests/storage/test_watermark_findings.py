@@ -87,7 +87,7 @@ def test_without_the_record_from_the_future_exactly_those_are_not_late(
     for seq in range(1, len(times) + 1):
         without = [None if at == seq else time for at, time in enumerate(times, 1)]
         saved[seq] = len({each for each in late if each > seq} - late_events(without, delay, size))
-    found = shared_store.futures.find(run, most=1000)
+    found = shared_store.future_records.find(run, most=1000)
     # Ties: two records of the same time are each other's stand-in, and neither alone made anybody late.
     for record in found:
         twins = [at for at, time in enumerate(times, 1) if time == record.event_time_ms]
@@ -99,7 +99,7 @@ def test_without_the_record_from_the_future_exactly_those_are_not_late(
 
 def test_it_is_named_with_its_place_and_what_it_said(store: Store, tmp_path: Path) -> None:
     run, late = written(store, tmp_path, [10, 20, 1000, 30, 40, 1001, 50], 5, 10)
-    [record, *_] = store.futures.find(run)
+    [record, *_] = store.future_records.find(run)
     assert late == [4, 5, 7]
     assert (record.seq, record.ordinal, record.content, record.jump_ms) == (3, 3, "ts=1000", 980)
     assert (record.late, record.until_seq) == (2, 6)
@@ -126,4 +126,4 @@ def test_after_the_end_of_its_source_nobody_is_late_because_of_it(store: Store, 
         late=late,
     )
     run = recorded(store, tmp_path, plan(*sources, both, WINDOW, wires=wires), epoch)
-    assert [(each.source, each.seq, each.late) for each in store.futures.find(run) if each.late] == [("a", 4, 1)]
+    assert [(each.source, each.seq, each.late) for each in store.future_records.find(run) if each.late] == [("a", 4, 1)]

@@ -123,7 +123,7 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
 
 def _findings(run: Run, timeline: Timeline) -> None:
     """What explains the picture: records from the future of the whole run; who held the watermark back here."""
-    for record in workspace.store().futures.find(run.run_id):
+    for record in workspace.store().future_records.find(run.run_id):
         if not record.late:
             continue
         said, way = st.columns([6, 1], vertical_alignment="center")
