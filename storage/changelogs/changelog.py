@@ -18,8 +18,8 @@ from storage.changelogs.filters import conditions
 from storage.changelogs.update_pairs import pair_updates
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database, first_sentence
+from storage.database.edge_records import record_columns, records_of, select_columns, to_record
 from storage.database.sql import literal
-from storage.database.tables import record_columns, records_of, select_columns, to_record
 from storage.errors import ExportFailed
 from storage.library.runs import Runs
 from storage.model import CascadeRecord, ChangePage, Edge, Filter, Page, Record, TableAsOf

@@ -1,8 +1,8 @@
-"""What an output record was made of: from it up the wires, level by level, to the records of the sources.
+"""The lineage of an output record: the records that it was made of, level by level, up to the sources.
 
-A record-at-a-time step has one cause, whose step is a prefix. A stateful one answers from the rows of its key: those
-that its input's table held at that moment, or, for a record that takes something back, just before it. One pass over
-an input answers for all records of a level.
+An operator that handles one record at a time has one cause, whose step is a prefix. A stateful operator used the rows
+of its key: those that its input's table held at that moment or, for a retraction, just before it. One pass over an
+input finds them for all records of a level.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Final
 from engine.model.origin import Origin
 from engine.model.position import TIMER
 from storage.database.connection import Database
+from storage.database.edge_records import record_columns, records_at, records_of, to_record
 from storage.database.sql import identifier
-from storage.database.tables import record_columns, records_of, to_record
+from storage.event_time.late_rules import time_of
 from storage.library.runs import Runs
 from storage.model import Edge, EdgeColumn, Record
 from storage.recording.lifetimes import Lifetimes
 
 _DEEPEST: Final = 30
-_TIMES: Final = {"epoch_ms": "{0}", "epoch_s": "{0} * 1000", "timestamp": "epoch_ms({0})"}
 
 Origins = Mapping[tuple[str, str], Origin | None]
 
@@ -68,7 +68,7 @@ class Lineages:
         """
         run = self._runs.stored(run_id)
         edge = run.edge(node, port)
-        found = self._records(edge, [row])
+        found = records_at(self._database, edge, [row])
         if not found:
             return None
         root = Ancestor(edge, found[row])
@@ -138,7 +138,7 @@ class Lineages:
             "WHERE q.rowid IN (SELECT unnest($rows)) GROUP BY q.rowid",
             values,
         )
-        records = self._records(given, sorted({row for _, _, rows in counted for row in rows}))
+        records = records_at(self._database, given, sorted({row for _, _, rows in counted for row in rows}))
         by_row = {entry.record.row: entry for entry in entries}
         found: list[Ancestor] = []
         for row, total, rows in counted:
@@ -150,15 +150,6 @@ class Lineages:
             found += listed
         return found
 
-    def _records(self, edge: Edge, rows: Sequence[int]) -> dict[int, Record]:
-        if not rows:
-            return {}
-        found = self._database.rows(
-            f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE c.rowid IN (SELECT unnest($rows))",
-            {"rows": list(rows)},
-        )
-        return {record.row: record for record in map(to_record, found)}
-
 
 def _caused(cause: Record, record: Record) -> bool:
     """Whether one record led to another. What a watermark fires is not the doing of the record that moved it."""
@@ -168,10 +159,9 @@ def _caused(cause: Record, record: Record) -> bool:
 
 
 def _in_window(given: Edge, emitter: Edge, window: tuple[str, str]) -> list[str]:
-    column = next((column for column in given.columns if column.time), None)
-    if column is None:
+    time = time_of(given)
+    if time is None:
         return []
-    time = _TIMES[str(column.time)].format(f"c.{identifier(column.stored_as)}")
     start, end = (_milliseconds(emitter, name) for name in window)
     return [f"{time} >= {start}", f"{time} < {end}"]
 

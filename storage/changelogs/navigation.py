@@ -11,8 +11,8 @@ from typing import Final
 from engine.model.changelog import RowKind
 from storage.changelogs.filters import conditions
 from storage.database.connection import Database
+from storage.database.edge_records import record_columns, records_of, to_record
 from storage.database.run_tables import FIRES, LATE
-from storage.database.tables import record_columns, records_of, to_record
 from storage.library.runs import Runs
 from storage.model import Edge, Filter, Record
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
 
-from engine.model.changelog import RowKind
 from engine.model.timeline import MAX_WATERMARK
 from storage.database.cache import RunCache
-from storage.database.connection import Database, Row
+from storage.database.connection import Database
+from storage.database.edge_records import record_columns, records_of, to_record
 from storage.database.sql import identifier
-from storage.database.tables import records_of
 from storage.library.pipeline_document import PipelineDocument
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
@@ -207,22 +206,22 @@ class RunDifferences:
         self, left_run: int, right_run: int, node: str, port: str = "out", *, from_seq: int, limit: int = 200
     ) -> tuple[RecordPair, ...]:
         """Both changelogs of an edge from an event on, position by position. Raises UnknownEdge."""
-        found: dict[tuple[int, bytes], list[Record | None]] = {}
+        by_position: dict[tuple[int, bytes], list[Record | None]] = {}
         ends = []
         for at, run_id in enumerate((left_run, right_run)):
             edge = self._runs.edge(run_id, node, port)
-            columns = "".join(f", c.{identifier(column.stored_as)}" for column in edge.columns)
             rows = self._database.rows(
-                f"SELECT c.rowid, c.seq, c.step, c.kind::VARCHAR{columns} FROM {records_of(edge)} c "
+                f"SELECT {record_columns(edge)} FROM {records_of(edge)} c "
                 f"WHERE c.seq >= {int(from_seq)} LIMIT {int(limit)}"
             )
-            for row in rows:
-                found.setdefault((row[1], bytes(row[2])), [None, None])[at] = _record(row)
-            if len(rows) == limit:
-                ends.append((rows[-1][1], bytes(rows[-1][2])))
+            records = list(map(to_record, rows))
+            for record in records:
+                by_position.setdefault((record.seq, record.step), [None, None])[at] = record
+            if len(records) == limit:
+                ends.append((records[-1].seq, records[-1].step))
         # Beyond the end of the shorter page nobody knows what the other run has.
-        known = [place for place in sorted(found) if not ends or place <= min(ends)]
-        return tuple(RecordPair(*found[place]) for place in known)
+        known = [position for position in sorted(by_position) if not ends or position <= min(ends)]
+        return tuple(RecordPair(*by_position[position]) for position in known)
 
     def _times(self, run_id: int) -> Mapping[tuple[str, str], int | float | None]:
         run = self._runs.stored(run_id)
@@ -290,7 +289,3 @@ def _rows(edge: Edge, start: int, stop: int) -> str:
         f"(SELECT rowid AS place, seq, step, kind::VARCHAR AS kind{columns} FROM {records_of(edge)} "
         f"WHERE rowid >= {start} AND rowid < {stop})"
     )
-
-
-def _record(row: Row) -> Record:
-    return Record(row[0], row[1], bytes(row[2]), RowKind.of(row[3]), row[4:])

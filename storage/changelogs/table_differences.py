@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.database.connection import Database
+from storage.database.edge_records import records_of
 from storage.database.sql import identifier
-from storage.database.tables import records_of
 from storage.library.runs import Runs
 from storage.model import Edge, Values
 from storage.recording.lifetimes import FOREVER, Lifetimes

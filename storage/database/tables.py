@@ -1,4 +1,4 @@
-"""The tables of a run: their columns, the SQL that creates them, and the SQL that reads records from them.
+"""The tables of a run: their columns, and the SQL that creates them.
 
 An edge's table has `seq, step, kind` and the edge's own columns. An instant (Spark's timestamp) is stored as a plain
 TIMESTAMP in UTC: it reads the same in every client, whatever its time zone.
@@ -7,15 +7,15 @@ TIMESTAMP in UTC: it reads the same in every client, whatever its time zone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from engine.contract.recorder import EdgeInfo
-from engine.model.changelog import RowKind
 from engine.model.schema import Schema
+from storage.database.edge_records import view_query
 from storage.database.run_tables import EVENTS, RunTables
-from storage.database.sql import blob, identifier, literal
-from storage.model import Edge, EdgeColumn, Record, StoredView
+from storage.database.sql import identifier, literal
+from storage.model import Edge, EdgeColumn
 
 KIND: Final = "ENUM('+I', '-U', '+U', '-D')"
 STATE: Final = "ENUM('in time', 'out of order', 'late')"
@@ -124,7 +124,7 @@ def create_edge(edge: Edge) -> list[str]:
         what, statements = "TABLE", [f"CREATE TABLE IF NOT EXISTS {name} ({position}{columns})"]
     else:
         about += f" A view: its records are those of {edge.view.table}."
-        what, statements = "VIEW", [f"CREATE OR REPLACE VIEW {name} AS {_view_query(edge, edge.view, 'seq')}"]
+        what, statements = "VIEW", [f"CREATE OR REPLACE VIEW {name} AS {view_query(edge, edge.view, 'seq')}"]
     statements += [
         f"COMMENT ON {what} {name} IS {literal(about)}",
         f"COMMENT ON COLUMN {name}.seq IS 'Ordinal of the source event that caused the record, from 1.'",
@@ -137,48 +137,11 @@ def create_edge(edge: Edge) -> list[str]:
     return statements
 
 
-def records_of(edge: Edge) -> str:
-    """What to read an edge's records from: rowid, which is the place in the changelog, seq, step, kind, the columns.
-
-    Filters on rowid and seq reach the table, of a view too.
-    """
-    if edge.view is None:
-        return edge.tables.named(edge.table)
-    return f"({_view_query(edge, edge.view, 'rowid, seq')})"
-
-
-def lifetimes_of(edge: Edge) -> str:
-    """The table with the lifetimes of an updating edge's rows."""
-    return edge.tables.lifetimes(edge.lifetimes_owner)
-
-
-def _view_query(edge: Edge, view: StoredView, first: str) -> str:
-    step = f"step || {blob(view.suffix)} AS step" if view.suffix else "step"
-    pairs = zip(view.columns, edge.columns, strict=True)
-    columns = "".join(f", {identifier(name)} AS {identifier(column.stored_as)}" for name, column in pairs)
-    return f"SELECT {first}, {step}, kind{columns} FROM {edge.tables.named(view.table)}"
-
-
 def free_name(name: str, taken: set[str]) -> str:
     """The name with as many underscores as make it none of those that are taken, which are in lower case."""
     while name.lower() in taken:
         name += "_"
     return name
-
-
-def record_columns(edge: Edge) -> str:
-    """The select list, over an alias c, that `to_record` reads."""
-    return f"c.rowid, c.seq, c.step, c.kind::VARCHAR{select_columns(edge.columns, 'c')}"
-
-
-def to_record(row: tuple[Any, ...]) -> Record:
-    """A row of rowid, seq, step, kind and values as a record."""
-    return Record(row[0], row[1], row[2], RowKind.of(row[3]), row[4:])
-
-
-def select_columns(columns: Sequence[EdgeColumn], alias: str) -> str:
-    """The edge's columns as a select list that starts with a comma, or nothing."""
-    return "".join(f", {alias}.{identifier(column.stored_as)}" for column in columns)
 
 
 def _column_comment(column: EdgeColumn) -> str:

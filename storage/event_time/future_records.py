@@ -1,13 +1,13 @@
-"""The record from the future: one whose event time moved the watermark so far that records after it were late.
+"""Records from the future: their event time moved the watermark so far that records after them were late.
 
     event time      F                   F's time is the largest so far, up to the next larger one: its reign.
         |        o  .   o o x o x       A late record (x) of that reign is late because of F when the largest
         |     o     .                   event time without F would have left its window open.
         +--------------------------->   arrival order
 
-How it is found: every record that set a new largest event time is a top; the late ledger is joined to the tops in
-whose reign its records came (one pass, ASOF), which leaves few candidates, and each is judged by the running maximum
-of its reign without it.
+Every record that set a new largest event time is a top. The late records are joined to the top in whose reign they
+came (one pass, ASOF), which leaves few candidates. For each candidate, the running maximum of its reign without it says
+which records would not be late.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Edge
 
-# What a late record of a node would have needed: the largest event time of the source below this.
+# A late record of a node would have been kept while the largest event time of the source was below this bound.
 _LIMITS: Final = """
 limits AS (
     SELECT node, seq, min(watermark_ms - lateness_ms) AS bound FROM {late}
@@ -94,7 +94,7 @@ class FutureRecords:
         self._cache = cache
 
     def find(self, run_id: int, *, most: int = 3) -> tuple[FutureRecord, ...]:
-        """Those that made the most others late, first; found once per run. Raises UnknownRun."""
+        """The records that made the most others late, those first; computed once per run. Raises UnknownRun."""
         run = self._runs.stored(run_id)
         if not run.entry.late:
             return ()
@@ -121,7 +121,7 @@ class FutureRecords:
             "nothing": str(_NOTHING),
             "limits": _LIMITS.format(late=run.tables.late),
         }
-        # Each way to hold the watermark back asks the question anew; all operators share one, but below interval joins.
+        # One query for each way to hold the watermark back. Operators share it, except below interval joins.
         groups: dict[int, list[str]] = {}
         for node in dict.fromkeys(each.node for each in run.edges if each.role != "source"):
             held = run.holdbacks(node)

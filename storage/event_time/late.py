@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from storage.database.connection import Database, Row
+from storage.database.edge_records import records_of, select_columns
 from storage.database.run_tables import RunTables
-from storage.database.tables import records_of, select_columns
 from storage.library.runs import Runs
 from storage.model import (
     Edge,

@@ -15,8 +15,8 @@ from typing import Final, assert_never
 
 from engine.contract.late_rule import EndOfWindow, KeptPartner, LateRule, NothingLaterSent, OwnTime
 from engine.windows.assigners import Windowing, WindowKind
+from storage.database.edge_records import records_of
 from storage.database.sql import identifier, literal
-from storage.database.tables import records_of
 from storage.library.stored_run import StoredRun
 from storage.model import Edge, EdgeColumn
 from storage.recording.lifetimes import FOREVER

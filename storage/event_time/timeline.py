@@ -1,8 +1,8 @@
-"""Event time over arrival order, decimated here so that the browser draws thousands of points, not millions.
+"""Event time over arrival order, decimated so that the browser draws thousands of points instead of millions.
 
-The range of events is cut into buckets; of each bucket, source and state the earliest and the latest record stay, so
-that no excursion and no late record disappears, whatever the zoom. Wide buckets are made of the blocks of events that
-every commit sums up (10 ms instead of 200 ms on five million events); then the ends of the range are those of blocks.
+The range of events is cut into buckets. Of each bucket, source and state the earliest and the latest record are kept,
+so that no outlier and no late record disappears at any zoom. Wide buckets are made from the blocks of events that every
+commit sums up (10 ms instead of 200 ms on five million events). The range then ends where blocks end.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EXACT_POINTS: Final = """
 SELECT seq, source, event_time_ms, state::VARCHAR AS state, 1::BIGINT AS records
 FROM {events} WHERE seq BETWEEN $from AND $to AND event_time_ms IS NOT NULL AND list_contains($sources, source)
 """
-# Both forms of a bucket have the same columns: made of events, or of blocks of events where a bucket holds many.
+# Buckets are made from events, or from blocks of events where they are wide. Both have the same columns.
 _FROM_EVENTS: Final = """
 SELECT (seq - $from) // $width AS bucket, source, state::VARCHAR AS state, min(event_time_ms) AS low,
     arg_min(seq, event_time_ms) AS low_seq, max(event_time_ms) AS high,

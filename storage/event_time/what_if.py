@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from storage.database.cache import RunCache
 from storage.database.connection import Database
-from storage.database.tables import records_of, select_columns
+from storage.database.edge_records import records_of, select_columns
 from storage.event_time.late_rules import LateOperator, late_inputs, late_operator, needed
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from engine.contract.frames import KIND, SEQ, STEP
-from engine.model.changelog import RowKind
 from storage.database.connection import Database
+from storage.database.edge_records import ENGINE_POSITION, records_of
 from storage.database.sql import identifier, literal
-from storage.database.tables import records_of
 from storage.library.runs import Runs
 from storage.model import Edge, EdgeColumn
-
-_KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
 
 
 @dataclass(frozen=True)
@@ -68,8 +63,7 @@ class BatchChecks:
 def _records(edge: Edge) -> str:
     columns = "".join(f", {_value(column)} AS {identifier(column.name)}" for column in edge.columns)
     table = records_of(edge)
-    position = f"c.seq AS {SEQ}, c.step AS {STEP}, (CASE c.kind {_KIND} END)::TINYINT AS {KIND}"
-    return f"SELECT {position}{columns} FROM {table} c"
+    return f"SELECT {ENGINE_POSITION}{columns} FROM {table} c"
 
 
 def _value(column: EdgeColumn) -> str:

@@ -6,22 +6,19 @@ Records are found by their key and bounded in number.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from engine.contract.frames import KIND, SEQ, STEP
-from engine.model.changelog import RowKind
+from engine.contract.frames import SEQ
 from storage.changelogs.filters import conditions
 from storage.database.connection import Database
+from storage.database.edge_records import ENGINE_POSITION, records_of
 from storage.database.sql import identifier
-from storage.database.tables import records_of
 from storage.event_time.watermarks import RunWatermarks
 from storage.library.runs import Runs
 from storage.model import Edge, Filter
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
 
 
 @dataclass(frozen=True)
@@ -66,5 +63,4 @@ class Replays:
 
 def _select(edge: Edge) -> str:
     names = "".join(f", c.{identifier(column.stored_as)} AS {identifier(column.name)}" for column in edge.columns)
-    position = f"c.seq AS {SEQ}, c.step AS {STEP}, (CASE c.kind {_KIND} END)::TINYINT AS {KIND}"
-    return f"SELECT {position}{names} FROM {records_of(edge)} c"
+    return f"SELECT {ENGINE_POSITION}{names} FROM {records_of(edge)} c"

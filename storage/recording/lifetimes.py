@@ -1,16 +1,16 @@
-"""From which to which event is each row of an edge alive: what makes time travel one range filter.
+"""The lifetimes of rows: from which to which event each row of an edge is in its table.
 
-Folding ten million records up to event n takes a second; comparing two integers takes milliseconds. So for each record
-that puts a row into the table (+I, +U) the event is noted that takes it out again:
+They make time travel one range filter. Folding ten million records up to event n takes a second; comparing two
+integers takes milliseconds. So for each record that puts a row into the table (+I, +U), the event that takes it out
+again is stored:
 
 - with an upsert key: the next record with the same key, whatever its kind;
 - without one: rows are equal or not as a whole, the first in is the first out, and a retraction of a row that is
   not there is ignored.
 
-Noting it costs more than loading the records, so no commit waits for it: it is done once a run has ended, and after an
-epoch of a live run by the first who asks. Who asks before it is done has the records folded. An insert-only edge needs
-none of this. A row that the very event which put it there takes out was never in the table as of any event, and is
-left out.
+Computing lifetimes costs more than loading the records, so no commit waits for it. It is done once a run has ended, and
+after an epoch of a live run by the first query. A query before that folds the records. An insert-only edge needs no
+lifetimes. A row that one event both puts in and takes out is in no table as of an event, and is left out.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Final
 
 from storage.database.cache import MemoryCache
 from storage.database.connection import Cursor, Database
+from storage.database.edge_records import lifetimes_of, records_of
 from storage.database.run_tables import as_of_macro
 from storage.database.sql import identifier, literal
-from storage.database.tables import free_name, lifetimes_of, records_of
+from storage.database.tables import free_name
 from storage.errors import StoreWriteFailed
 from storage.model import Edge
 
@@ -33,12 +34,12 @@ if TYPE_CHECKING:
 
 FOREVER: Final = (1 << 63) - 1
 _PUTS: Final = "kind IN ('+I', '+U')"
-# So many records are noted while somebody waits: some 100 ms.
+# This many records are processed while a page waits: some 100 ms.
 _AT_ONCE: Final = 200_000
 
 
 def create(edge: Edge) -> list[str]:
-    """The statements that make what time travel needs: a table, and the macro `"<table> as of"(n)`."""
+    """The statements that create what time travel needs: a table, and the macro `"<table> as of"(n)`."""
     # A column of the same name would be taken for the parameter.
     read = [*(column.stored_as for column in edge.columns), *(edge.view.columns if edge.view else ())]
     n = free_name("n", {name.lower() for name in read})
@@ -100,21 +101,21 @@ class Lifetimes:
         return Lives("lives", {"lives": self._folded.get(key, lambda: self._database.arrow(folded))})
 
     def are_at_hand(self, edge: Edge, seq: int) -> bool:
-        """Whether the edge as of this event is a matter of milliseconds. A few missing ones are noted on the spot."""
+        """Whether the edge as of this event takes only milliseconds. A few missing lifetimes are computed at once."""
         if edge.is_insert_only or self._reach(edge, seq):
             return True
         few = edge.total - self._known(edge)[0] <= _AT_ONCE
         return few and self.note(edge, wait=False) and self._reach(edge, seq)
 
     def note(self, edge: Edge, *, wait: bool = True) -> bool:
-        """Note the lifetimes of all stored rows. False where somebody else is at it, or it cannot be written."""
+        """Store the lifetimes of all rows. False where another thread is doing it, or they cannot be written."""
         if edge.is_insert_only or not self._lock.acquire(blocking=wait):
             return False
         try:
             with self._database.transaction() as cursor:
                 _extend(cursor, edge)
         except StoreWriteFailed:
-            # Records can be folded too.
+            # Without lifetimes, queries fold the records.
             return False
         finally:
             self._lock.release()
@@ -133,7 +134,7 @@ _KNOWN: Final = "SELECT records, last_seq FROM main.run_lifetimes WHERE run_id =
 
 
 def _extend(cursor: Cursor, edge: Edge) -> None:
-    """Note the lifetimes of the rows that were stored since it was done last."""
+    """Store the lifetimes of the rows that came since the last time."""
     owner = [edge.run_id, edge.lifetimes_owner]
     known = cursor.execute(_KNOWN, owner).fetchone()
     first = int(known[0]) if known else 0

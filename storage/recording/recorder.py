@@ -1,7 +1,7 @@
-"""Takes the output of one run: a schema at the beginning, one transaction per epoch, a status at the end.
+"""Writes the output of one run: a schema at the start, one transaction per epoch, a status at the end.
 
-Implements `engine.contract.recorder.Recorder`. An edge is loaded as soon as its files are complete, while the next one
-is made.
+Implements `engine.contract.recorder.Recorder`. An edge is loaded as soon as its files are complete, while Spark
+computes the next one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Recording:
         self._open: _Loading | None = None
 
     def begin(self, plan: RunPlan) -> None:
-        """Make the run's tables and note its plan. A run with committed epochs is taken up where it stopped."""
+        """Create the run's tables and store its plan. A run with committed epochs is resumed where it stopped."""
         self.abandon()
         edges = _edges(self.run_id, plan.edges)
         stored = self._runs.edges(self.run_id)
@@ -62,24 +62,24 @@ class Recording:
             for statement in create_run(self._tables):
                 cursor.execute(statement)
             for place, edge in enumerate(edges):
-                # What an older studio began gets the macros of this one.
+                # A run that an older version started gets the macros of this one.
                 for statement in ([] if resumed else create_edge(edge)) + lifetimes.create(edge):
                     cursor.execute(statement)
                 if not resumed:
                     insert_edge(cursor, place, edge)
 
     def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
-        """Load an edge in the background. What goes wrong with it is said by `commit`."""
+        """Load an edge in the background. If that fails, `commit` raises the error."""
         if epoch not in self._committed():
             self._loading(epoch).load((node, port), files)
 
     def wait(self) -> None:
-        """Wait until what was taken so far is loaded."""
+        """Wait until everything so far is loaded."""
         if self._open is not None:
             self._open.transaction.wait()
 
     def commit(self, output: EpochOutput) -> None:
-        """Store one epoch in one transaction; one that is already there is left alone."""
+        """Store one epoch in one transaction. An epoch that is already stored is ignored."""
         if output.epoch in self._committed():
             self.abandon()
             return
@@ -95,7 +95,7 @@ class Recording:
         loading.transaction.commit()
 
     def finish(self) -> None:
-        """The run ended well. What takes long to find out about it is found out in the background."""
+        """The run ended well. Slow answers about it are computed in the background."""
         self.abandon()
         self._runs.finish(self.run_id)
         self._prepare(self.run_id)
@@ -106,7 +106,7 @@ class Recording:
         self._runs.fail(self.run_id, sentence, node, cancelled=cancelled)
 
     def abandon(self) -> None:
-        """Undo what was taken of an epoch that is not committed."""
+        """Roll back an epoch that is not committed."""
         loading, self._open = self._open, None
         if loading is not None:
             loading.transaction.abandon()
@@ -116,7 +116,7 @@ class Recording:
         return {int(row[0]) for row in rows}
 
     def _loading(self, epoch: int) -> _Loading:
-        """The epoch that is open. Another one that was left open is given up."""
+        """The open epoch. Another one that was left open is abandoned."""
         if self._open is None or self._open.transaction.epoch != epoch:
             self.abandon()
             edges = self._runs.edges(self.run_id)
@@ -126,7 +126,7 @@ class Recording:
         return self._open
 
     def _complete(self, cursor: Cursor, output: EpochOutput, loading: _Loading) -> None:
-        """All of an epoch but its edges, and the rows of the catalog, which must not be held for long."""
+        """Write an epoch without its edges. The catalog comes last: its rows must not be locked for long."""
         append_events(cursor, self._tables, output)
         self._append_late(cursor, parquet_files(output.late))
         self._append_fires(cursor, parquet_files(output.fires))
@@ -146,7 +146,7 @@ class Recording:
             [self.run_id, output.epoch, output.last_seq],
         )
         if output.is_last:
-            # Where nobody had asked for a number, the engine chose one when it knew the size of the input.
+            # Without a requested number, the engine chose one when it knew the size of the input.
             cursor.execute("UPDATE runs SET epochs = ? WHERE run_id = ?", [output.epoch + 1, self.run_id])
 
     def _append_late(self, cursor: Cursor, files: Sequence[str]) -> None:
@@ -201,7 +201,7 @@ class Recording:
 
 
 class _Loading:
-    """The edges of one epoch, as they come in."""
+    """The edges of one epoch while they are loaded."""
 
     def __init__(self, database: Database, epoch: int, edges: Sequence[Edge]) -> None:
         self.edges = edges
@@ -211,7 +211,7 @@ class _Loading:
         self._counts: dict[str, Counts] = {}
 
     def load(self, place: Output, files: Sequence[EdgeFile]) -> None:
-        """Have an edge loaded, unless it is already."""
+        """Load an edge in the background, unless it is already loaded."""
         edge = self._by_place.get(place)
         if edge is not None and place not in self._taken:
             self._taken.add(place)
@@ -263,7 +263,7 @@ def _edges(run_id: int, infos: Sequence[EdgeInfo]) -> list[Edge]:
 def _view(edge: Edge, view: EdgeView, base: Edge) -> StoredView:
     stored = {column.name: column.stored_as for column in base.columns}
     shown = dict(zip(edge.names, view.columns, strict=True))
-    # Rows that are told apart by the same columns live equally long.
+    # Rows with the same identity have the same lifetimes.
     identity = {shown[name] for name in edge.upsert_key or edge.names}
     shares = not base.is_insert_only and identity == set(base.upsert_key or base.names)
     shares = shares and bool(edge.upsert_key) == bool(base.upsert_key)
