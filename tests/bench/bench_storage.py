@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -25,7 +24,7 @@ from engine.model.changelog import RowKind
 from engine.model.origin import Origin
 from storage import Store
 from storage.model import Filter
-from tests.storage.written_runs import columns, edge, plan
+from tests.storage.written_runs import columns, edge, plan, planned
 
 EVENTS = edge("events", columns(k="bigint", v="bigint", ts="bigint*", w="string"), watermark_delay_ms=5000)
 NUMBERS = edge("numbers", columns(a="bigint", b="bigint", c="bigint", d="bigint", e="bigint"))
@@ -48,9 +47,10 @@ def main(records: int) -> None:
 def load(store: Store, folder: Path, records: int) -> int:
     """Three epochs: half of the records, the other half, and a small one as a live run has."""
     edges = (EVENTS, TOTALS, WINDOWS, JOINED)
-    document = plan(*edges, wires=[("events", "totals"), ("events", "windows"), ("events", "joined")])
-    window = {"id": "windows", "parameters": {"kind": "tumble", "size_ms": 10_000}}
-    document = replace(document, pipeline_json=json.dumps(json.loads(document.pipeline_json) | {"nodes": [window]}))
+    window = {"kind": "tumble", "size_ms": 10_000, "aggregates": [{"function": "COUNT", "name": "n"}]}
+    nodes = [{"id": "windows", "operator": "window_aggregate", "parameters": window}]
+    wires = [{"source": "events", "target": target} for target in ("totals", "windows", "joined")]
+    document = planned(json.dumps({"nodes": nodes, "edges": wires}), edges)
     run = store.runs.create("bench", document.pipeline_json)
     recording = store.record(run.run_id)
     recording.begin(document)
@@ -156,7 +156,7 @@ def ask(store: Store, run_id: int, records: int) -> None:
 
     changes, timeline, late = store.changelog, store.timeline, store.late
     kinds = frozenset({RowKind.UPDATE_AFTER})
-    (judged,) = store.what_if.operators(run_id)
+    (late_operator,) = store.what_if.operators(run_id)
 
     def unremembered(question: Callable[[], object]) -> Callable[[], object]:
         """As the first to ask after a start of the app."""
@@ -196,9 +196,9 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "operators in figures": lambda: store.arrivals.operators(run_id, 1, last),
         "idle sources": lambda: store.idle_sources.find(run_id, timeline.timeline(run_id)),
         "records from the future": unremembered(lambda: store.future_records.find(run_id)),
-        "losses of every delay": unremembered(lambda: store.what_if.losses(run_id, judged)),
-        "records another delay loses": lambda: store.what_if.records(run_id, judged, at() % 20_000, 0),
-        "how much later windows fire": lambda: store.added_latency.compared(run_id, judged, at() % 20_000),
+        "losses of every delay": unremembered(lambda: store.what_if.losses(run_id, late_operator)),
+        "records another delay loses": lambda: store.what_if.records(run_id, late_operator, at() % 20_000, 0),
+        "how much later windows fire": lambda: store.added_latency.compared(run_id, late_operator, at() % 20_000),
         "first different event": unremembered(
             lambda: store.run_differences.first_different_event(run_id, run_id, "totals")
         ),
