@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.contract.explanation import PlanExplanation
 from engine.model.changelog import RowKind
-from storage.library.wiring import inputs_of, parameters_of, sources_above
+from storage.database.run_tables import RunTables
 
 Values = tuple[Any, ...]
 
@@ -84,24 +84,9 @@ class Run:
     rejected: int
 
     @property
-    def schema(self) -> str:
-        """The DuckDB schema that holds the run's tables."""
-        return f"run_{self.run_id}"
-
-    def holdbacks(self, node: str) -> Mapping[str, int]:
-        """The sources above a node, each with the ms by which the node's inputs hold its watermark back."""
-        # What the plan has at a node is how it holds back its own output: an interval join does so by itself.
-        before = [output[0] for _, output in inputs_of(self.document).get(node, ())] or [node]
-        found: dict[str, int] = {}
-        for name in before:
-            planned = self.explanation.node(name)
-            for source, by_ms in planned.sources.items() if planned else ():
-                found[source] = max(by_ms, found.get(source, 0))
-        return found or dict.fromkeys(sorted(sources_above(self.document, node)), 0)
-
-    def parameters(self, node: str) -> Mapping[str, Any]:
-        """A node's parameters as the run's pipeline had them; none where the document has no such node."""
-        return parameters_of(self.document, node)
+    def tables(self) -> RunTables:
+        """The names of the run's tables."""
+        return RunTables(self.run_id)
 
 
 @dataclass(frozen=True)
@@ -144,6 +129,16 @@ class Edge:
     watermark_delay_ms: int | None
     counts: Mapping[RowKind, int] = field(default_factory=dict)
     view: StoredView | None = None
+
+    @property
+    def tables(self) -> RunTables:
+        """The names of the run's tables."""
+        return RunTables(self.run_id)
+
+    @property
+    def lifetimes_owner(self) -> str:
+        """The table whose rows have the same lifetimes: the edge's own, or the one that its view shows."""
+        return self.view.table if self.view is not None and self.view.shares_lifetimes else self.table
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -222,7 +217,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Change:
-    """A folded change: an insert has only `after`, a delete only `before`, an update both.
+    """A change of a row: an insert has only `after`, a delete only `before`, an update both.
 
     A -U or +U whose partner is not next to it stays alone. `changed` names the columns that differ.
     """
@@ -240,7 +235,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class FoldedPage:
+class ChangePage:
     """A page of changes. `total`, `offset` and `next_after` count records, as those of the raw page do."""
 
     columns: tuple[str, ...]

@@ -1,29 +1,39 @@
-"""The facade: one object per file, with one part per question.
+"""The facade of the store: one object per file, with one attribute per subject.
 
-store.pipelines   which pipelines are there, and what did they look like
-store.drafts      what was being edited
-store.runs        what ran, how it ended, its edges and counters
-store.record(id)  takes a run's output (engine.contract.recorder.Recorder)
-store.preparation finds out about large runs in the background, once they have ended
-store.lifetimes   from which to which event rows are alive
-store.changelog   pages of an edge, raw and folded; the table as of an event; cascades; exports
-store.timeline    event time over arrival order, decimated
-store.arrivals    source events in a range, and sources and operators in figures
-store.silences    sources that sent nothing for unusually long
-store.futures     records from the future, which made others late
-store.differences two runs: plans, counters, event time, late ledgers, changelogs
-store.queries     a person's own SQL, read-only and with limits
-store.catalog     the tables described, and examples of SQL
-store.what_if     what another delay or allowed lateness would have kept
-store.waits       how much later results would come
-store.late        late and rejected records
-store.flows       retractions over a whole run: along the wires, by key, by second, and those for nothing
-store.moments     the next retraction, fire or late record, and what was around an event
-store.replays     a key's records and the watermarks, to tell an operator's state again
-store.lineage     what an output record was made of
-store.disorder    changelogs delivered through writers that do not wait for each other
-store.checks      a run's output handed back for its batch check, and what that found
-store.comparing   the tables that two runs came to, beside each other
+Pipelines and runs
+    pipelines          saved pipelines with their versions
+    drafts             unsaved documents of the builder
+    runs               runs with their status, edges and counters
+    batch_checks       a run's output as files for its batch check, and the result of the check
+
+Recording
+    record(run_id)     receives a run's output (engine.contract.recorder.Recorder)
+    preparation        computes slow answers about large runs in the background, once the runs have ended
+    lifetimes          from which event to which each row is in its table
+    cache              answers that do not change, in memory or in the file
+
+Changelogs
+    changelog          pages of an edge, as records or as changes; the table as of an event; cascades; exports
+    navigation         the next retraction, fired window or late record; the records around an event
+    lineage            the records that an output record was made of
+    flows              retractions of a whole run: along the wires, by key, by second, and those without effect
+    disorder           a changelog that several writers deliver out of order
+    replays            a key's records and the watermarks, for the engine to replay an operator's state
+    run_differences    two runs: plans, counters, event time, late records, changelogs
+    table_differences  the tables of one output in two runs
+
+Event time
+    timeline           event time over arrival order, decimated for the chart
+    arrivals           the source events of a range; sources and operators in figures
+    late               late records and rejected rows
+    what_if            the records that another watermark delay or allowed lateness would keep
+    added_latency      how much later windows would fire with another delay
+    idle_sources       sources that sent nothing for unusually long
+    future_records     records from the future, which made others late
+
+SQL
+    queries            a person's own SQL, read-only and with limits
+    catalog            the tables with their descriptions, and example queries
 """
 
 from __future__ import annotations
@@ -42,20 +52,20 @@ from storage.changelogs.changelog import Changelogs
 from storage.changelogs.disorder import Disorders
 from storage.changelogs.flow import Flows
 from storage.changelogs.lineage import Lineages
-from storage.changelogs.navigation import Moments
+from storage.changelogs.navigation import Navigation
 from storage.changelogs.run_differences import RunDifferences
-from storage.changelogs.table_differences import Comparisons
-from storage.database.answers import LARGE, Answers
+from storage.changelogs.table_differences import TableDifferences
+from storage.database.cache import LARGE, RunCache
 from storage.database.connection import Database
 from storage.database.migrations import migrate
-from storage.event_time.added_latency import Waits
+from storage.event_time.added_latency import AddedLatencies
 from storage.event_time.arrivals import Arrivals
 from storage.event_time.future_records import FutureRecords
-from storage.event_time.idle_sources import Silences
+from storage.event_time.idle_sources import IdleSources
 from storage.event_time.late import LateRecords
 from storage.event_time.timeline import Timelines
 from storage.event_time.what_if import WhatIf
-from storage.library.checks import Checks
+from storage.library.batch_checks import BatchChecks
 from storage.library.drafts import Drafts
 from storage.library.pipelines import Pipelines
 from storage.library.replays import Replays
@@ -102,31 +112,36 @@ class Store:
         except BaseException:
             self._database.close()
             raise
-        self.answers = Answers(self._database)
-        self.pipelines = Pipelines(self._database)
-        self.drafts = Drafts(self._database)
-        self.runs = Runs(self._database)
-        self.lifetimes = Lifetimes(self._database)
-        self.preparation = Preparation(self._database, self._prepare)
+        database = self._database
+        self.pipelines = Pipelines(database)
+        self.drafts = Drafts(database)
+        self.runs = Runs(database)
+        self.batch_checks = BatchChecks(database, self.runs)
+
         self._recordings: WeakSet[Recording] = WeakSet()
-        self.changelog = Changelogs(self._database, self.runs, self.lifetimes)
-        self.timeline = Timelines(self._database, self.runs)
-        self.silences = Silences(self._database, self.timeline)
-        self.arrivals = Arrivals(self._database, self.runs, self.answers)
-        self.futures = FutureRecords(self._database, self.runs, self.arrivals, self.answers)
-        self.late = LateRecords(self._database, self.runs)
-        self.flows = Flows(self._database, self.runs, self.answers)
-        self.moments = Moments(self._database, self.runs)
-        self.replays = Replays(self._database, self.runs)
-        self.lineage = Lineages(self._database, self.runs, self.lifetimes)
-        self.disorder = Disorders(self._database, self.runs)
-        self.checks = Checks(self._database, self.runs)
-        self.comparing = Comparisons(self._database, self.runs, self.lifetimes)
-        self.what_if = WhatIf(self._database, self.runs, self.answers)
-        self.differences = RunDifferences(self._database, self.runs, self.answers)
-        self.waits = Waits(self._database, self.runs, self.timeline)
-        self.queries = Queries(self._database)
-        self.catalog = Catalog(self._database, self.runs)
+        self.preparation = Preparation(database, self._prepare)
+        self.lifetimes = Lifetimes(database)
+        self.cache = RunCache(database)
+
+        self.changelog = Changelogs(database, self.runs, self.lifetimes)
+        self.navigation = Navigation(database, self.runs)
+        self.lineage = Lineages(database, self.runs, self.lifetimes)
+        self.flows = Flows(database, self.runs, self.cache)
+        self.disorder = Disorders(database, self.runs)
+        self.replays = Replays(database, self.runs)
+        self.run_differences = RunDifferences(database, self.runs, self.cache)
+        self.table_differences = TableDifferences(database, self.runs, self.lifetimes)
+
+        self.timeline = Timelines(database, self.runs)
+        self.arrivals = Arrivals(database, self.runs, self.cache)
+        self.late = LateRecords(database, self.runs)
+        self.what_if = WhatIf(database, self.runs, self.cache)
+        self.added_latency = AddedLatencies(database, self.runs, self.timeline)
+        self.idle_sources = IdleSources(database, self.runs)
+        self.future_records = FutureRecords(database, self.runs, self.arrivals, self.cache)
+
+        self.queries = Queries(database)
+        self.catalog = Catalog(database, self.runs)
         self.runs.interrupt_abandoned()
 
     @classmethod
@@ -141,37 +156,36 @@ class Store:
             return store
 
     def record(self, run_id: int) -> Recording:
-        """The recorder of one run, which `runs.create` has made."""
-        recording = Recording(self._database, self.runs, run_id, self._look_through)
+        """The recorder of a run that `runs.create` has made."""
+        recording = Recording(self._database, self.runs, run_id, self._prepare_if_large)
         self._recordings.add(recording)
         return recording
 
-    def _look_through(self, run_id: int) -> None:
+    def _prepare_if_large(self, run_id: int) -> None:
         if self.runs.get(run_id).records >= LARGE:
             self.preparation.ask(run_id)
 
     def _prepare(self, run_id: int) -> Iterator[None]:
-        """Find out what takes more than a moment of a large run before anybody asks, one thing after the other."""
-        run = self.runs.get(run_id)
-        edges = self.runs.edges(run_id)
-        for edge in edges:
+        """Compute the slow answers about a large run before anybody asks, one at a time."""
+        run = self.runs.stored(run_id)
+        for edge in run.edges:
             yield None
             self.lifetimes.note(edge)
-        for edge in edges:
+        for edge in run.edges:
             for find in (self.flows.keys, self.flows.cancelled, self.flows.seconds):
                 yield None
                 find(run_id, edge.node, edge.port)
             yield None
-            self.differences.hashes(edge)
-        for asked in self.what_if.operators(run_id):
+            self.run_differences.hashes(edge)
+        for operator in self.what_if.operators(run_id):
             yield None
-            self.what_if.losses(run_id, asked)
+            self.what_if.losses(run_id, operator)
         yield None
         self.arrivals.sources(run_id, 1, run.last_seq)
         yield None
-        self.futures.find(run_id)
+        self.future_records.find(run_id)
         yield None
-        self.differences.times(run_id, run_id)
+        self.run_differences.times(run_id, run_id)
 
     def close(self) -> None:
         """Let go of the file; it is closed when everyone who opened it has."""

@@ -8,8 +8,8 @@ from typing import Final, Literal
 from storage.changelogs.filters import conditions
 from storage.changelogs.update_pairs import differing, key_of
 from storage.database.connection import Database, Row
+from storage.database.edge_records import records_of, select_columns
 from storage.database.sql import identifier
-from storage.database.tables import records_of, select_columns
 from storage.model import Edge, Filter, TableAsOf, TableRow, Values
 from storage.recording.lifetimes import Lifetimes, Lives
 

@@ -1,4 +1,4 @@
-"""What did this edge carry: pages, counts, cascades and exports of changelogs.
+"""What an edge carried: pages, counts, cascades and exports of changelogs.
 
 Rows are stored in position order, so that rowid is a record's place: a page without a filter is a range of rowids,
 and a page with one stops reading as soon as it is full.
@@ -6,8 +6,6 @@ and a page with one stops reading as soon as it is full.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Literal
@@ -17,13 +15,14 @@ import duckdb
 from engine.model.changelog import RowKind
 from storage.changelogs.as_of import TablesAsOf
 from storage.changelogs.filters import conditions
-from storage.changelogs.update_pairs import fold
+from storage.changelogs.update_pairs import pair_updates
+from storage.database.cache import MemoryCache
 from storage.database.connection import Database, first_sentence
+from storage.database.edge_records import record_columns, records_of, select_columns, to_record
 from storage.database.sql import literal
-from storage.database.tables import record_columns, records_of, select_columns, to_record
 from storage.errors import ExportFailed
 from storage.library.runs import Runs
-from storage.model import CascadeRecord, Edge, Filter, FoldedPage, Page, Record, TableAsOf
+from storage.model import CascadeRecord, ChangePage, Edge, Filter, Page, Record, TableAsOf
 from storage.recording.lifetimes import Lifetimes
 
 ALL: Final = Filter()
@@ -40,8 +39,7 @@ class Changelogs:
         self._database = database
         self._runs = runs
         self._as_of = TablesAsOf(database, lifetimes)
-        self._counts: OrderedDict[str, int] = OrderedDict()
-        self._counts_lock = threading.Lock()
+        self._counts: MemoryCache[int] = MemoryCache(_KNOWN_COUNTS)
 
     def page(
         self,
@@ -62,7 +60,7 @@ class Changelogs:
         edge = self._runs.edge(run_id, node, port)
         return self._page(edge, filter, offset, after, limit)
 
-    def folded(
+    def changes(
         self,
         run_id: int,
         node: str,
@@ -72,8 +70,8 @@ class Changelogs:
         offset: int = 0,
         after: int | None = None,
         limit: int = 100,
-    ) -> FoldedPage:
-        """The same page with each -U and its +U folded into one change, so it may hold fewer entries.
+    ) -> ChangePage:
+        """The same page with each -U and its +U paired into one change, so it may hold fewer entries.
 
         A change is shown when either record passes the filter, on the page of the first that does.
         """
@@ -86,11 +84,11 @@ class Changelogs:
             for near in (-2, -1, 0, 1, 2)
         }
         around, passes = self._around(edge, filter, near)
-        changes = fold(edge, page.records, around, passes)
-        return FoldedPage(page.columns, changes, page.total, page.offset, page.next_after)
+        changes = pair_updates(edge, page.records, around, passes)
+        return ChangePage(page.columns, changes, page.total, page.offset, page.next_after)
 
     def count(self, run_id: int, node: str, port: str = "out", *, filter: Filter = ALL) -> int:
-        """How many records pass the filter. Free without one; remembered with one."""
+        """How many records pass the filter. Free without one; cached with one."""
         return self._count(self._runs.edge(run_id, node, port), filter)
 
     def table_as_of(
@@ -214,17 +212,11 @@ class Changelogs:
         by_kind = wanted == Filter(kinds=wanted.kinds)
         if by_kind:
             return sum(n for kind, n in edge.counts.items() if kind in (wanted.kinds or set(RowKind)))
-        # The total is part of the key: a live run's next epoch makes another question of it.
-        key = repr((edge.run_id, edge.node, edge.port, edge.total, wanted))
-        with self._counts_lock:
-            if key in self._counts:
-                self._counts.move_to_end(key)
-                return self._counts[key]
+        # A filter may hold values that cannot be hashed, so its text is the key.
+        key = (edge.run_id, edge.node, edge.port, edge.total, repr(wanted))
+        return self._counts.get(key, lambda: self._count_anew(edge, wanted))
+
+    def _count_anew(self, edge: Edge, wanted: Filter) -> int:
         where, values = conditions(edge, wanted)
         row = self._database.row(f"SELECT count(*) FROM {records_of(edge)} c WHERE {where}", values)
-        total = int(row[0]) if row else 0
-        with self._counts_lock:
-            self._counts[key] = total
-            while len(self._counts) > _KNOWN_COUNTS:
-                self._counts.popitem(last=False)
-        return total
+        return int(row[0]) if row else 0

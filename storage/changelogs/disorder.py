@@ -1,11 +1,11 @@
-"""A changelog delivered through several writers that do not wait for each other, and the table that is left.
+"""A changelog that several writers deliver out of order, and the table that results.
 
-A writer keeps its own records in order; which of the waiting writers goes next is drawn, from a seed, so that the
-same seed loses the same rows. A key-value store puts a row for +I and +U and deletes its key for -U and -D, so a
-delete that comes after the insert that it was meant to make room for takes the new row away. The materialising sink
-keeps every row of a key that was put and not taken back, and lets the last one stand.
+Each writer keeps its own records in order. Which writer goes next is random, from a seed, so that the same seed loses
+the same rows. A key-value store puts a row for +I and +U and deletes its key for -U and -D. So a delete that arrives
+after the insert of the new row removes the new row. The materializing sink keeps every row of a key that was put and
+not retracted, and shows the last one.
 
-Keys do not touch each other: of a large changelog a sample of keys is delivered, and nothing is changed by that.
+Keys are independent, so of a large changelog only a sample of keys is delivered.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from storage.database.cache import MemoryCache
 from storage.database.connection import Database
-from storage.database.remembered import Remembered
+from storage.database.edge_records import records_of
 from storage.database.sql import identifier
-from storage.database.tables import records_of
 from storage.errors import UnknownColumn
 from storage.library.runs import Runs
 from storage.model import Edge, Values
@@ -31,7 +31,7 @@ _MASK: Final = 1 << 40
 
 @dataclass(frozen=True)
 class LostRow:
-    """A key that ends up with another row, or none. None: no row."""
+    """A key whose row is wrong, missing or left over. None: no row."""
 
     expected: Values | None
     written: Values | None
@@ -39,7 +39,7 @@ class LostRow:
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of the keys. sampled: one in so many keys was delivered. swapped: records that overtook another."""
+    """The result per key. sampled: one in this many keys was delivered. swapped: records that overtook another."""
 
     columns: tuple[str, ...]
     key: tuple[str, ...]
@@ -64,7 +64,7 @@ class Disorders:
     def __init__(self, database: Database, runs: Runs) -> None:
         self._database = database
         self._runs = runs
-        self._samples: Remembered[pa.Table] = Remembered(4)
+        self._samples: MemoryCache[pa.Table] = MemoryCache(4)
 
     def deliver(
         self,

@@ -1,6 +1,6 @@
-"""How retractions flow through a whole run: by kind along the wires, by key, by second of event time, and for nothing.
+"""The retractions of a whole run: along the wires, by key, by second of event time, and those without effect.
 
-Keys, pairs and seconds are counted in the changelogs themselves, once per run: 300 ms each on ten million records.
+Keys, pairs and seconds are counted in the changelogs, once per run. Each takes 300 ms on ten million records.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.model.changelog import RowKind
-from storage.database.answers import Answers
+from storage.database.cache import RunCache
 from storage.database.connection import Database
+from storage.database.edge_records import records_at, records_of
+from storage.database.run_tables import KEY_TIMES, RunTables
 from storage.database.sql import identifier
-from storage.database.tables import EVENTS, KEY_TIMES, record_columns, records_of, to_record
 from storage.library.runs import Runs
-from storage.library.wiring import inputs_of
+from storage.library.stored_run import StoredRun
 from storage.model import Edge, Record, Values
 
 _TAKEN_BACK: Final = "kind IN ('-U', '-D')"
 _SECOND_MS: Final = 1000
-# So many keys and pairs are kept of a run; who wants more asks anew.
+# This many keys and pairs are cached. A larger limit is another question.
 _KEPT: Final = 50
 
 
@@ -37,9 +38,9 @@ class Wire:
 
 @dataclass(frozen=True)
 class Amplification:
-    """What a node makes of its input: records per record, and rows taken back per row taken back.
+    """How a node multiplies its input: records out per record in, and retractions out per retraction in.
 
-    A node that takes something back over an input that never does starts retractions: `taken_back_in` is 0.
+    Where `taken_back_in` is 0 and `taken_back_out` is not, the retractions start at this node.
     """
 
     node: str
@@ -52,7 +53,7 @@ class Amplification:
 
 @dataclass(frozen=True)
 class RetractedKey:
-    """A key of an edge, how many records it had, and how many of them took something back."""
+    """A key of an edge, with its number of records and of retractions among them."""
 
     key: Values
     records: int
@@ -61,9 +62,7 @@ class RetractedKey:
 
 @dataclass(frozen=True)
 class SlowKey:
-    """A key, how long the operator was at work for it, and with how many records. The sums are those of the epochs
-    in which it was among the slowest.
-    """
+    """A key with the operator's time for it and its records, over the epochs in which it was among the slowest."""
 
     key: Values
     ms: float
@@ -72,7 +71,7 @@ class SlowKey:
 
 @dataclass(frozen=True)
 class RetractedSecond:
-    """A second of event time, and how many records its events made an edge take back."""
+    """A second of event time, with the number of retractions that its events caused on an edge."""
 
     start_ms: int
     updates_before: int
@@ -81,7 +80,7 @@ class RetractedSecond:
 
 @dataclass(frozen=True)
 class Cancelled:
-    """Neighbours on an edge that undo each other: -U and +U of equal rows, and +I and -D of equal rows.
+    """Neighbours on an edge that cancel each other: -U and +U of equal rows, and +I and -D of equal rows.
 
     updates, inserts: how many such pairs. examples: the first of them.
     """
@@ -95,57 +94,47 @@ class Cancelled:
 class Flows:
     """The flows of all runs. Every method raises UnknownRun, those of one edge UnknownEdge."""
 
-    def __init__(self, database: Database, runs: Runs, answers: Answers) -> None:
+    def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
         self._database = database
         self._runs = runs
-        self._answers = answers
+        self._cache = cache
 
     def wires(self, run_id: int) -> tuple[Wire, ...]:
-        """What flowed along every wire, sources first."""
-        edges = {(edge.node, edge.port): edge for edge in self._runs.edges(run_id)}
-        inputs = inputs_of(self._runs.get(run_id).document)
-        found: list[Wire] = []
-        consumed: set[tuple[str, str]] = set()
-        for node in dict.fromkeys(edge.node for edge in edges.values()):
-            for port, output in inputs.get(node, ()):
-                if output in edges:
-                    found.append(Wire(output[0], node, port, edges[output].counts))
-                    consumed.add(output)
-        found += [Wire(edge.node, "", edge.port, edge.counts) for key, edge in edges.items() if key not in consumed]
-        return tuple(found)
+        """The record counts of every wire, sources first."""
+        return _wires(self._runs.stored(run_id))
 
     def amplification(self, run_id: int) -> tuple[Amplification, ...]:
-        """Per node with an input, in topological order: what goes in, what comes out."""
-        edges = self._runs.edges(run_id)
-        wires = self.wires(run_id)
-        found: list[Amplification] = []
-        for edge in edges:
-            given = [wire.counts for wire in wires if wire.target == edge.node]
-            if edge.port == "out" and given:
-                found.append(
+        """The amplification of every node that has an input, in topological order."""
+        run = self._runs.stored(run_id)
+        wires = _wires(run)
+        nodes: list[Amplification] = []
+        for edge in run.edges:
+            inputs = [wire.counts for wire in wires if wire.target == edge.node]
+            if edge.port == "out" and inputs:
+                nodes.append(
                     Amplification(
                         edge.node,
                         edge.operator,
-                        sum(sum(counts.values()) for counts in given),
+                        sum(sum(counts.values()) for counts in inputs),
                         edge.total,
-                        sum(map(_taken_back, given)),
+                        sum(map(_taken_back, inputs)),
                         _taken_back(edge.counts),
                     )
                 )
-        return tuple(found)
+        return tuple(nodes)
 
     def keys(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> tuple[RetractedKey, ...]:
-        """The keys for which the edge took back most. Without an upsert key a whole row is its own key."""
+        """The keys with the most retractions on an edge. Without an upsert key a whole row is its own key."""
         edge = self._runs.edge(run_id, node, port)
         return self._keys_of(edge, limit) if _taken_back(edge.counts) else ()
 
     def slowest(self, run_id: int, node: str, *, limit: int = 10) -> tuple[SlowKey, ...]:
-        """The keys that the operator was at work for longest. () for one without keys, and for an old run."""
-        self._runs.get(run_id)
-        if not self._has_table(run_id, KEY_TIMES):
+        """The keys that took the operator longest. Empty without keys, and for runs of older versions."""
+        run = self._runs.stored(run_id)
+        if not run.is_begun or not self._has_table(run.tables, KEY_TIMES):
             return ()
         rows = self._database.rows(
-            f"SELECT key, sum(ns)::BIGINT, sum(records)::BIGINT FROM {identifier(f'run_{run_id}', KEY_TIMES)} "
+            f"SELECT key, sum(ns)::BIGINT, sum(records)::BIGINT FROM {run.tables.key_times} "
             f"WHERE node = $node GROUP BY key ORDER BY sum(ns) DESC, key LIMIT {int(limit)}",
             {"node": node},
         )
@@ -155,28 +144,28 @@ class Flows:
         names = edge.upsert_key or edge.names
         keys = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in names)
         most = max(limit, _KEPT)
-        counted = (
+        by_retractions = (
             f"SELECT min(c.rowid) AS row, count(*) AS records, count(*) FILTER ({_TAKEN_BACK}) AS taken_back "
             f"FROM {records_of(edge)} c {f'GROUP BY {keys}' if keys else ''} HAVING taken_back > 0 "
             f"ORDER BY taken_back DESC, records DESC{', ' + keys if keys else ''} LIMIT {most}"
         )
-        found = self._answers.get(
+        counts = self._cache.get(
             edge.run_id,
             f"{most} keys of {edge.node}.{edge.port} by retractions",
             (edge.total,),
-            lambda: self._database.rows(counted),
+            lambda: self._database.rows(by_retractions),
         )[:limit]
-        # A key is kept as the first row that has it, and read from there with its types.
-        said = self._database.rows(
+        # The cache has the first row of each key. The key is read from there, with its types.
+        rows = self._database.rows(
             f"SELECT c.rowid{', ' + keys if keys else ''} FROM {records_of(edge)} c "
             "WHERE c.rowid IN (SELECT unnest($rows))",
-            {"rows": [row for row, _, _ in found]},
+            {"rows": [row for row, _, _ in counts]},
         )
-        values = {row[0]: row[1:] for row in said}
-        return tuple(RetractedKey(values[row], records, taken_back) for row, records, taken_back in found)
+        values = {row[0]: row[1:] for row in rows}
+        return tuple(RetractedKey(values[row], records, taken_back) for row, records, taken_back in counts)
 
     def seconds(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> tuple[RetractedSecond, ...]:
-        """The seconds of event time whose events made the edge take back most; () without event time."""
+        """The seconds of event time whose events caused the most retractions; empty without event time."""
         edge = self._runs.edge(run_id, node, port)
         if not _taken_back(edge.counts):
             return ()
@@ -184,46 +173,53 @@ class Flows:
         seconds = (
             f"SELECT floor(e.event_time_ms / {_SECOND_MS})::BIGINT * {_SECOND_MS} AS start_ms, "
             "count(*) FILTER (c.kind = '-U') AS updates_before, count(*) FILTER (c.kind = '-D') AS deletes "
-            f"FROM {records_of(edge)} c JOIN {identifier(f'run_{run_id}', EVENTS)} e ON e.seq = c.seq "
+            f"FROM {records_of(edge)} c JOIN {edge.tables.events} e ON e.seq = c.seq "
             f"WHERE c.{_TAKEN_BACK} AND e.event_time_ms IS NOT NULL "
             f"GROUP BY start_ms ORDER BY updates_before + deletes DESC, start_ms LIMIT {most}"
         )
-        found = self._answers.get(
+        counts = self._cache.get(
             run_id,
             f"{most} seconds of {node}.{port} by retractions",
             (edge.total,),
             lambda: self._database.rows(seconds),
         )[:limit]
-        return tuple(RetractedSecond(*row) for row in found)
+        return tuple(RetractedSecond(*row) for row in counts)
 
-    def _has_table(self, run_id: int, table: str) -> bool:
+    def _has_table(self, tables: RunTables, table: str) -> bool:
         known = "SELECT 1 FROM duckdb_tables() WHERE schema_name = $schema AND table_name = $table"
-        return self._database.row(known, {"schema": f"run_{run_id}", "table": table}) is not None
+        return self._database.row(known, {"schema": tables.schema, "table": table}) is not None
 
     def cancelled(self, run_id: int, node: str, port: str = "out", *, limit: int = 10) -> Cancelled:
-        """The neighbours in the edge's changelog that undo each other."""
+        """The neighbours in an edge's changelog that cancel each other."""
         edge = self._runs.edge(run_id, node, port)
         if not _taken_back(edge.counts):
             return Cancelled(edge, 0, 0, ())
         most = max(limit, _KEPT)
-        updates, inserts, rows = self._answers.get(
+        updates, inserts, rows = self._cache.get(
             run_id, f"{most} pairs for nothing of {node}.{port}", (edge.total,), lambda: self._count_pairs(edge, most)
         )
-        found = self._database.rows(
-            f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE c.rowid IN (SELECT unnest($rows))",
-            {"rows": [near for row in rows[:limit] for near in (row, row + 1)]},
-        )
-        records = {record.row: record for record in map(to_record, found)}
+        records = records_at(self._database, edge, [near for row in rows[:limit] for near in (row, row + 1)])
         return Cancelled(edge, updates, inserts, tuple((records[row], records[row + 1]) for row in rows[:limit]))
 
     def _count_pairs(self, edge: Edge, most: int) -> tuple[int, int, list[int]]:
         """How many pairs of updates and of inserts, and the rows of the first."""
-        found = self._database.row(
+        row = self._database.row(
             f"SELECT count(*) FILTER (kind = '-U'), count(*) FILTER (kind = '+I'), min(row, {most}) "
             f"FROM ({_cancelling(edge)})"
         )
-        updates, inserts, rows = found or (0, 0, None)
+        updates, inserts, rows = row or (0, 0, None)
         return int(updates), int(inserts), list(rows or ())
+
+
+def _wires(run: StoredRun) -> tuple[Wire, ...]:
+    wires: list[Wire] = []
+    consumed: set[tuple[str, str]] = set()
+    for node in dict.fromkeys(edge.node for edge in run.edges):
+        for port, edge in run.input_edges(node):
+            wires.append(Wire(edge.node, node, port, edge.counts))
+            consumed.add((edge.node, edge.port))
+    wires += [Wire(edge.node, "", edge.port, edge.counts) for key, edge in run.outputs.items() if key not in consumed]
+    return tuple(wires)
 
 
 def _taken_back(counts: Mapping[RowKind, int]) -> int:

@@ -1,8 +1,8 @@
-"""What an output record was made of: from it up the wires, level by level, to the records of the sources.
+"""The lineage of an output record: the records that it was made of, level by level, up to the sources.
 
-A record-at-a-time step has one cause, whose step is a prefix. A stateful one answers from the rows of its key: those
-that its input's table held at that moment, or, for a record that takes something back, just before it. One pass over
-an input answers for all records of a level.
+An operator that handles one record at a time has one cause, whose step is a prefix. A stateful operator used the rows
+of its key: those that its input's table held at that moment or, for a retraction, just before it. One pass over an
+input finds them for all records of a level.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from typing import Final
 from engine.model.origin import Origin
 from engine.model.position import TIMER
 from storage.database.connection import Database
+from storage.database.edge_records import record_columns, records_at, records_of, to_record
 from storage.database.sql import identifier
-from storage.database.tables import LATE, record_columns, records_of, to_record
+from storage.event_time.late_rules import time_of
 from storage.library.runs import Runs
-from storage.library.wiring import inputs_of
 from storage.model import Edge, EdgeColumn, Record
 from storage.recording.lifetimes import Lifetimes
 
 _DEEPEST: Final = 30
-_TIMES: Final = {"epoch_ms": "{0}", "epoch_s": "{0} * 1000", "timestamp": "epoch_ms({0})"}
 
 Origins = Mapping[tuple[str, str], Origin | None]
 
@@ -67,12 +66,11 @@ class Lineages:
         origins: by node and input port, as `Operator.origins` of `engine.contract.operator` says. siblings: how many
         records are listed of one input, the newest first to be chosen. most: of all.
         """
-        edge = self._runs.edge(run_id, node, port)
-        found = self._records(edge, [row])
+        run = self._runs.stored(run_id)
+        edge = run.edge(node, port)
+        found = records_at(self._database, edge, [row])
         if not found:
             return None
-        edges = {(other.node, other.port): other for other in self._runs.edges(run_id)}
-        inputs = inputs_of(self._runs.get(run_id).document)
         root = Ancestor(edge, found[row])
         seen = {(edge.table, row)}
         level = [root]
@@ -80,14 +78,12 @@ class Lineages:
             above: list[Ancestor] = []
             for emitter in dict.fromkeys(entry.edge.node for entry in level):
                 entries = [entry for entry in level if entry.edge.node == emitter]
-                for port_in, output in inputs.get(emitter, ()):
-                    if output not in edges:
-                        continue
+                for port_in, given in run.input_edges(emitter):
                     origin = origins.get((emitter, port_in))
                     if origin is None:
-                        above += self._causes(entries, edges[output])
+                        above += self._causes(entries, given)
                     else:
-                        above += self._members(entries, edges[output], port_in, origin, siblings)
+                        above += self._members(entries, given, port_in, origin, siblings)
             level = []
             for entry in above:
                 place = (entry.edge.table, entry.record.row)
@@ -134,7 +130,7 @@ class Lineages:
         values: dict[str, object] = {"rows": [entry.record.row for entry in entries]}
         if origin.window is not None:
             parts += _in_window(given, emitter, origin.window)
-            parts.append(_not_late(given.run_id))
+            parts.append(_not_late(given))
             values |= {"node": emitter.node, "port": port}
         counted = self._database.rows(
             f"SELECT q.rowid, count(*), max(c.rowid, {int(siblings)}) FROM {records_of(emitter)} q "
@@ -142,7 +138,7 @@ class Lineages:
             "WHERE q.rowid IN (SELECT unnest($rows)) GROUP BY q.rowid",
             values,
         )
-        records = self._records(given, sorted({row for _, _, rows in counted for row in rows}))
+        records = records_at(self._database, given, sorted({row for _, _, rows in counted for row in rows}))
         by_row = {entry.record.row: entry for entry in entries}
         found: list[Ancestor] = []
         for row, total, rows in counted:
@@ -154,15 +150,6 @@ class Lineages:
             found += listed
         return found
 
-    def _records(self, edge: Edge, rows: Sequence[int]) -> dict[int, Record]:
-        if not rows:
-            return {}
-        found = self._database.rows(
-            f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE c.rowid IN (SELECT unnest($rows))",
-            {"rows": list(rows)},
-        )
-        return {record.row: record for record in map(to_record, found)}
-
 
 def _caused(cause: Record, record: Record) -> bool:
     """Whether one record led to another. What a watermark fires is not the doing of the record that moved it."""
@@ -172,17 +159,16 @@ def _caused(cause: Record, record: Record) -> bool:
 
 
 def _in_window(given: Edge, emitter: Edge, window: tuple[str, str]) -> list[str]:
-    column = next((column for column in given.columns if column.time), None)
-    if column is None:
+    time = time_of(given)
+    if time is None:
         return []
-    time = _TIMES[str(column.time)].format(f"c.{identifier(column.stored_as)}")
     start, end = (_milliseconds(emitter, name) for name in window)
     return [f"{time} >= {start}", f"{time} < {end}"]
 
 
-def _not_late(run_id: int) -> str:
-    late = identifier(f"run_{run_id}", LATE)
-    return f"NOT EXISTS (FROM {late} t WHERE t.node = $node AND t.port = $port AND t.seq = c.seq AND t.step = c.step)"
+def _not_late(given: Edge) -> str:
+    same = "t.node = $node AND t.port = $port AND t.seq = c.seq AND t.step = c.step"
+    return f"NOT EXISTS (FROM {given.tables.late} t WHERE {same})"
 
 
 def _milliseconds(edge: Edge, name: str) -> str:

@@ -1,4 +1,7 @@
-"""Where to go in a run, and what was around an event: each a bounded range of positions on every edge."""
+"""Navigation in a run: the next event of a kind, and the records around an event.
+
+Each answer reads a bounded range of positions on every edge.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from typing import Final
 from engine.model.changelog import RowKind
 from storage.changelogs.filters import conditions
 from storage.database.connection import Database
-from storage.database.sql import identifier
-from storage.database.tables import FIRES, LATE, record_columns, records_of, to_record
+from storage.database.edge_records import record_columns, records_of, to_record
+from storage.database.run_tables import FIRES, LATE
 from storage.library.runs import Runs
 from storage.model import Edge, Filter, Record
 
@@ -36,8 +39,8 @@ class Around:
     fires: frozenset[tuple[str, int]]
 
 
-class Moments:
-    """The moments of all runs. Every method raises UnknownRun."""
+class Navigation:
+    """Navigation in all runs. Every method raises UnknownRun."""
 
     def __init__(self, database: Database, runs: Runs) -> None:
         self._database = database
@@ -64,20 +67,16 @@ class Moments:
 
     def around(self, run_id: int, seq: int, *, events: int = 10, most: int = 300) -> Around:
         """What each edge carried from so many events before one to as many after. most: records of an edge."""
-        run = self._runs.get(run_id)
+        run = self._runs.stored(run_id)
         # At both ends of a run the window stays as wide, as far as there are events.
         first = max(1, min(seq - events, run.last_seq - 2 * events))
         last = max(min(run.last_seq, max(seq + events, 1 + 2 * events)), first)
-        if not self._runs.edges(run_id):
+        if not run.is_begun:
             return Around(first, last, (), frozenset(), frozenset())
-        lanes = tuple(self._lane(edge, first, seq, last, most) for edge in self._runs.edges(run_id))
+        lanes = tuple(self._lane(edge, first, seq, last, most) for edge in run.edges)
         bounds = {"first": first, "last": last}
-        late = (
-            f"SELECT DISTINCT source, seq FROM {identifier(f'run_{run_id}', LATE)} WHERE seq BETWEEN $first AND $last"
-        )
-        fires = (
-            f"SELECT DISTINCT node, seq FROM {identifier(f'run_{run_id}', FIRES)} WHERE seq BETWEEN $first AND $last"
-        )
+        late = f"SELECT DISTINCT source, seq FROM {run.tables.late} WHERE seq BETWEEN $first AND $last"
+        fires = f"SELECT DISTINCT node, seq FROM {run.tables.fires} WHERE seq BETWEEN $first AND $last"
         return Around(
             first,
             last,
@@ -87,10 +86,10 @@ class Moments:
         )
 
     def _next(self, run_id: int, table: str, seq: int) -> int | None:
-        if not self._runs.edges(run_id):
+        run = self._runs.stored(run_id)
+        if not run.is_begun:
             return None
-        name = identifier(f"run_{run_id}", table)
-        row = self._database.row(f"SELECT min(seq) FROM {name} WHERE seq > ?", [seq])
+        row = self._database.row(f"SELECT min(seq) FROM {run.tables.named(table)} WHERE seq > ?", [seq])
         return int(row[0]) if row and row[0] is not None else None
 
     def _lane(self, edge: Edge, first: int, seq: int, last: int, most: int) -> Lane:

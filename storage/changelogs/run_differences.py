@@ -12,17 +12,18 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
 
-from engine.model.changelog import RowKind
-from storage.database.answers import Answers
-from storage.database.connection import Database, Row
+from engine.model.timeline import MAX_WATERMARK
+from storage.database.cache import RunCache
+from storage.database.connection import Database
+from storage.database.edge_records import record_columns, records_of, to_record
 from storage.database.sql import identifier
-from storage.database.tables import EVENTS, FIRES, LATE, records_of
+from storage.library.pipeline_document import PipelineDocument
 from storage.library.runs import Runs
+from storage.library.stored_run import StoredRun
 from storage.model import Edge, NodeCounters, Record, Run
-from storage.recording.lifetimes import FOREVER
 
 _MARKS: Final = """
-SELECT source, max(watermark_ms) FILTER (watermark_ms < {forever}), count(event_time_ms),
+SELECT source, max(watermark_ms) FILTER (watermark_ms < {end}), count(event_time_ms),
     count(*) FILTER (state = 'late') FROM {events} GROUP BY source
 """
 _FIRED: Final = "SELECT node, count(*), round(avg(seq), 1) FROM {fires} GROUP BY node"
@@ -116,10 +117,10 @@ class RecordPair:
 class RunDifferences:
     """Differences of any two runs. Every method raises UnknownRun."""
 
-    def __init__(self, database: Database, runs: Runs, answers: Answers) -> None:
+    def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
         self._database = database
         self._runs = runs
-        self._answers = answers
+        self._cache = cache
 
     def plans(self, left: Run, right: Run) -> tuple[PlanDifference, ...]:
         """Parameters, wiring and the planner's decisions that are not the same."""
@@ -149,9 +150,10 @@ class RunDifferences:
 
     def late(self, left_run: int, right_run: int, *, limit: int = 200) -> LateDifferences:
         """The late records that only one of the runs has."""
-        if not self._runs.edges(left_run) or not self._runs.edges(right_run):
+        left, right = self._runs.stored(left_run), self._runs.stored(right_run)
+        if not left.is_begun or not right.is_begun:
             return LateDifferences(0, 0, 0, ())
-        pairs = _LATE_PAIRS.format(left=identifier(f"run_{left_run}", LATE), right=identifier(f"run_{right_run}", LATE))
+        pairs = _LATE_PAIRS.format(left=left.tables.late, right=right.tables.late)
         counted = self._database.row(
             "SELECT count(*) FILTER (in_left AND NOT in_right), count(*) FILTER (in_right AND NOT in_left), "
             f"count(*) FILTER (in_left AND in_right) FROM ({pairs})"
@@ -195,7 +197,7 @@ class RunDifferences:
         )
         # Another DuckDB may hash in another way.
         question = f"hashes of {edge.node}.{edge.port} by DuckDB {self._database.version}"
-        found: list[str] = self._answers.get(
+        found: list[str] = self._cache.get(
             edge.run_id, question, (edge.total,), lambda: [row[0] for row in self._database.rows(blocks)]
         )
         return found
@@ -204,39 +206,39 @@ class RunDifferences:
         self, left_run: int, right_run: int, node: str, port: str = "out", *, from_seq: int, limit: int = 200
     ) -> tuple[RecordPair, ...]:
         """Both changelogs of an edge from an event on, position by position. Raises UnknownEdge."""
-        found: dict[tuple[int, bytes], list[Record | None]] = {}
+        by_position: dict[tuple[int, bytes], list[Record | None]] = {}
         ends = []
         for at, run_id in enumerate((left_run, right_run)):
             edge = self._runs.edge(run_id, node, port)
-            columns = "".join(f", c.{identifier(column.stored_as)}" for column in edge.columns)
             rows = self._database.rows(
-                f"SELECT c.rowid, c.seq, c.step, c.kind::VARCHAR{columns} FROM {records_of(edge)} c "
+                f"SELECT {record_columns(edge)} FROM {records_of(edge)} c "
                 f"WHERE c.seq >= {int(from_seq)} LIMIT {int(limit)}"
             )
-            for row in rows:
-                found.setdefault((row[1], bytes(row[2])), [None, None])[at] = _record(row)
-            if len(rows) == limit:
-                ends.append((rows[-1][1], bytes(rows[-1][2])))
+            records = list(map(to_record, rows))
+            for record in records:
+                by_position.setdefault((record.seq, record.step), [None, None])[at] = record
+            if len(records) == limit:
+                ends.append((records[-1].seq, records[-1].step))
         # Beyond the end of the shorter page nobody knows what the other run has.
-        known = [place for place in sorted(found) if not ends or place <= min(ends)]
-        return tuple(RecordPair(*found[place]) for place in known)
+        known = [position for position in sorted(by_position) if not ends or position <= min(ends)]
+        return tuple(RecordPair(*by_position[position]) for position in known)
 
     def _times(self, run_id: int) -> Mapping[tuple[str, str], int | float | None]:
-        run = self._runs.get(run_id)
-        if not self._runs.edges(run_id):
+        run = self._runs.stored(run_id)
+        if not run.is_begun:
             return {}
-        found = self._answers.get(
+        found = self._cache.get(
             run_id,
             "event times",
-            (run.records, run.last_seq),
+            run.progress,
             lambda: [(*key, value) for key, value in self._find_times(run).items()],
         )
         return {(name, what): value for name, what, value in found}
 
-    def _find_times(self, run: Run) -> Mapping[tuple[str, str], int | float | None]:
+    def _find_times(self, run: StoredRun) -> Mapping[tuple[str, str], int | float | None]:
         found: dict[tuple[str, str], int | float | None] = {}
-        events, fires = identifier(run.schema, EVENTS), identifier(run.schema, FIRES)
-        marks = self._database.rows(_MARKS.format(events=events, forever=FOREVER))
+        events, fires = run.tables.events, run.tables.fires
+        marks = self._database.rows(_MARKS.format(events=events, end=MAX_WATERMARK))
         for source, mark, records, late in sorted(marks):
             found[str(source), "last watermark"] = mark
             found[str(source), "records"] = int(records)
@@ -248,22 +250,17 @@ class RunDifferences:
 
 
 def _parameters(run: Run) -> dict[tuple[str, str], str]:
-    """Everything that a document says of its nodes, its wires and itself, by (node, what)."""
-    try:
-        document = json.loads(run.document)
-        found: dict[tuple[str, str], str] = {}
-        for node in document.get("nodes", []):
-            found[node["id"], "operator"] = str(node.get("operator", ""))
-            for name, value in node.get("parameters", {}).items():
-                found[node["id"], str(name)] = _text(value)
-        for edge in document.get("edges", []):
-            port = edge.get("target_port", "in")
-            found.setdefault((str(edge["target"]), f"input {port}"), str(edge["source"]))
-        for name, value in {**document.get("options", {}), **document.get("arrival", {})}.items():
-            found["", str(name)] = _text(value)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return {}
-    return found
+    """The parameters, inputs and options of a run's pipeline, by (node, what)."""
+    pipeline = PipelineDocument.of(run.document)
+    texts: dict[tuple[str, str], str] = {}
+    for node, operator in pipeline.operators.items():
+        texts[node, "operator"] = operator
+        texts |= {(node, str(name)): _text(value) for name, value in pipeline.parameters[node].items()}
+    for node, inputs in pipeline.inputs.items():
+        for port, (source, _) in inputs:
+            texts.setdefault((node, f"input {port}"), source)
+    texts |= {("", str(name)): _text(value) for name, value in pipeline.options.items()}
+    return texts
 
 
 def _decisions(run: Run) -> dict[tuple[str, str], str]:
@@ -292,7 +289,3 @@ def _rows(edge: Edge, start: int, stop: int) -> str:
         f"(SELECT rowid AS place, seq, step, kind::VARCHAR AS kind{columns} FROM {records_of(edge)} "
         f"WHERE rowid >= {start} AND rowid < {stop})"
     )
-
-
-def _record(row: Row) -> Record:
-    return Record(row[0], row[1], bytes(row[2]), RowKind.of(row[3]), row[4:])

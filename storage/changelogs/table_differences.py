@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.database.connection import Database
+from storage.database.edge_records import records_of
 from storage.database.sql import identifier
-from storage.database.tables import records_of
 from storage.library.runs import Runs
 from storage.model import Edge, Values
 from storage.recording.lifetimes import FOREVER, Lifetimes
@@ -41,18 +41,18 @@ class TableComparison:
         return self.different == 0
 
 
-class Comparisons:
-    """Tables of runs beside each other."""
+class TableDifferences:
+    """The differences between tables of two runs."""
 
     def __init__(self, database: Database, runs: Runs, lifetimes: Lifetimes) -> None:
         self._database = database
         self._runs = runs
         self._lifetimes = lifetimes
 
-    def tables(
+    def between(
         self, left_run: int, right_run: int, node: str, port: str = "out", *, limit: int = _SHOWN
     ) -> TableComparison:
-        """What the same output came to in two runs. Columns are compared by their place.
+        """Compare the final tables of one output in two runs. Columns are compared by their place.
 
         Raises UnknownRun, UnknownEdge.
         """

@@ -1,4 +1,4 @@
-"""A -U and the +U next to it, shown as one change with the changed columns named."""
+"""Update pairs: a -U and the +U next to it, as one change that names the changed columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.model.changelog import RowKind
 from storage.model import Change, Edge, Record, Values
 
 
-def fold(
+def pair_updates(
     edge: Edge, records: Sequence[Record], around: Mapping[int, Record], passes: frozenset[int]
 ) -> tuple[Change, ...]:
     """The changes of a page of records.

@@ -1,6 +1,6 @@
 """The catalog's tables, as numbered steps. A step and the note that it ran are one transaction.
 
-Tables of a run are not here: every run has a schema of its own, made by `storage.recording.recorder`.
+Tables of a run are not here: every run has a schema of its own (`storage.database.tables`).
 """
 
 from __future__ import annotations

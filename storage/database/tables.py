@@ -1,32 +1,25 @@
-"""The tables of a run: their names, their columns, and the SQL that makes them.
+"""The tables of a run: their columns, and the SQL that creates them.
 
-Every run has a schema `run_<id>`. An edge's table is named after its node (`node__port` for a second output)
-and has `seq, step, kind` and the edge's own columns. Names of the studio's own tables start with an underscore,
-which no node id does. An instant (Spark's timestamp) is stored as a plain TIMESTAMP in UTC: it reads the same in
-every client, whatever its time zone.
+An edge's table has `seq, step, kind` and the edge's own columns. An instant (Spark's timestamp) is stored as a plain
+TIMESTAMP in UTC: it reads the same in every client, whatever its time zone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from engine.contract.recorder import EdgeInfo
-from engine.model.changelog import RowKind
 from engine.model.schema import Schema, map_types
-from storage.database.sql import blob, identifier, literal
-from storage.model import Edge, EdgeColumn, Record, StoredView
+from storage.database.edge_records import view_query
+from storage.database.run_tables import EVENTS, RunTables
+from storage.database.sql import identifier, literal
+from storage.model import Edge, EdgeColumn
 
 KIND: Final = "ENUM('+I', '-U', '+U', '-D')"
 STATE: Final = "ENUM('in time', 'out of order', 'late')"
-EVENTS: Final = "_events"
-OVERVIEW: Final = "_overview"
-LATE: Final = "_late"
 BLOCK: Final = 256
-FIRES: Final = "_fires"
-REJECTED: Final = "_rejected"
-KEY_TIMES: Final = "_key_times"
 
 # `rowid` is DuckDB's own: the place of a row in its table, which is what pages count in.
 _TAKEN: Final = ("seq", "step", "kind", "rowid")
@@ -87,50 +80,42 @@ def table_names(edges: Iterable[EdgeInfo]) -> dict[tuple[str, str], str]:
     return names
 
 
-def lifetimes_table(table: str) -> str:
-    """The name of the table that says from which to which event each row of an updating edge is alive."""
-    return f"_lifetimes {table}"
-
-
-def create_run(schema: str, run_name: str) -> list[str]:
-    """The statements that make a run's schema with the tables that every run has."""
-    name = identifier(schema)
+def create_run(run: RunTables) -> list[str]:
+    """The statements that create a run's schema with the tables that every run has."""
+    comments = {
+        run.events: f"Run {run.run_id}: one row per source event in arrival order, with its source's "
+        "watermark and largest event time after it.",
+        run.overview: f"{EVENTS} in blocks of {BLOCK} events: earliest and latest event time per source and "
+        "state, and the source's last watermark. Draws the timeline of a large run.",
+        run.late: "Records that came too late for an operator. needed_delay_ms: the smallest watermark "
+        "delay of the source that would have kept the record.",
+        run.fires: "Windows that fired; seq is the event whose watermark fired them.",
+        run.rejected: "Rows of the sources that could not be read, with file, line and reason.",
+        run.key_times: "The keys of each operator that took longest, per epoch and task: the key's values as a "
+        "JSON array, nanoseconds, records. The only table of a run that is not the same every time.",
+    }
     return [
-        f"CREATE SCHEMA IF NOT EXISTS {name}",
-        f"CREATE TABLE IF NOT EXISTS {name}.{EVENTS} (seq BIGINT, source VARCHAR, event_time_ms BIGINT, "
+        f"CREATE SCHEMA IF NOT EXISTS {identifier(run.schema)}",
+        f"CREATE TABLE IF NOT EXISTS {run.events} (seq BIGINT, source VARCHAR, event_time_ms BIGINT, "
         "watermark_ms BIGINT, is_end BOOLEAN, max_event_time_ms BIGINT, "
         f"state {STATE})",
-        f"CREATE TABLE IF NOT EXISTS {name}.{OVERVIEW} (block BIGINT, source VARCHAR, state VARCHAR, "
+        f"CREATE TABLE IF NOT EXISTS {run.overview} (block BIGINT, source VARCHAR, state VARCHAR, "
         "low_ms BIGINT, low_seq BIGINT, high_ms BIGINT, high_seq BIGINT, records BIGINT, watermark_ms BIGINT)",
-        f"CREATE TABLE IF NOT EXISTS {name}.{LATE} (node VARCHAR, port VARCHAR, seq BIGINT, step BLOB, "
+        f"CREATE TABLE IF NOT EXISTS {run.late} (node VARCHAR, port VARCHAR, seq BIGINT, step BLOB, "
         "source VARCHAR, event_time_ms BIGINT, window_start_ms BIGINT, window_end_ms BIGINT, "
         "watermark_ms BIGINT, lateness_ms BIGINT, needed_delay_ms BIGINT, reason VARCHAR)",
-        f"CREATE TABLE IF NOT EXISTS {name}.{FIRES} (node VARCHAR, seq BIGINT, window_start_ms BIGINT, "
+        f"CREATE TABLE IF NOT EXISTS {run.fires} (node VARCHAR, seq BIGINT, window_start_ms BIGINT, "
         "window_end_ms BIGINT)",
-        f"CREATE TABLE IF NOT EXISTS {name}.{REJECTED} (node VARCHAR, file VARCHAR, line BIGINT, "
+        f"CREATE TABLE IF NOT EXISTS {run.rejected} (node VARCHAR, file VARCHAR, line BIGINT, "
         "raw VARCHAR, reason VARCHAR)",
-        f"CREATE TABLE IF NOT EXISTS {name}.{KEY_TIMES} (node VARCHAR, key VARCHAR, ns BIGINT, records BIGINT)",
-        *_comments(
-            name,
-            {
-                EVENTS: f"Run {run_name}: one row per source event in arrival order, with its source's "
-                "watermark and largest event time after it.",
-                OVERVIEW: f"{EVENTS} in blocks of {BLOCK} events: earliest and latest event time per source and "
-                "state, and the source's last watermark. Draws the timeline of a large run.",
-                LATE: "Records that came too late for an operator. needed_delay_ms: the smallest watermark "
-                "delay of the source that would have kept the record.",
-                FIRES: "Windows that fired; seq is the event whose watermark fired them.",
-                REJECTED: "Rows of the sources that could not be read, with file, line and reason.",
-                KEY_TIMES: "The keys of each operator that took longest, per epoch and task: the key's values as a "
-                "JSON array, nanoseconds, records. The only table of a run that is not the same every time.",
-            },
-        ),
+        f"CREATE TABLE IF NOT EXISTS {run.key_times} (node VARCHAR, key VARCHAR, ns BIGINT, records BIGINT)",
+        *(f"COMMENT ON TABLE {table} IS {literal(text)}" for table, text in comments.items()),
     ]
 
 
-def create_edge(schema: str, edge: Edge) -> list[str]:
-    """The statements that make an edge's table, or its view: whoever opens the file sees no difference."""
-    name = identifier(schema, edge.table)
+def create_edge(edge: Edge) -> list[str]:
+    """The statements that create an edge's table, or its view: in the file they look alike."""
+    name = edge.tables.named(edge.table)
     key = f", upsert key ({', '.join(edge.upsert_key)})" if edge.upsert_key else ""
     about = f"Changelog of {edge.node} ({edge.operator}), mode {edge.mode}{key}, in position order (seq, step)."
     if edge.view is None:
@@ -139,7 +124,7 @@ def create_edge(schema: str, edge: Edge) -> list[str]:
         what, statements = "TABLE", [f"CREATE TABLE IF NOT EXISTS {name} ({position}{columns})"]
     else:
         about += f" A view: its records are those of {edge.view.table}."
-        what, statements = "VIEW", [f"CREATE OR REPLACE VIEW {name} AS {_shown(schema, edge, edge.view, 'seq')}"]
+        what, statements = "VIEW", [f"CREATE OR REPLACE VIEW {name} AS {view_query(edge, edge.view, 'seq')}"]
     statements += [
         f"COMMENT ON {what} {name} IS {literal(about)}",
         f"COMMENT ON COLUMN {name}.seq IS 'Ordinal of the source event that caused the record, from 1.'",
@@ -152,48 +137,11 @@ def create_edge(schema: str, edge: Edge) -> list[str]:
     return statements
 
 
-def records_of(edge: Edge) -> str:
-    """What to read an edge's records from: rowid, which is the place in the changelog, seq, step, kind, the columns.
-
-    Filters on rowid and seq reach the table, of a view too.
-    """
-    schema = f"run_{edge.run_id}"
-    if edge.view is None:
-        return identifier(schema, edge.table)
-    return f"({_shown(schema, edge, edge.view, 'rowid, seq')})"
-
-
-def _shown(schema: str, edge: Edge, view: StoredView, first: str) -> str:
-    step = f"step || {blob(view.suffix)} AS step" if view.suffix else "step"
-    pairs = zip(view.columns, edge.columns, strict=True)
-    columns = "".join(f", {identifier(name)} AS {identifier(column.stored_as)}" for name, column in pairs)
-    return f"SELECT {first}, {step}, kind{columns} FROM {identifier(schema, view.table)}"
-
-
 def free_name(name: str, taken: set[str]) -> str:
     """The name with as many underscores as make it none of those that are taken, which are in lower case."""
     while name.lower() in taken:
         name += "_"
     return name
-
-
-def record_columns(edge: Edge) -> str:
-    """The select list, over an alias c, that `to_record` reads."""
-    return f"c.rowid, c.seq, c.step, c.kind::VARCHAR{select_columns(edge.columns, 'c')}"
-
-
-def to_record(row: tuple[Any, ...]) -> Record:
-    """A row of rowid, seq, step, kind and values as a record."""
-    return Record(row[0], row[1], row[2], RowKind.of(row[3]), row[4:])
-
-
-def select_columns(columns: Sequence[EdgeColumn], alias: str) -> str:
-    """The edge's columns as a select list that starts with a comma, or nothing."""
-    return "".join(f", {alias}.{identifier(column.stored_as)}" for column in columns)
-
-
-def _comments(schema: str, texts: dict[str, str]) -> list[str]:
-    return [f"COMMENT ON TABLE {schema}.{table} IS {literal(text)}" for table, text in texts.items()]
 
 
 def _column_comment(column: EdgeColumn) -> str:

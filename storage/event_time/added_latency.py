@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.database.connection import Database
-from storage.database.sql import identifier
-from storage.database.tables import FIRES
 from storage.event_time.late_rules import LateOperator
 from storage.event_time.timeline import Timelines
 from storage.library.runs import Runs
-from storage.model import Run
+from storage.library.stored_run import StoredRun
 from storage.recording.lifetimes import FOREVER
 
 _ENDS: Final = """
@@ -25,7 +23,7 @@ ORDER BY hash(window_end_ms) LIMIT 2000
 
 
 @dataclass(frozen=True)
-class Wait:
+class AddedLatency:
     """windows: how many were looked at. events: how many events later they fire, on average. at_end: how many of
     them would fire only when the input ends, as nothing later comes to move the watermark."""
 
@@ -34,7 +32,7 @@ class Wait:
     at_end: int
 
 
-class Waits:
+class AddedLatencies:
     """Answers for all runs. Raises UnknownRun."""
 
     def __init__(self, database: Database, runs: Runs, timelines: Timelines) -> None:
@@ -42,28 +40,28 @@ class Waits:
         self._runs = runs
         self._timelines = timelines
 
-    def compared(self, run_id: int, asked: LateOperator, delay_ms: int) -> Wait:
+    def compared(self, run_id: int, asked: LateOperator, delay_ms: int) -> AddedLatency:
         """How much later than in the run its windows would fire."""
         import numpy as np
 
-        run = self._runs.get(run_id)
-        fires = identifier(run.schema, FIRES)
+        run = self._runs.stored(run_id)
+        fires = run.tables.fires
         ends = np.array([row[0] for row in self._database.rows(_ENDS.format(fires=fires), {"node": asked.node})])
         seqs, tops = self._tops(run, asked)
         if not len(ends) or not seqs:
-            return Wait(len(ends), 0.0, 0)
+            return AddedLatency(len(ends), 0.0, 0)
         places = np.array([*seqs, run.last_seq])
         marks = np.array(tops)
         then = np.searchsorted(marks, ends - 1 + delay_ms)
         now = np.searchsorted(marks, ends - 1 + asked.delay_ms)
         later = places[then] - places[now]
-        return Wait(len(ends), float(later.mean()), int((then == len(seqs)).sum()))
+        return AddedLatency(len(ends), float(later.mean()), int((then == len(seqs)).sum()))
 
-    def _tops(self, run: Run, asked: LateOperator) -> tuple[list[int], list[int]]:
+    def _tops(self, run: StoredRun, asked: LateOperator) -> tuple[list[int], list[int]]:
         """The lowest of the sources' largest event times after each event that raised it."""
         timeline = self._timelines.timeline(run.run_id, node=asked.node)
         held = run.holdbacks(asked.node)
-        edges = self._runs.edges(run.run_id)
+        edges = run.edges
         delays = {edge.node: edge.watermark_delay_ms or 0 for edge in edges if edge.role == "source"}
         moves = [
             (step["seq"], step["source"], step["watermark_ms"] + delays[step["source"]] - held.get(step["source"], 0))

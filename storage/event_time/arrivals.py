@@ -1,4 +1,4 @@
-"""What arrived in a range of events: the records themselves, and each source and operator in figures."""
+"""The source events of a range: the records themselves, and each source and operator in figures."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from storage.database.answers import Answers
+from engine.model.timeline import MAX_WATERMARK
+from storage.database.cache import RunCache
 from storage.database.connection import Database, Row
-from storage.database.sql import identifier
-from storage.database.tables import EVENTS, FIRES, LATE, records_of, select_columns
+from storage.database.edge_records import records_of, values_of_events
 from storage.library.runs import Runs
-from storage.model import Edge, Run, Values
-from storage.recording.lifetimes import FOREVER
+from storage.library.stored_run import StoredRun
+from storage.model import Values
 
 _PAGE: Final = """
 SELECT seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, state::VARCHAR
@@ -22,7 +22,7 @@ FROM {events} WHERE {where} LIMIT {limit} OFFSET {offset}
 _SOURCES: Final = """
 SELECT source, count(event_time_ms), count(*) FILTER (state = 'out of order'), count(*) FILTER (state = 'late'),
     coalesce(max(max_event_time_ms - event_time_ms), 0), coalesce(avg(event_time_ms - watermark_ms), 0)::BIGINT,
-    min(seq), max(seq) FILTER (NOT is_end), max(watermark_ms) FILTER (watermark_ms < {forever})
+    min(seq), max(seq) FILTER (NOT is_end), max(watermark_ms) FILTER (watermark_ms < {end})
 FROM {events} WHERE seq BETWEEN $from AND $to GROUP BY source
 """
 _LATE: Final = """
@@ -89,10 +89,10 @@ class OperatorTimes:
 class Arrivals:
     """The events of all runs. Every method raises UnknownRun."""
 
-    def __init__(self, database: Database, runs: Runs, answers: Answers) -> None:
+    def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
         self._database = database
         self._runs = runs
-        self._answers = answers
+        self._cache = cache
 
     def page(
         self,
@@ -105,85 +105,73 @@ class Arrivals:
         offset: int = 0,
         limit: int = 100,
     ) -> ArrivalPage:
-        """The events of a range in arrival order, each with what its record said."""
-        edges = {edge.node: edge for edge in self._runs.edges(run_id) if edge.role == "source"}
+        """The events of a range in arrival order, each with the values of its record."""
+        run = self._runs.stored(run_id)
+        edges = {edge.node: edge for edge in run.sources}
         if not edges:
             return ArrivalPage((), 0, offset)
-        events = identifier(f"run_{run_id}", EVENTS)
+        events = run.tables.events
         values: dict[str, object] = {"from": from_seq, "to": to_seq}
         where = "seq BETWEEN $from AND $to"
         for name, value in (("source", source), ("state", state)):
             if value is not None:
                 where += f" AND {name} = ${name}"
                 values[name] = value
-        row = self._database.row(f"SELECT count(*) FROM {events} WHERE {where}", values)
+        counted = self._database.row(f"SELECT count(*) FROM {events} WHERE {where}", values)
         rows = self._database.rows(_PAGE.format(events=events, where=where, limit=limit, offset=offset), values)
-        wanted: dict[str, list[int]] = defaultdict(list)
-        for found in rows:
-            wanted[found[1]].append(found[0])
-        said = {name: self._said(edges[name], seqs) for name, seqs in wanted.items() if name in edges}
+        seqs: dict[str, list[int]] = defaultdict(list)
+        for row in rows:
+            seqs[row[1]].append(row[0])
+        contents = {
+            name: values_of_events(self._database, edge, seqs[name]) for name, edge in edges.items() if name in seqs
+        }
         records: list[Arrival] = []
-        for found in rows:
-            content = said.get(found[1], {}).get(found[0])
-            columns = edges[found[1]].names if content is not None else ()
-            records.append(Arrival(*(*found, columns, content or ())))
-        return ArrivalPage(tuple(records), int(row[0]) if row else 0, offset)
+        for row in rows:
+            content = contents.get(row[1], {}).get(row[0])
+            columns = edges[row[1]].names if content is not None else ()
+            records.append(Arrival(*(*row, columns, content or ())))
+        return ArrivalPage(tuple(records), int(counted[0]) if counted else 0, offset)
 
     def sources(self, run_id: int, from_seq: int, to_seq: int) -> tuple[SourceTimes, ...]:
         """Every source with records in the range, in the order of the graph."""
-        order = [edge.node for edge in self._runs.edges(run_id) if edge.role == "source"]
+        run = self._runs.stored(run_id)
+        order = [edge.node for edge in run.sources]
         if not order:
             return ()
-        sql = _SOURCES.format(events=identifier(f"run_{run_id}", EVENTS), forever=FOREVER)
+        sql = _SOURCES.format(events=run.tables.events, end=MAX_WATERMARK)
 
         def find() -> list[Row]:
             return self._database.rows(sql, {"from": from_seq, "to": to_seq})
 
-        run = self._runs.get(run_id)
-        # A page begins with the whole run; of its parts nobody asks twice.
+        # A page starts with the whole run. A part of it is hardly ever asked for twice.
         is_whole = from_seq <= 1 and to_seq >= run.last_seq
-        rows = self._answers.get(run_id, "sources", (run.records, run.last_seq), find) if is_whole else find()
+        rows = self._cache.get(run_id, "sources", run.progress, find) if is_whole else find()
         return tuple(SourceTimes(*row) for row in sorted(rows, key=lambda row: order.index(row[0])))
 
     def operators(self, run_id: int, from_seq: int, to_seq: int) -> tuple[OperatorTimes, ...]:
         """Every operator below a source with an event time, in the order of the graph."""
-        run, edges = self._runs.get(run_id), self._runs.edges(run_id)
-        if not edges:
+        run = self._runs.stored(run_id)
+        if not run.is_begun:
             return ()
         bounds: dict[str, object] = {"from": from_seq, "to": to_seq}
-        late = {
-            str(row[0]): row[1:] for row in self._database.rows(_LATE.format(late=identifier(run.schema, LATE)), bounds)
-        }
-        fired = {
-            str(row[0]): int(row[1])
-            for row in self._database.rows(_FIRES.format(fires=identifier(run.schema, FIRES)), bounds)
-        }
-        timed = {edge.node for edge in edges if edge.role == "source" and any(column.time for column in edge.columns)}
-        found: dict[str, OperatorTimes] = {}
-        for edge in edges:
+        late = {str(row[0]): row[1:] for row in self._database.rows(_LATE.format(late=run.tables.late), bounds)}
+        fired = {str(row[0]): int(row[1]) for row in self._database.rows(_FIRES.format(fires=run.tables.fires), bounds)}
+        timed = {edge.node for edge in run.sources if any(column.time for column in edge.columns)}
+        operators: dict[str, OperatorTimes] = {}
+        for edge in run.edges:
             above = run.holdbacks(edge.node)
             if edge.role == "operator" and timed & set(above):
                 count, most = late.get(edge.node, (0, None))
-                found[edge.node] = OperatorTimes(
+                operators[edge.node] = OperatorTimes(
                     edge.node, edge.operator, above, fired.get(edge.node, 0), int(count), most
                 )
-        return tuple(found.values())
+        return tuple(operators.values())
 
-    def place_in_source(self, run: Run, source: str, seq: int) -> tuple[int, str]:
-        """Which record of its source an event was, from 1, and what it said in one line."""
-        edge = self._runs.edge(run.run_id, source)
+    def place_in_source(self, run: StoredRun, source: str, seq: int) -> tuple[int, str]:
+        """Which record of its source an event was, from 1, and its values in one line."""
+        edge = run.edge(source)
         table = records_of(edge)
         row = self._database.row(f"SELECT rowid + 1 FROM {table} WHERE seq = ?", [seq])
-        content = self._said(edge, [seq]).get(seq, ())
+        content = values_of_events(self._database, edge, [seq]).get(seq, ())
         line = ", ".join(f"{name}={value}" for name, value in zip(edge.names, content, strict=False))
         return (int(row[0]) if row else 0), line
-
-    def _said(self, edge: Edge, seqs: list[int]) -> dict[int, Values]:
-        table = records_of(edge)
-        # The bounds skip row groups; the list alone would be looked for in all of them.
-        found = self._database.rows(
-            f"SELECT c.seq{select_columns(edge.columns, 'c')} FROM {table} c "
-            "WHERE c.seq BETWEEN $low AND $high AND c.seq IN (SELECT unnest($seqs))",
-            {"low": min(seqs), "high": max(seqs), "seqs": seqs},
-        )
-        return {int(row[0]): row[1:] for row in found}

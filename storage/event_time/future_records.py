@@ -1,13 +1,13 @@
-"""The record from the future: one whose event time moved the watermark so far that records after it were late.
+"""Records from the future: their event time moved the watermark so far that records after them were late.
 
     event time      F                   F's time is the largest so far, up to the next larger one: its reign.
         |        o  .   o o x o x       A late record (x) of that reign is late because of F when the largest
         |     o     .                   event time without F would have left its window open.
         +--------------------------->   arrival order
 
-How it is found: every record that set a new largest event time is a top; the late ledger is joined to the tops in
-whose reign its records came (one pass, ASOF), which leaves few candidates, and each is judged by the running maximum
-of its reign without it.
+Every record that set a new largest event time is a top. The late records are joined to the top in whose reign they
+came (one pass, ASOF), which leaves few candidates. For each candidate, the running maximum of its reign without it says
+which records would not be late.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from storage.database.answers import Answers
+from storage.database.cache import RunCache
 from storage.database.connection import Database
-from storage.database.sql import identifier
-from storage.database.tables import EVENTS, LATE
 from storage.event_time.arrivals import Arrivals
+from storage.event_time.watermarks import RunWatermarks
 from storage.library.runs import Runs
-from storage.model import Edge, Run
+from storage.library.stored_run import StoredRun
+from storage.model import Edge
 
-# What a late record of a node would have needed: the largest event time of the source below this.
+# A late record of a node would have been kept while the largest event time of the source was below this bound.
 _LIMITS: Final = """
 limits AS (
     SELECT node, seq, min(watermark_ms - lateness_ms) AS bound FROM {late}
@@ -54,8 +54,6 @@ without AS (
 SELECT count(DISTINCT l.seq) FROM limits l ASOF LEFT JOIN without w ON l.seq > w.seq
 WHERE coalesce(w.top, $before) - $held < l.bound
 """
-# After its end a source holds nothing back, whatever its records said.
-_END: Final = "SELECT min(seq) FROM {events} WHERE source = $source AND is_end"
 # The next record of the source says how far ahead the very first was.
 _AFTER_FIRST: Final = """
 SELECT event_time_ms FROM {events} WHERE source = $source AND seq > $seq AND event_time_ms IS NOT NULL
@@ -89,46 +87,46 @@ class FutureRecord:
 class FutureRecords:
     """Records from the future, of all runs."""
 
-    def __init__(self, database: Database, runs: Runs, arrivals: Arrivals, answers: Answers) -> None:
+    def __init__(self, database: Database, runs: Runs, arrivals: Arrivals, cache: RunCache) -> None:
         self._database = database
         self._runs = runs
         self._arrivals = arrivals
-        self._answers = answers
+        self._cache = cache
 
     def find(self, run_id: int, *, most: int = 3) -> tuple[FutureRecord, ...]:
-        """Those that made the most others late, first; found once per run. Raises UnknownRun."""
-        run, edges = self._runs.get(run_id), self._runs.edges(run_id)
-        if not run.late:
+        """The records that made the most others late, those first; computed once per run. Raises UnknownRun."""
+        run = self._runs.stored(run_id)
+        if not run.entry.late:
             return ()
-        found = self._answers.get(
+        found = self._cache.get(
             run_id,
             "records from the future",
-            (run.records, run.last_seq),
-            lambda: [asdict(record) for record in self._find(run, edges)],
+            run.progress,
+            lambda: [asdict(record) for record in self._find(run)],
         )
         return tuple(FutureRecord(**record) for record in found[:most])
 
-    def _find(self, run: Run, edges: tuple[Edge, ...]) -> tuple[FutureRecord, ...]:
+    def _find(self, run: StoredRun) -> tuple[FutureRecord, ...]:
         found: list[FutureRecord] = []
-        for edge in edges:
-            if edge.role == "source" and edge.watermark_delay_ms is not None:
-                found += self._of_source(run, edge, edges)
+        ends = RunWatermarks(self._database, run).ends
+        for edge in run.sources:
+            if edge.watermark_delay_ms is not None:
+                # After its end a source holds nothing back, whatever its records said.
+                found += self._of_source(run, edge, ends.get(edge.node, run.last_seq + 1))
         return tuple(sorted(found, key=lambda record: (-record.late, record.seq)))
 
-    def _of_source(self, run: Run, edge: Edge, edges: tuple[Edge, ...]) -> list[FutureRecord]:
+    def _of_source(self, run: StoredRun, edge: Edge, end: int) -> list[FutureRecord]:
         names = {
-            "events": identifier(run.schema, EVENTS),
+            "events": run.tables.events,
             "nothing": str(_NOTHING),
-            "limits": _LIMITS.format(late=identifier(run.schema, LATE)),
+            "limits": _LIMITS.format(late=run.tables.late),
         }
-        # Each way to hold the watermark back asks the question anew; all operators share one, but below interval joins.
+        # One query for each way to hold the watermark back. Operators share it, except below interval joins.
         groups: dict[int, list[str]] = {}
-        for node in dict.fromkeys(each.node for each in edges if each.role != "source"):
+        for node in dict.fromkeys(each.node for each in run.edges if each.role != "source"):
             held = run.holdbacks(node)
             if edge.node in held:
                 groups.setdefault(held[edge.node], []).append(node)
-        ended = self._database.row(_END.format(**names), {"source": edge.node})
-        last = int(ended[0]) if ended and ended[0] is not None else run.last_seq + 1
         best: dict[int, FutureRecord] = {}
         for held_ms, nodes in groups.items():
             bounds: dict[str, object] = {
@@ -136,7 +134,7 @@ class FutureRecords:
                 "held": held_ms + (edge.watermark_delay_ms or 0),
                 "nodes": nodes,
                 "low": 0,
-                "high": last,
+                "high": end,
             }
             rows = self._database.rows(_CANDIDATES.format(**names), {**bounds, "most": _MOST})
             for seq, time, before, _ in rows:
@@ -147,7 +145,7 @@ class FutureRecords:
 
     def _judge(
         self,
-        run: Run,
+        run: StoredRun,
         edge: Edge,
         names: Mapping[str, str],
         bounds: Mapping[str, object],

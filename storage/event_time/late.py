@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from storage.database.connection import Database, Row
-from storage.database.sql import identifier
-from storage.database.tables import LATE, REJECTED, records_of, select_columns
+from storage.database.edge_records import records_of, select_columns
+from storage.database.run_tables import RunTables
 from storage.library.runs import Runs
-from storage.library.wiring import inputs_of
 from storage.model import (
     Edge,
     LatePage,
@@ -49,7 +48,7 @@ class LateRecords:
         edges = {(edge.node, edge.port): edge for edge in self._runs.edges(run_id)}
         if not edges:
             return LatePage((), 0, offset)
-        table = identifier(f"run_{run_id}", LATE)
+        table = RunTables(run_id).late
         parts: list[str] = []
         values: dict[str, object] = {}
         for condition, name, value in (
@@ -78,7 +77,7 @@ class LateRecords:
             return ()
         rows = self._database.rows(
             "SELECT node, coalesce(source, ''), count(*), max(lateness_ms), max(needed_delay_ms) "
-            f"FROM {identifier(f'run_{run_id}', LATE)} GROUP BY node, source ORDER BY node, source"
+            f"FROM {RunTables(run_id).late} GROUP BY node, source ORDER BY node, source"
         )
         return tuple(LateSummary(*row) for row in rows)
 
@@ -86,14 +85,14 @@ class LateRecords:
         """How many source events were late, each counted once, whatever the operators and windows it missed."""
         if not self._runs.edges(run_id):
             return 0
-        row = self._database.row(f"SELECT count(DISTINCT seq) FROM {identifier(f'run_{run_id}', LATE)}")
+        row = self._database.row(f"SELECT count(DISTINCT seq) FROM {RunTables(run_id).late}")
         return int(row[0]) if row else 0
 
     def rejected(self, run_id: int, *, node: str | None = None, offset: int = 0, limit: int = 100) -> RejectedPage:
         """Rows of the sources that could not be read, in the order of their files and lines."""
         if not self._runs.edges(run_id):
             return RejectedPage((), 0, offset)
-        table = identifier(f"run_{run_id}", REJECTED)
+        table = RunTables(run_id).rejected
         where = "$node IS NULL OR node = $node"
         counted = self._database.row(f"SELECT count(*) FROM {table} WHERE {where}", {"node": node})
         rows = self._database.rows(
@@ -105,7 +104,7 @@ class LateRecords:
     def _input_edges(self, run_id: int, edges: dict[tuple[str, str], Edge]) -> dict[tuple[str, str], tuple[Edge, ...]]:
         """The edges that feed each (node, input port)."""
         found: dict[tuple[str, str], tuple[Edge, ...]] = {}
-        for node, wires in inputs_of(self._runs.get(run_id).document).items():
+        for node, wires in self._runs.stored(run_id).pipeline.inputs.items():
             for port, output in wires:
                 if output in edges:
                     found[node, port] = (*found.get((node, port), ()), edges[output])

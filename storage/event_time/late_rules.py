@@ -15,10 +15,10 @@ from typing import Final, assert_never
 
 from engine.contract.late_rule import EndOfWindow, KeptPartner, LateRule, NothingLaterSent, OwnTime
 from engine.windows.assigners import Windowing, WindowKind
+from storage.database.edge_records import records_of
 from storage.database.sql import identifier, literal
-from storage.database.tables import EVENTS, records_of
-from storage.library.wiring import inputs_of
-from storage.model import Edge, EdgeColumn, Run
+from storage.library.stored_run import StoredRun
+from storage.model import Edge, EdgeColumn
 from storage.recording.lifetimes import FOREVER
 
 _TIMES: Final = {
@@ -61,9 +61,9 @@ class LateInput:
     loses: bool
 
 
-def late_operator(run: Run, edge: Edge, edges: Sequence[Edge]) -> LateOperator | None:
+def late_operator(run: StoredRun, edge: Edge, edges: Sequence[Edge]) -> LateOperator | None:
     """What can be asked about the operator behind an edge; None where no delay changes anything."""
-    planned = run.explanation.node(edge.node)
+    planned = run.entry.explanation.node(edge.node)
     if planned is None or planned.late_rule is None:
         return None
     rule, held = planned.late_rule, run.holdbacks(edge.node)
@@ -84,14 +84,14 @@ def late_operator(run: Run, edge: Edge, edges: Sequence[Edge]) -> LateOperator |
     )
 
 
-def late_inputs(run: Run, node: str, rule: LateRule, edges: Sequence[Edge]) -> list[LateInput]:
+def late_inputs(run: StoredRun, node: str, rule: LateRule, edges: Sequence[Edge]) -> list[LateInput]:
     """The inputs of a node that have been stored."""
     by_output = {(edge.node, edge.port): edge for edge in edges}
-    wires = inputs_of(run.document).get(node, ())
+    wires = run.inputs(node)
     return [LateInput(port, by_output[output], port in rule.loses) for port, output in wires if output in by_output]
 
 
-def needed(run: Run, asked: LateOperator, edges: Sequence[Edge]) -> str:
+def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge]) -> str:
     """Every record of the operator's inputs: port, seq, time_ms, end_ms, needed."""
     rule = asked.rule
     inputs = late_inputs(run, asked.node, rule, edges)
@@ -128,31 +128,31 @@ def time_of(edge: Edge) -> str | None:
     return _TIMES[column.time or ""].format(column=f"c.{identifier(column.stored_as)}") if column else None
 
 
-def _is_stateless_above(run: Run, node: str) -> bool:
+def _is_stateless_above(run: StoredRun, node: str) -> bool:
     """Whether what comes into a node does not itself depend on a watermark: only stateless operators are above it."""
-    wires = inputs_of(run.document)
+    wires = run.pipeline.inputs
     waiting = [output[0] for _, output in wires.get(node, ())]
     while waiting:
         name = waiting.pop()
-        planned = run.explanation.node(name)
+        planned = run.entry.explanation.node(name)
         if planned is None or not (planned.role == "source" or planned.is_stateless):
             return False
         waiting += [output[0] for _, output in wires.get(name, ())]
     return True
 
 
-def _single(asked: LateOperator, run: Run, port: str) -> str:
+def _single(asked: LateOperator, run: StoredRun, port: str) -> str:
     """The largest event time before each record of the one source, held back as its operator sees it."""
     (source,) = asked.sources
     held = run.holdbacks(asked.node).get(source, 0)
     return (
         f"SELECT {literal(port)} AS port, seq, event_time_ms AS time_ms, "
         f"lag(watermark_ms) OVER () + {asked.delay_ms - held} AS top "
-        f"FROM {identifier(run.schema, EVENTS)} WHERE source = {literal(source)} AND NOT is_end"
+        f"FROM {run.tables.events} WHERE source = {literal(source)} AND NOT is_end"
     )
 
 
-def _tops(asked: LateOperator, run: Run, edges: Sequence[Edge]) -> str:
+def _tops(asked: LateOperator, run: StoredRun, edges: Sequence[Edge]) -> str:
     """For every event the lowest of the sources' largest event times before it; NULL while one has none."""
     delays = {edge.node: edge.watermark_delay_ms or 0 for edge in edges}
     held = run.holdbacks(asked.node)
@@ -168,7 +168,7 @@ def _tops(asked: LateOperator, run: Run, edges: Sequence[Edge]) -> str:
     lowest = f"least({', '.join(names)})" if len(names) > 1 else names[0]
     return (
         f"SELECT seq, lag(CASE WHEN {known} THEN {lowest} END) OVER () AS top "
-        f"FROM (SELECT seq, {', '.join(columns)} FROM {identifier(run.schema, EVENTS)})"
+        f"FROM (SELECT seq, {', '.join(columns)} FROM {run.tables.events})"
     )
 
 

@@ -1,8 +1,8 @@
-"""Event time over arrival order, decimated here so that the browser draws thousands of points, not millions.
+"""Event time over arrival order, decimated so that the browser draws thousands of points instead of millions.
 
-The range of events is cut into buckets; of each bucket, source and state the earliest and the latest record stay, so
-that no excursion and no late record disappears, whatever the zoom. Wide buckets are made of the blocks of events that
-every commit sums up (10 ms instead of 200 ms on five million events); then the ends of the range are those of blocks.
+The range of events is cut into buckets. Of each bucket, source and state the earliest and the latest record are kept,
+so that no outlier and no late record disappears at any zoom. Wide buckets are made from the blocks of events that every
+commit sums up (10 ms instead of 200 ms on five million events). The range then ends where blocks end.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from engine.model.timeline import MAX_WATERMARK
 from storage.database.connection import Database
-from storage.database.sql import identifier
-from storage.database.tables import BLOCK, EVENTS, FIRES, OVERVIEW
+from storage.database.tables import BLOCK
+from storage.event_time.watermarks import Move, RunWatermarks, combined
 from storage.library.runs import Runs
+from storage.library.stored_run import StoredRun
 from storage.model import Timeline
-from storage.recording.lifetimes import FOREVER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +27,7 @@ _EXACT_POINTS: Final = """
 SELECT seq, source, event_time_ms, state::VARCHAR AS state, 1::BIGINT AS records
 FROM {events} WHERE seq BETWEEN $from AND $to AND event_time_ms IS NOT NULL AND list_contains($sources, source)
 """
-# Both forms of a bucket have the same columns: made of events, or of blocks of events where a bucket holds many.
+# Buckets are made from events, or from blocks of events where they are wide. Both have the same columns.
 _FROM_EVENTS: Final = """
 SELECT (seq - $from) // $width AS bucket, source, state::VARCHAR AS state, min(event_time_ms) AS low,
     arg_min(seq, event_time_ms) AS low_seq, max(event_time_ms) AS high,
@@ -50,7 +51,7 @@ ORDER BY seq
 """
 _WATERMARKS_FROM_EVENTS: Final = """
 SELECT max(seq) AS seq, source, max(watermark_ms) AS watermark_ms
-FROM {events} WHERE seq BETWEEN $from AND $to AND watermark_ms < {forever} AND list_contains($sources, source)
+FROM {events} WHERE seq BETWEEN $from AND $to AND watermark_ms < {end} AND list_contains($sources, source)
 GROUP BY (seq - $from) // $width, source ORDER BY seq
 """
 _WATERMARKS_FROM_BLOCKS: Final = """
@@ -58,14 +59,6 @@ SELECT least(max(block) * {block} + {block} - 1, $to) AS seq, source, max(waterm
 FROM {overview} WHERE block BETWEEN $from // {block} AND $to // {block} AND watermark_ms IS NOT NULL
     AND list_contains($sources, source)
 GROUP BY block // ($width // {block}), source ORDER BY seq
-"""
-_CARRIED: Final = """
-SELECT source, max(watermark_ms) FROM (
-    SELECT source, watermark_ms FROM {overview} WHERE block < $from // {block}
-    UNION ALL
-    SELECT source, watermark_ms FROM {events}
-    WHERE seq >= ($from // {block}) * {block} AND seq < $from AND watermark_ms < {forever})
-WHERE watermark_ms IS NOT NULL GROUP BY source ORDER BY source
 """
 _FIRES: Final = """
 SELECT node, min(seq) AS seq, min(window_start_ms) AS window_start_ms, max(window_end_ms) AS window_end_ms,
@@ -84,9 +77,12 @@ class Timelines:
 
     def extent(self, run_id: int) -> tuple[int, int]:
         """The first and the last event of a run; (0, 0) where there is none."""
-        if not self._runs.edges(run_id):
+        return self._extent(self._runs.stored(run_id))
+
+    def _extent(self, run: StoredRun) -> tuple[int, int]:
+        if not run.is_begun:
             return 0, 0
-        row = self._database.row(f"SELECT min(seq), max(seq) FROM {identifier(f'run_{run_id}', EVENTS)}")
+        row = self._database.row(f"SELECT min(seq), max(seq) FROM {run.tables.events}")
         return (int(row[0]), int(row[1])) if row and row[0] is not None else (0, 0)
 
     def timeline(
@@ -105,23 +101,23 @@ class Timelines:
         node: as this operator sees it, with the sources above it, its own windows, and the combined watermark held
         back as its inputs hold it back. sources: only these.
         """
-        first, last = self.extent(run_id)
+        run = self._runs.stored(run_id)
+        first, last = self._extent(run)
         start = first if from_seq is None else max(from_seq, first)
         end = last if to_seq is None else min(to_seq, last)
-        run = self._runs.get(run_id)
         above = set(run.holdbacks(node)) if node else None
         shown = tuple(
             edge.node
-            for edge in self._runs.edges(run_id)
-            if edge.role == "source" and edge.node in (sources or (edge.node,)) and (not above or edge.node in above)
+            for edge in run.sources
+            if edge.node in (sources or (edge.node,)) and (not above or edge.node in above)
         )
         if last == 0:
             return _empty(shown)
         names: dict[str, object] = {
-            "events": identifier(f"run_{run_id}", EVENTS),
-            "overview": identifier(f"run_{run_id}", OVERVIEW),
+            "events": run.tables.events,
+            "overview": run.tables.overview,
             "block": BLOCK,
-            "forever": FOREVER,
+            "end": MAX_WATERMARK,
         }
         bounds: dict[str, object] = {"from": start, "to": end, "sources": list(shown)}
         is_exact = end - start + 1 <= max_points
@@ -138,14 +134,9 @@ class Timelines:
             points = self._database.arrow(_DECIMATED_POINTS.format(buckets=filled), bounds | {"width": width})
         line = _WATERMARKS_FROM_BLOCKS if use_blocks else _WATERMARKS_FROM_EVENTS
         watermarks = self._database.arrow(line.format(**names), bounds | {"width": width})
-        carried = {source: mark for source, mark in self.watermarks_before(run_id, start).items() if source in shown}
-        ends = {
-            str(source): int(seq)
-            for source, seq in self._database.rows(
-                f"SELECT source, min(seq) FROM {names['events']} WHERE watermark_ms = {FOREVER} GROUP BY source"
-            )
-            if source in shown
-        }
+        known = RunWatermarks(self._database, run)
+        carried = {source: mark for source, mark in known.before(start).items() if source in shown}
+        ends = {source: seq for source, seq in known.ends.items() if source in shown and seq <= end}
         steps = _steps(start, carried, watermarks)
         held = run.holdbacks(node) if node else {}
         held_steps = [(seq, source, mark - held.get(source, 0)) for seq, source, mark in steps]
@@ -155,20 +146,14 @@ class Timelines:
             sources=shown,
             points=points,
             watermarks=_step_table(steps),
-            combined=_combined(shown, held_steps, ends, end),
-            fires=self._fires(run_id, start, end, max_fires, node),
-            ends={source: seq for source, seq in ends.items() if seq <= end},
+            combined=_combined_table(shown, held_steps, ends),
+            fires=self._fires(run, start, end, max_fires, node),
+            ends=ends,
             is_exact=is_exact,
         )
 
-    def watermarks_before(self, run_id: int, seq: int) -> dict[str, int]:
-        """The watermark of every source that has one before this event, as its own records made it."""
-        names = {"events": identifier(f"run_{run_id}", EVENTS), "overview": identifier(f"run_{run_id}", OVERVIEW)}
-        sql = _CARRIED.format(**names, block=BLOCK, forever=FOREVER)
-        return {str(source): int(mark) for source, mark in self._database.rows(sql, {"from": seq})}
-
-    def _fires(self, run_id: int, start: int, end: int, most: int, node: str | None) -> pa.Table:
-        fires = identifier(f"run_{run_id}", FIRES)
+    def _fires(self, run: StoredRun, start: int, end: int, most: int, node: str | None) -> pa.Table:
+        fires = run.tables.fires
         bounds: dict[str, object] = {"from": start, "to": end, "node": node}
         where = "seq BETWEEN $from AND $to AND ($node IS NULL OR node = $node)"
         row = self._database.row(f"SELECT count(*) FROM {fires} WHERE {where}", bounds)
@@ -179,12 +164,9 @@ class Timelines:
         return self._database.arrow(_FIRES.format(fires=fires, by=by), bounds)
 
 
-Step = tuple[int, str, int]
-
-
-def _steps(start: int, carried: Mapping[str, int], watermarks: pa.Table) -> list[Step]:
+def _steps(start: int, carried: Mapping[str, int], watermarks: pa.Table) -> list[Move]:
     """The watermark steps in order of events, without those that change nothing."""
-    steps: list[Step] = [(start - 1, source, watermark) for source, watermark in carried.items()]
+    steps: list[Move] = [(start - 1, source, watermark) for source, watermark in carried.items()]
     current = dict(carried)
     for row in watermarks.to_pylist():
         if current.get(row["source"]) != row["watermark_ms"]:
@@ -193,25 +175,16 @@ def _steps(start: int, carried: Mapping[str, int], watermarks: pa.Table) -> list
     return steps
 
 
-def _combined(sources: tuple[str, ...], steps: list[Step], ends: Mapping[str, int], last: int) -> pa.Table:
-    """The minimum over the sources, from the event at which the last of them has a watermark."""
+def _combined_table(sources: tuple[str, ...], steps: list[Move], ends: Mapping[str, int]) -> pa.Table:
+    """The combined watermark. It ends where all sources have ended."""
     import pyarrow as pa
 
-    moves = [*steps, *((seq, source, FOREVER) for source, seq in ends.items() if seq <= last)]
-    current: dict[str, int] = {}
-    line: dict[int, int] = {}
-    previous: int | None = None
-    for seq, source, watermark in sorted(moves, key=lambda move: move[0]):
-        current[source] = watermark
-        if len(current) < len(sources):
-            continue
-        lowest = min(current.values())
-        if lowest not in (previous, FOREVER):
-            previous = line[seq] = lowest
+    moves = [*steps, *((seq, source, MAX_WATERMARK) for source, seq in ends.items())]
+    line = {seq: lowest for seq, lowest in combined(sources, moves) if lowest != MAX_WATERMARK}
     return pa.table({"seq": pa.array(line.keys(), pa.int64()), "watermark_ms": pa.array(line.values(), pa.int64())})
 
 
-def _step_table(steps: list[Step]) -> pa.Table:
+def _step_table(steps: list[Move]) -> pa.Table:
     import pyarrow as pa
 
     columns: list[tuple[Any, ...]] = list(zip(*steps, strict=True)) or [(), (), ()]
@@ -239,7 +212,7 @@ def _empty(sources: tuple[str, ...]) -> Timeline:
         sources=sources,
         points=pa.schema(points).empty_table(),
         watermarks=_step_table([]),
-        combined=_combined(sources, [], {}, 0),
+        combined=_combined_table(sources, [], {}),
         fires=pa.schema(fires).empty_table(),
         ends={},
         is_exact=True,

@@ -11,13 +11,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from storage.database.answers import Answers
+from storage.database.cache import RunCache
 from storage.database.connection import Database
-from storage.database.sql import identifier
-from storage.database.tables import LATE, records_of, select_columns
+from storage.database.edge_records import records_of, select_columns
 from storage.event_time.late_rules import LateOperator, late_inputs, late_operator, needed
 from storage.library.runs import Runs
-from storage.model import Edge, Run, Values
+from storage.library.stored_run import StoredRun
+from storage.model import Edge, Values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,14 +83,15 @@ class WhatIfRecord:
 class WhatIf:
     """Answers for all runs. Every method raises UnknownRun."""
 
-    def __init__(self, database: Database, runs: Runs, answers: Answers) -> None:
+    def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
         self._database = database
         self._runs = runs
-        self._answers = answers
+        self._cache = cache
 
     def operators(self, run_id: int) -> tuple[LateOperator, ...]:
         """The operators of a run that can be asked about, in the order of the graph."""
-        run, edges = self._runs.get(run_id), self._runs.edges(run_id)
+        run = self._runs.stored(run_id)
+        edges = run.edges
         found: dict[str, LateOperator] = {}
         for edge in edges:
             asked = None if edge.node in found else late_operator(run, edge, edges)
@@ -102,17 +103,17 @@ class WhatIf:
         """The histogram of what an operator's records need; made once per run."""
         import numpy as np
 
-        run = self._runs.get(run_id)
-        waits, counts = self._answers.get(
-            run_id, f"losses of {asked.node}", (run.records, run.last_seq), lambda: self._histogram(run, asked)
+        run = self._runs.stored(run_id)
+        waits, counts = self._cache.get(
+            run_id, f"losses of {asked.node}", run.progress, lambda: self._histogram(run, asked)
         )
         needs, records = np.array(waits, np.int64), np.array(counts, np.int64)
         return Losses(int(records.sum()), needs[needs > 0], records[needs > 0])
 
-    def _histogram(self, run: Run, asked: LateOperator) -> tuple[list[int], list[int]]:
+    def _histogram(self, run: StoredRun, asked: LateOperator) -> tuple[list[int], list[int]]:
         found = self._database.arrow(
             "SELECT greatest(coalesce(needed, 0), 0) AS needed, count(*) AS records "
-            f"FROM ({needed(run, asked, self._runs.edges(run.run_id))}) GROUP BY ALL ORDER BY ALL"
+            f"FROM ({needed(run, asked, run.edges)}) GROUP BY ALL ORDER BY ALL"
         )
         return found.column("needed").to_pylist(), found.column("records").to_pylist()
 
@@ -120,11 +121,12 @@ class WhatIf:
         self, run_id: int, asked: LateOperator, delay_ms: int, lateness_ms: int, *, offset: int = 0, limit: int = 100
     ) -> tuple[WhatIfRecord, ...]:
         """A page of the records that are late now or would be, in arrival order."""
-        run, edges = self._runs.get(run_id), self._runs.edges(run_id)
+        run = self._runs.stored(run_id)
+        edges = run.edges
         inputs = {each.port: each.edge for each in late_inputs(run, asked.node, asked.rule, edges)}
         now = asked.wait_ms
         then = delay_ms + lateness_ms
-        late = identifier(run.schema, LATE)
+        late = run.tables.late
         # One input comes in arrival order by itself, and is read no further than the page.
         order = "ORDER BY seq " if len(inputs) > 1 else ""
         rows = self._database.rows(

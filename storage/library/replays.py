@@ -1,33 +1,24 @@
-"""What the engine needs to tell an operator's state for one key again: that key's records, and the watermarks.
+"""What the engine needs to replay an operator's state for one key: the records of that key, and the watermarks.
 
-Records are found by their key and bounded in number. Watermarks only rise, so the blocks of events that every commit
-sums up say where to look, and a stretch of events at a time is read; a run of any length is never read as a whole.
+Records are found by their key and bounded in number.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from engine.contract.frames import KIND, SEQ, STEP
-from engine.model.changelog import RowKind
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
+from engine.contract.frames import SEQ
 from storage.changelogs.filters import conditions
 from storage.database.connection import Database
+from storage.database.edge_records import ENGINE_POSITION, records_of
 from storage.database.sql import identifier
-from storage.database.tables import BLOCK, EVENTS, OVERVIEW, records_of
+from storage.event_time.watermarks import RunWatermarks
 from storage.library.runs import Runs
 from storage.model import Edge, Filter
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-STRETCH: Final = 64 * BLOCK
-_STRETCHES_KEPT: Final = 32
-_KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
 
 
 @dataclass(frozen=True)
@@ -65,83 +56,11 @@ class Replays:
         last = int(row[0]) if row and row[0] is not None else -1
         return self._database.arrow(f"{_select(edge)} WHERE c.rowid > {last - int(limit)} AND c.rowid <= {last}")
 
-    def marks(self, run_id: int) -> RunMarks:
+    def marks(self, run_id: int) -> RunWatermarks:
         """The watermarks of a run's sources, to be looked up."""
-        return RunMarks(self._database, run_id, [edge for edge in self._runs.edges(run_id) if edge.role == "source"])
-
-
-class RunMarks:
-    """`engine.replay.Marks` over a run: the watermark of a source after any event, and when it reached a time."""
-
-    def __init__(self, database: Database, run_id: int, sources: Sequence[Edge]) -> None:
-        self._database = database
-        self._events = identifier(f"run_{run_id}", EVENTS)
-        self._blocks: dict[str, tuple[list[int], list[int]]] = {edge.node: ([], []) for edge in sources}
-        overview = identifier(f"run_{run_id}", OVERVIEW)
-        rows = database.rows(
-            f"SELECT source, block, max(watermark_ms) AS top FROM {overview} WHERE watermark_ms IS NOT NULL "
-            "GROUP BY ALL ORDER BY block"
-        )
-        for source, block, top in rows:
-            blocks, tops = self._blocks.setdefault(str(source), ([], []))
-            blocks.append(int(block))
-            tops.append(max(int(top), tops[-1]) if tops else int(top))
-        ends = f"SELECT source, min(seq) FROM {self._events} WHERE watermark_ms = {MAX_WATERMARK} GROUP BY source"
-        self._ends = {str(source): int(seq) for source, seq in database.rows(ends)}
-        self._stretches: OrderedDict[tuple[str, int], tuple[Sequence[int], Sequence[int]]] = OrderedDict()
-
-    def at(self, source: str, seq: int) -> int:
-        """The source's watermark after an event; the least there is before its first."""
-        if seq >= self._ends.get(source, MAX_WATERMARK):
-            return MAX_WATERMARK
-        seqs, marks = self._stretch(source, seq // STRETCH)
-        place = bisect_right(seqs, seq)
-        if place:
-            return marks[place - 1]
-        blocks, tops = self._blocks.get(source, ([], []))
-        before = bisect_left(blocks, seq // STRETCH * STRETCH // BLOCK)
-        return tops[before - 1] if before else MIN_WATERMARK
-
-    def reached(self, source: str, time_ms: int) -> int | None:
-        """The first event after which the source's watermark is at least so much; None where it never is."""
-        blocks, tops = self._blocks.get(source, ([], []))
-        place = bisect_left(tops, time_ms)
-        if place == len(blocks):
-            return self._ends.get(source)
-        seqs, marks = self._stretch(source, blocks[place] * BLOCK // STRETCH)
-        return seqs[bisect_left(marks, time_ms)]
-
-    def steps(self, source: str, until_seq: int) -> list[tuple[int, int]]:
-        """All steps of the source's watermark up to an event: few in mini-batch, for which they are asked."""
-        rows = self._database.rows(
-            f"SELECT seq, watermark_ms FROM {self._events} WHERE seq <= $until AND source = $source "
-            "AND watermark_ms IS NOT NULL ORDER BY seq",
-            {"until": until_seq, "source": source},
-        )
-        return [(int(seq), int(mark)) for seq, mark in rows]
-
-    def _stretch(self, source: str, number: int) -> tuple[Sequence[int], Sequence[int]]:
-        """The events of a stretch that carry a watermark, and the highest so far within it."""
-        import numpy as np
-
-        key = (source, number)
-        if key not in self._stretches:
-            first = number * STRETCH
-            found = self._database.arrow(
-                f"SELECT seq, watermark_ms FROM {self._events} WHERE seq >= $first AND seq < $last "
-                f"AND source = $source AND watermark_ms < {MAX_WATERMARK} ORDER BY seq",
-                {"first": first, "last": first + STRETCH, "source": source},
-            )
-            marks = np.maximum.accumulate(found["watermark_ms"].to_numpy())
-            # Bisecting the raw memory takes a fraction of the time of np.searchsorted for one value.
-            self._stretches[key] = (found["seq"].to_numpy().data, marks.data)
-        self._stretches.move_to_end(key)
-        while len(self._stretches) > _STRETCHES_KEPT:
-            self._stretches.popitem(last=False)
-        return self._stretches[key]
+        return RunWatermarks(self._database, self._runs.stored(run_id))
 
 
 def _select(edge: Edge) -> str:
     names = "".join(f", c.{identifier(column.stored_as)} AS {identifier(column.name)}" for column in edge.columns)
-    position = f"c.seq AS {SEQ}, c.step AS {STEP}, (CASE c.kind {_KIND} END)::TINYINT AS {KIND}"
-    return f"SELECT {position}{names} FROM {records_of(edge)} c"
+    return f"SELECT {ENGINE_POSITION}{names} FROM {records_of(edge)} c"

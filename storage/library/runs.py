@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import Final
 
@@ -10,9 +9,10 @@ from engine.contract.explanation import PlanExplanation
 from engine.model.changelog import RowKind
 from storage.database.connection import NOW, Cursor, Database, Row
 from storage.database.sql import identifier
-from storage.errors import RunIsRunning, UnknownEdge, UnknownRun
-from storage.library.wiring import inputs_of
-from storage.model import Edge, EdgeColumn, NodeCounters, Run, RunStatus, StoredView
+from storage.errors import RunIsRunning, UnknownRun
+from storage.library.edge_rows import read_edges
+from storage.library.stored_run import StoredRun
+from storage.model import Edge, NodeCounters, Run, RunStatus
 
 _TABLES: Final = (
     "runs",
@@ -33,11 +33,6 @@ SELECT run_id, name, status, pipeline_id, pipeline_version, engine, document, ex
     coalesce((SELECT sum(late) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT,
     coalesce((SELECT sum(rejected) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT
 FROM runs r
-"""
-_EDGE: Final = """
-SELECT run_id, node, port, operator, role, mode, table_name, columns, upsert_key, watermark_delay_ms,
-    inserts, updates_before, updates_after, deletes, shows
-FROM run_edges WHERE run_id = $run ORDER BY place
 """
 
 
@@ -108,7 +103,7 @@ class Runs:
         if run.status is RunStatus.RUNNING:
             raise RunIsRunning(run_id)
         with self._database.catalog_transaction() as cursor:
-            cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(run.schema)} CASCADE")
+            cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(run.tables.schema)} CASCADE")
             for table in _TABLES:
                 cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
 
@@ -142,27 +137,24 @@ class Runs:
                 [RunStatus.INTERRUPTED.value, sentence, RunStatus.RUNNING.value],
             )
 
+    def stored(self, run_id: int) -> StoredRun:
+        """A run with its plan, edges and tables; what is asked of it raises UnknownRun."""
+        return StoredRun(run_id, self.get, self.edges)
+
     def edges(self, run_id: int) -> tuple[Edge, ...]:
         """The edges of a run in topological order, with their record counts. Raises UnknownRun."""
-        rows = self._database.rows(_EDGE, {"run": run_id})
-        if not rows:
+        edges = read_edges(self._database, run_id)
+        if not edges:
             self.get(run_id)
-        return tuple(_edge(row) for row in rows)
+        return edges
 
     def edge(self, run_id: int, node: str, port: str = "out") -> Edge:
         """One edge. Raises UnknownRun, UnknownEdge that lists those that exist."""
-        edges = self.edges(run_id)
-        for edge in edges:
-            if (edge.node, edge.port) == (node, port):
-                return edge
-        known = [edge.node if edge.port == "out" else f"{edge.node}.{edge.port}" for edge in edges]
-        raise UnknownEdge(run_id, node, port, known)
+        return self.stored(run_id).edge(node, port)
 
     def counters(self, run_id: int) -> tuple[NodeCounters, ...]:
         """What went in and out of every node, in topological order. Raises UnknownRun."""
-        edges = self.edges(run_id)
-        inputs = inputs_of(self.get(run_id).document)
-        totals = {(edge.node, edge.port): edge.total for edge in edges}
+        run = self.stored(run_id)
         problems = {
             row[0]: (int(row[1]), int(row[2]))
             for row in self._database.rows(
@@ -170,27 +162,9 @@ class Runs:
                 [run_id],
             )
         }
-        counters: list[NodeCounters] = []
-        for edge in edges:
-            if any(counter.node == edge.node for counter in counters):
-                continue
-            ports = [other for other in edges if other.node == edge.node]
-            counts = {kind: sum(port.counts[kind] for port in ports) for kind in RowKind}
-            sources = inputs.get(edge.node, ())
-            late, rejected = problems.get(edge.node, (0, 0))
-            counters.append(
-                NodeCounters(
-                    node=edge.node,
-                    operator=edge.operator,
-                    role=edge.role,
-                    records_in=sum(totals.get(source, 0) for _, source in sources) if sources else None,
-                    records_out=sum(counts.values()),
-                    counts=counts,
-                    late=late,
-                    rejected=rejected,
-                )
-            )
-        return tuple(counters)
+        return tuple(
+            _counters(run, node, *problems.get(node, (0, 0))) for node in dict.fromkeys(edge.node for edge in run.edges)
+        )
 
     def explain(self, run_id: int, explanation: PlanExplanation) -> Run:
         """Keep another explanation of a run's plan: of one that an older studio kept with less in it."""
@@ -209,18 +183,19 @@ class Runs:
                 raise UnknownRun(run_id)
 
 
-def note_edge(cursor: Cursor, place: int, edge: Edge) -> None:
-    """Note an edge of a run that has no records yet."""
-    shows = None
-    if edge.view is not None:
-        shows = json.dumps({**vars(edge.view), "suffix": edge.view.suffix.hex()}, ensure_ascii=False)
-    columns = json.dumps([vars(column) for column in edge.columns], ensure_ascii=False)
-    key = json.dumps(list(edge.upsert_key), ensure_ascii=False)
-    named = {"run_id": edge.run_id, "place": place, "node": edge.node, "port": edge.port, "operator": edge.operator}
-    named |= {"role": edge.role, "mode": edge.mode, "table_name": edge.table, "columns": columns, "upsert_key": key}
-    named |= {"watermark_delay_ms": edge.watermark_delay_ms, "shows": shows}
-    values = ", ".join(f"${name}" for name in named)
-    cursor.execute(f"INSERT INTO run_edges ({', '.join(named)}) SELECT {values}", named)
+def _counters(run: StoredRun, node: str, late: int, rejected: int) -> NodeCounters:
+    outputs = [edge for edge in run.edges if edge.node == node]
+    counts = {kind: sum(edge.counts[kind] for edge in outputs) for kind in RowKind}
+    return NodeCounters(
+        node=node,
+        operator=outputs[0].operator,
+        role=outputs[0].role,
+        records_in=sum(edge.total for _, edge in run.input_edges(node)) if run.inputs(node) else None,
+        records_out=sum(counts.values()),
+        counts=counts,
+        late=late,
+        rejected=rejected,
+    )
 
 
 def start(cursor: Cursor, run_id: int, document: str, explanation: PlanExplanation, epochs: int) -> None:
@@ -239,21 +214,3 @@ def _run(row: Row) -> Run:
     values[2] = RunStatus(row[2])
     values[7] = PlanExplanation.from_json(row[7])
     return Run(*values)
-
-
-def _edge(row: Row) -> Edge:
-    columns = tuple(EdgeColumn(**column) for column in json.loads(row[7]))
-    counts = dict(zip(RowKind, (int(count) for count in row[10:14]), strict=True))
-    run_id, node, port, operator, role, mode, table = row[:7]
-    key = tuple(json.loads(row[8]))
-    shown = _shown(row[14])
-    return Edge(run_id, node, port, operator, role, mode, table, columns, key, row[9], counts, shown)
-
-
-def _shown(text: str | None) -> StoredView | None:
-    if text is None:
-        return None
-    shown = json.loads(text)
-    return StoredView(
-        shown["table"], tuple(shown["columns"]), bytes.fromhex(shown["suffix"]), shown["shares_lifetimes"]
-    )

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.database.connection import Database
+from storage.database.run_tables import SCHEMA_PREFIX, as_of_macro
 from storage.database.sql import identifier
 from storage.library.runs import Runs
 from storage.model import Edge
 
-_TABLES: Final = """
+_TABLES: Final = f"""
 SELECT table_name, coalesce(comment, ''), estimated_size FROM duckdb_tables()
 WHERE schema_name = $schema AND database_name = current_database()
 UNION ALL
 SELECT view_name, coalesce(comment, ''), coalesce((
         SELECT sum(inserts + updates_before + updates_after + deletes) FROM main.run_edges
-        WHERE table_name = view_name AND 'run_' || run_id = schema_name), 0)
+        WHERE table_name = view_name AND '{SCHEMA_PREFIX}' || run_id = schema_name), 0)
 FROM duckdb_views() WHERE schema_name = $schema AND database_name = current_database() AND NOT internal
 ORDER BY table_name
 """
@@ -79,7 +80,8 @@ class Catalog:
 
     def examples(self, run_id: int) -> tuple[Example, ...]:
         """Queries that a run can answer. Raises UnknownRun."""
-        edges = self._runs.edges(run_id)
+        run = self._runs.stored(run_id)
+        edges = run.edges
         if not edges:
             return (Example("All runs", "SELECT run_id, name, status, started_at\nFROM runs\nORDER BY run_id DESC"),)
         result = edges[-1]
@@ -87,7 +89,7 @@ class Catalog:
         found = [
             Example(f"What {result.node} said", f"FROM {table}\nORDER BY seq, step\nLIMIT 100"),
             Example("Records by kind", f"SELECT kind, count(*) AS records\nFROM {table}\nGROUP BY kind\nORDER BY kind"),
-            Example("The table in the end", f"FROM {identifier(result.table + ' as of')}({_last(self._runs, run_id)})"),
+            Example("The table in the end", f"FROM {identifier(as_of_macro(result.table))}({run.last_seq})"),
             Example("Which events said the most", _loudest(result)),
         ]
         timed = any(column.time for edge in edges for column in edge.columns)
@@ -115,10 +117,6 @@ class Catalog:
             )
         )
         return tuple(found)
-
-
-def _last(runs: Runs, run_id: int) -> int:
-    return runs.get(run_id).last_seq
 
 
 def _loudest(edge: Edge) -> str:

@@ -1,1 +1,1 @@
-"""A run on its way into the store: epochs, edges, events, lifetimes, and what is prepared once it has ended."""
+"""How a run is written: epochs, edges, events, lifetimes, and the slow answers that are computed once it has ended."""

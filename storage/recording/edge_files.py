@@ -1,8 +1,8 @@
 """Loads the Parquet files of an edge into its table, in position order: a row's rowid is its place in the changelog.
 
-What that costs beside a plain table of the same files is the sort, and of the sort what it has to carry. Where an edge
-has few different steps, as all have but those of timers, position and kind travel as one BIGINT: 15.6 M records with
-two values take 3.9 CPU seconds, 2.4 as a plain table; sorted by seq and step their INSERT alone takes 4.6.
+The sort makes it slower than a plain load, and its cost follows the width of the sort key. Most edges have few
+different steps (those of timers have many): there position and kind are packed into one BIGINT. 15.6 M records with two
+values then take 3.9 CPU seconds, against 2.4 for a plain load; sorted by seq and step, the INSERT alone takes 4.6.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _AT_ONCE: Final = 64
 _KINDS: Final = (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.INSERT, RowKind.DELETE)
 
 
-def load(cursor: Cursor, schema: str, edge: Edge, files: Sequence[EdgeFile]) -> Counts:
+def load(cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> Counts:
     """Append the files' records to the edge's table, and count them by kind. {} where there are none."""
     # A source's edge has numbered files only, any other edge none.
     numbered = consecutive((file, file.first_seq) for file in files if file.first_seq is not None)
     placed = [file.path for file in files if file.first_seq is None]
     if numbered:
-        return _load_numbered(cursor, schema, edge, numbered)
-    return _load_placed(cursor, schema, edge, placed) if placed else {}
+        return _load_numbered(cursor, edge, numbered)
+    return _load_placed(cursor, edge, placed) if placed else {}
 
 
 File = TypeVar("File", EdgeFile, ClockFile)
@@ -110,9 +110,9 @@ def columns_of(cursor: Cursor, file: str) -> set[str]:
     return {str(row[0]) for row in rows}
 
 
-def _load_numbered(cursor: Cursor, schema: str, edge: Edge, files: Sequence[NumberedFiles[EdgeFile]]) -> Counts:
+def _load_numbered(cursor: Cursor, edge: Edge, files: Sequence[NumberedFiles[EdgeFile]]) -> Counts:
     """A source's records, which are in order as they lie: nothing is sorted."""
-    table = identifier(schema, edge.table)
+    table = edge.tables.named(edge.table)
     has_kinds = FILE_KIND in columns_of(cursor, files[0].files[0].path)
     kind = _kind(FILE_KIND) if has_kinds else f"'{RowKind.INSERT.symbol}'::{KIND}"
     counts = dict.fromkeys(RowKind, 0)
@@ -128,7 +128,7 @@ def _load_numbered(cursor: Cursor, schema: str, edge: Edge, files: Sequence[Numb
     return counts if any(counts.values()) else {}
 
 
-def _load_placed(cursor: Cursor, schema: str, edge: Edge, files: Sequence[str]) -> Counts:
+def _load_placed(cursor: Cursor, edge: Edge, files: Sequence[str]) -> Counts:
     """An operator's records, which come by key: they are sorted by position."""
     given: dict[str, object] = {"files": files}
     steps = _steps(cursor, given)
@@ -136,7 +136,7 @@ def _load_placed(cursor: Cursor, schema: str, edge: Edge, files: Sequence[str]) 
         rows = f"SELECT {SEQ}, {STEP}, {_kind(FILE_KIND)}{_values(edge)} FROM {_PLACED} ORDER BY {SEQ}, {STEP}"
     else:
         rows = _packed(edge, steps)
-    cursor.execute(f"INSERT INTO {identifier(schema, edge.table)} {rows}", given)
+    cursor.execute(f"INSERT INTO {edge.tables.named(edge.table)} {rows}", given)
     counts = dict.fromkeys(RowKind, 0)
     _add(counts, cursor.execute(f"SELECT {FILE_KIND}, count(*) FROM {_PLACED} GROUP BY ALL", given).fetchall())
     return counts if any(counts.values()) else {}

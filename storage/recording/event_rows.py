@@ -13,11 +13,12 @@ from typing import Final
 
 from engine.contract.frames import TIME, TOP
 from engine.contract.recorder import ClockFile, EpochOutput
+from engine.model.timeline import MAX_WATERMARK
 from storage.database.connection import Cursor
-from storage.database.sql import identifier, literal
-from storage.database.tables import BLOCK, EVENTS, OVERVIEW, STATE
+from storage.database.run_tables import RunTables
+from storage.database.sql import literal
+from storage.database.tables import BLOCK, STATE
 from storage.recording.edge_files import PARQUET, NumberedFiles, columns_of, consecutive
-from storage.recording.lifetimes import FOREVER
 
 # A step that starts with FF was fired by a watermark: it says nothing of the record of its event.
 _FROM_TIMER: Final = "step >= '\\xFF'::BLOB"
@@ -26,7 +27,7 @@ _FEW: Final = 1000
 _COLUMNS: Final = "seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, state"
 
 
-def append_events(cursor: Cursor, schema: str, output: EpochOutput) -> None:
+def append_events(cursor: Cursor, run: RunTables, output: EpochOutput) -> None:
     """Store the epoch's source events, after those of earlier epochs."""
     clocks = consecutive(
         ((clock, clock.first_seq) for clock in output.clocks), lambda clock: (clock.source, clock.delay_ms)
@@ -42,7 +43,7 @@ def append_events(cursor: Cursor, schema: str, output: EpochOutput) -> None:
     firsts = starts[:1]
     if others:
         given["files"] = others
-        told = _told(cursor, schema, clocks)
+        told = _told(cursor, run, clocks)
         seqs = cursor.execute(
             f"SELECT seq FROM {_read('files')} ORDER BY seq LIMIT {_FEW + 1}", {"files": others}
         ).fetchall()
@@ -52,8 +53,8 @@ def append_events(cursor: Cursor, schema: str, output: EpochOutput) -> None:
         if clocks and len(seqs) <= _FEW:
             for at in sorted({bisect(starts, int(seq)) for (seq,) in seqs}, reverse=True):
                 low = starts[at - 1] if at else 0
-                high = starts[at] if at < len(starts) else FOREVER
-                pieces.insert(at, f"(SELECT {_COLUMNS} FROM ({told}) WHERE seq >= {low} AND seq < {high} ORDER BY seq)")
+                bounds = f"seq >= {low}" + (f" AND seq < {starts[at]}" if at < len(starts) else "")
+                pieces.insert(at, f"(SELECT {_COLUMNS} FROM ({told}) WHERE {bounds} ORDER BY seq)")
             is_sorted = True
         else:
             pieces.append(f"SELECT {_COLUMNS} FROM ({told})")
@@ -65,8 +66,8 @@ def append_events(cursor: Cursor, schema: str, output: EpochOutput) -> None:
         rows = f"SELECT {_COLUMNS.removesuffix('state') + state} FROM ({rows})"
     if late or not is_sorted:
         rows = f"SELECT * FROM ({rows}) ORDER BY seq"
-    cursor.execute(f"INSERT INTO {identifier(schema, EVENTS)} {rows}", given)
-    _sum_up(cursor, schema, min(firsts))
+    cursor.execute(f"INSERT INTO {run.events} {rows}", given)
+    _sum_up(cursor, run, min(firsts))
 
 
 def parquet_files(places: Iterable[Path]) -> list[str]:
@@ -98,7 +99,7 @@ def _of_clocks(part: NumberedFiles[ClockFile], columns: set[str]) -> str:
     )
 
 
-def _told(cursor: Cursor, schema: str, clocks: Sequence[NumberedFiles[ClockFile]]) -> str:
+def _told(cursor: Cursor, run: RunTables, clocks: Sequence[NumberedFiles[ClockFile]]) -> str:
     """The events of the files of watermarks, $files. What came before them is known of earlier epochs and of clocks."""
     tops: dict[str, int] = {}
     for part in clocks:
@@ -114,7 +115,7 @@ def _told(cursor: Cursor, schema: str, clocks: Sequence[NumberedFiles[ClockFile]
                 (PARTITION BY source ORDER BY seq ROWS UNBOUNDED PRECEDING)) AS max_event_time_ms
             FROM {_read("files")} f LEFT JOIN (
                 SELECT source, max(high_ms) AS earlier_ms
-                FROM (SELECT source, high_ms FROM {identifier(schema, OVERVIEW)}{by_clocks}) GROUP BY source
+                FROM (SELECT source, high_ms FROM {run.overview}{by_clocks}) GROUP BY source
             ) USING (source))
     """
 
@@ -135,14 +136,14 @@ def _state(time: str, top: str) -> str:
     )
 
 
-def _sum_up(cursor: Cursor, schema: str, first: int) -> None:
+def _sum_up(cursor: Cursor, run: RunTables, first: int) -> None:
     cursor.execute(
         f"""
-        INSERT INTO {identifier(schema, OVERVIEW)}
+        INSERT INTO {run.overview}
         SELECT seq // {BLOCK} AS block, source, state::VARCHAR, min(event_time_ms),
             arg_min(seq, event_time_ms), max(event_time_ms), arg_max(seq, event_time_ms),
-            count(event_time_ms), max(watermark_ms) FILTER (watermark_ms < {FOREVER})
-        FROM {identifier(schema, EVENTS)} WHERE seq >= {first} GROUP BY ALL ORDER BY block
+            count(event_time_ms), max(watermark_ms) FILTER (watermark_ms < {MAX_WATERMARK})
+        FROM {run.events} WHERE seq >= {first} GROUP BY ALL ORDER BY block
         """
     )
 

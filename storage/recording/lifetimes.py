@@ -1,16 +1,16 @@
-"""From which to which event is each row of an edge alive: what makes time travel one range filter.
+"""The lifetimes of rows: from which to which event each row of an edge is in its table.
 
-Folding ten million records up to event n takes a second; comparing two integers takes milliseconds. So for each record
-that puts a row into the table (+I, +U) the event is noted that takes it out again:
+They make time travel one range filter. Folding ten million records up to event n takes a second; comparing two
+integers takes milliseconds. So for each record that puts a row into the table (+I, +U), the event that takes it out
+again is stored:
 
 - with an upsert key: the next record with the same key, whatever its kind;
 - without one: rows are equal or not as a whole, the first in is the first out, and a retraction of a row that is
   not there is ignored.
 
-Noting it costs more than loading the records, so no commit waits for it: it is done once a run has ended, and after an
-epoch of a live run by the first who asks. Who asks before it is done has the records folded. An insert-only edge needs
-none of this. A row that the very event which put it there takes out was never in the table as of any event, and is
-left out.
+Computing lifetimes costs more than loading the records, so no commit waits for it. It is done once a run has ended, and
+after an epoch of a live run by the first query. A query before that folds the records. An insert-only edge needs no
+lifetimes. A row that one event both puts in and takes out is in no table as of an event, and is left out.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from storage.database.cache import MemoryCache
 from storage.database.connection import Cursor, Database
-from storage.database.remembered import Remembered
+from storage.database.edge_records import lifetimes_of, records_of
+from storage.database.run_tables import as_of_macro
 from storage.database.sql import identifier, literal
-from storage.database.tables import free_name, records_of
+from storage.database.tables import free_name
 from storage.errors import StoreWriteFailed
 from storage.model import Edge
 
@@ -32,32 +34,32 @@ if TYPE_CHECKING:
 
 FOREVER: Final = (1 << 63) - 1
 _PUTS: Final = "kind IN ('+I', '+U')"
-# So many records are noted while somebody waits: some 100 ms.
+# This many records are processed while a page waits: some 100 ms.
 _AT_ONCE: Final = 200_000
 
 
 def create(edge: Edge) -> list[str]:
-    """The statements that make what time travel needs: a table, and the macro `"<table> as of"(n)`."""
+    """The statements that create what time travel needs: a table, and the macro `"<table> as of"(n)`."""
     # A column of the same name would be taken for the parameter.
     read = [*(column.stored_as for column in edge.columns), *(edge.view.columns if edge.view else ())]
     n = free_name("n", {name.lower() for name in read})
-    macro = f"CREATE OR REPLACE MACRO {identifier(f'run_{edge.run_id}', edge.table + ' as of')}({n}) AS TABLE"
+    macro = f"CREATE OR REPLACE MACRO {edge.tables.as_of(edge.table)}({n}) AS TABLE"
     names = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns) or "c.seq"
     chosen = f"{macro} SELECT {names} FROM {records_of(edge)} c WHERE"
     if edge.is_insert_only:
         return [f"{chosen} c.seq <= {n}"]
-    table = _table(edge)
+    table = lifetimes_of(edge)
     known = (
         f"(SELECT coalesce(max(last_seq), -1) FROM main.run_lifetimes WHERE run_id = {edge.run_id} "
-        f"AND table_name = {literal(_owner(edge))})"
+        f"AND table_name = {literal(edge.lifetimes_owner)})"
     )
     return [
         f"CREATE TABLE IF NOT EXISTS {table} (opened BIGINT NOT NULL, seq BIGINT NOT NULL, until_seq BIGINT NOT NULL)",
         f"COMMENT ON TABLE {table} IS "
         + literal(
-            f"Rows of {_owner(edge)} by rowid: each is in the table that the changelog describes from event seq "
-            "up to, not including, until_seq. main.run_lifetimes says up to which event that is known. "
-            f"Use the macro {edge.table + ' as of'!r}."
+            f"Rows of {edge.lifetimes_owner} by rowid: each is in the table that the changelog describes from event "
+            "seq up to, not including, until_seq. main.run_lifetimes says up to which event that is known. "
+            f"Use the macro {as_of_macro(edge.table)!r}."
         ),
         # Where the lifetimes do not reach n, no record is later than 0 in the first part, else none in the second.
         f"{chosen} c.rowid IN ("
@@ -81,46 +83,46 @@ class Lifetimes:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = threading.Lock()
-        self._folded: Remembered[pa.Table] = Remembered(4)
+        self._folded: MemoryCache[pa.Table] = MemoryCache(4)
 
     def until(self, edge: Edge, seq: int = FOREVER) -> str:
         """What to read the lifetimes of an edge's rows from, right as of all events up to this one.
 
         opened: the row's place in the changelog. It is alive as of the events seq <= n < until_seq.
         """
-        return _table(edge) if self.are_at_hand(edge, seq) else f"({_fold(edge, f'c.seq <= {int(seq)}')})"
+        return lifetimes_of(edge) if self.are_at_hand(edge, seq) else f"({_fold(edge, f'c.seq <= {int(seq)}')})"
 
     def around(self, edge: Edge, seq: int) -> Lives:
         """The lifetimes of the rows that were there just before this event or are after it; folded only once."""
         if self.are_at_hand(edge, seq):
-            return Lives(_table(edge), None)
+            return Lives(lifetimes_of(edge), None)
         key = (edge.run_id, edge.table, edge.total, seq)
         folded = f"SELECT * FROM ({_fold(edge, f'c.seq <= {int(seq)}')}) WHERE until_seq >= {int(seq)} ORDER BY opened"
         return Lives("lives", {"lives": self._folded.get(key, lambda: self._database.arrow(folded))})
 
     def are_at_hand(self, edge: Edge, seq: int) -> bool:
-        """Whether the edge as of this event is a matter of milliseconds. A few missing ones are noted on the spot."""
+        """Whether the edge as of this event takes only milliseconds. A few missing lifetimes are computed at once."""
         if edge.is_insert_only or self._reach(edge, seq):
             return True
         few = edge.total - self._known(edge)[0] <= _AT_ONCE
         return few and self.note(edge, wait=False) and self._reach(edge, seq)
 
     def note(self, edge: Edge, *, wait: bool = True) -> bool:
-        """Note the lifetimes of all stored rows. False where somebody else is at it, or it cannot be written."""
+        """Store the lifetimes of all rows. False where another thread is doing it, or they cannot be written."""
         if edge.is_insert_only or not self._lock.acquire(blocking=wait):
             return False
         try:
             with self._database.transaction() as cursor:
                 _extend(cursor, edge)
         except StoreWriteFailed:
-            # Records can be folded too.
+            # Without lifetimes, queries fold the records.
             return False
         finally:
             self._lock.release()
         return True
 
     def _known(self, edge: Edge) -> tuple[int, int]:
-        row = self._database.row(_KNOWN, [edge.run_id, _owner(edge)])
+        row = self._database.row(_KNOWN, [edge.run_id, edge.lifetimes_owner])
         return (int(row[0]), int(row[1])) if row else (0, -1)
 
     def _reach(self, edge: Edge, seq: int) -> bool:
@@ -131,18 +133,10 @@ class Lifetimes:
 _KNOWN: Final = "SELECT records, last_seq FROM main.run_lifetimes WHERE run_id = ? AND table_name = ?"
 
 
-def _owner(edge: Edge) -> str:
-    """The table whose rows the lifetimes are of."""
-    return edge.view.table if edge.view is not None and edge.view.shares_lifetimes else edge.table
-
-
-def _table(edge: Edge) -> str:
-    return identifier(f"run_{edge.run_id}", f"_lifetimes {_owner(edge)}")
-
-
 def _extend(cursor: Cursor, edge: Edge) -> None:
-    """Note the lifetimes of the rows that were stored since it was done last."""
-    known = cursor.execute(_KNOWN, [edge.run_id, _owner(edge)]).fetchone()
+    """Store the lifetimes of the rows that came since the last time."""
+    owner = [edge.run_id, edge.lifetimes_owner]
+    known = cursor.execute(_KNOWN, owner).fetchone()
     first = int(known[0]) if known else 0
     stored = cursor.execute(
         "SELECT inserts + updates_before + updates_after + deletes, "
@@ -152,7 +146,7 @@ def _extend(cursor: Cursor, edge: Edge) -> None:
     ).fetchone()
     if stored is None or stored[0] <= first:
         return
-    table, records = _table(edge), records_of(edge)
+    table, records = lifetimes_of(edge), records_of(edge)
     candidates = _candidates(edge, f"c.rowid >= {first}")
     if first:
         keys = _keys(edge)
@@ -188,10 +182,10 @@ def _extend(cursor: Cursor, edge: Edge) -> None:
             f"WHERE l.opened = e.opened AND e.is_old AND e.until_seq <> {FOREVER}"
         )
         cursor.execute("DROP TABLE ended")
-    cursor.execute("DELETE FROM main.run_lifetimes WHERE run_id = ? AND table_name = ?", [edge.run_id, _owner(edge)])
+    cursor.execute("DELETE FROM main.run_lifetimes WHERE run_id = ? AND table_name = ?", owner)
     cursor.execute(
         "INSERT INTO main.run_lifetimes (run_id, table_name, records, last_seq) VALUES (?, ?, ?, ?)",
-        [edge.run_id, _owner(edge), stored[0], stored[1] or 0],
+        [*owner, stored[0], stored[1] or 0],
     )
 
 

@@ -1,7 +1,7 @@
-"""An epoch on its way into the store: one transaction in a thread of its own, so that it is loaded while Spark works.
+"""An epoch that is being written: one transaction in its own thread, so that it is loaded while Spark works.
 
-Nothing of it shows before it is committed, and nothing remains of one that is abandoned. Rows of the catalog are
-written by its last piece of work: other sessions write theirs meanwhile.
+Nothing of it is visible before it is committed, and nothing remains of one that is abandoned. Its last piece of work
+writes the rows of the catalog, since other sessions write to the catalog meanwhile.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class _AbandonedError(Exception):
 
 
 class OpenEpoch:
-    """The transaction of one epoch. Pieces of work are done one after the other, in the order in which they came."""
+    """The transaction of one epoch. Pieces of work run one after the other, in the order in which they were given."""
 
     def __init__(self, database: Database, epoch: int) -> None:
         self.epoch = epoch
@@ -32,25 +32,25 @@ class OpenEpoch:
         self._thread.start()
 
     def do(self, work: Work) -> None:
-        """Have this done in the transaction, in the background."""
+        """Run this in the transaction, in the background."""
         self._works.put(work)
 
     def wait(self) -> None:
-        """Wait until all is done that was asked for so far, or something of it went wrong."""
+        """Wait until all work so far is done, or some of it failed."""
         done = threading.Event()
         self.do(lambda _: done.set())
         while not done.wait(0.01) and self._thread.is_alive():
             pass
 
     def commit(self) -> None:
-        """Wait until all is done, and commit. Raises what went wrong with any of it; then nothing of it is there."""
+        """Wait until all work is done, and commit. If any of it failed, raise its error and store nothing."""
         self._works.put(None)
         self._thread.join()
         if self._error is not None:
             raise self._error
 
     def abandon(self) -> None:
-        """Undo what was done. The statement that is under way is interrupted."""
+        """Roll back. The statement that is running is interrupted."""
         self._abandoned = True
         self._works.put(None)
         self._database.interrupt(self._thread.ident)

@@ -1,4 +1,4 @@
-"""Finds out about runs that have ended, in the background: what would take whoever asks first more than a moment."""
+"""Computes slow answers about runs that have ended, in the background, so that no page waits for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from storage.errors import StoreError
 
 
 class Preparation:
-    """One run after the other, in one thread. What fails is asked again by whoever wants to know."""
+    """Prepares one run after the other, in one thread. What fails is computed again by the page that needs it."""
 
     def __init__(self, database: Database, steps: Callable[[int], Iterator[None]]) -> None:
         self._database = database
@@ -25,7 +25,7 @@ class Preparation:
         self._stopped = False
 
     def ask(self, run_id: int) -> None:
-        """Have a run looked through. Comes back at once."""
+        """Queue a run. Returns at once."""
         with self._lock:
             self._asked.put(run_id)
             if self._thread is None and not self._stopped:
@@ -33,11 +33,11 @@ class Preparation:
                 self._thread.start()
 
     def wait(self) -> None:
-        """Wait until all that was asked for is done."""
+        """Wait until the queue is empty."""
         self._asked.join()
 
     def stop(self) -> None:
-        """Do no more: the question that is under way is interrupted."""
+        """Stop, and interrupt the query that is running."""
         self._stopped = True
         self._asked.put(None)
         if self._thread is not None:
@@ -46,7 +46,7 @@ class Preparation:
 
     def _work(self) -> None:
         while (run_id := self._asked.get()) is not None:
-            # For lack of memory, say, or because the run is deleted meanwhile.
+            # It may run out of memory, or the run may be deleted meanwhile.
             with contextlib.suppress(duckdb.Error, StoreError):
                 for _ in self._steps(run_id):
                     if self._stopped:

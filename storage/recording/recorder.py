@@ -1,7 +1,7 @@
-"""Takes the output of one run: a schema at the beginning, one transaction per epoch, a status at the end.
+"""Writes the output of one run: a schema at the start, one transaction per epoch, a status at the end.
 
-Implements `engine.contract.recorder.Recorder`. An edge is loaded as soon as its files are complete, while the next one
-is made.
+Implements `engine.contract.recorder.Recorder`. An edge is loaded as soon as its files are complete, while Spark
+computes the next one.
 """
 
 from __future__ import annotations
@@ -14,19 +14,10 @@ from engine.contract.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, 
 from engine.model.changelog import RowKind
 from storage.database.connection import Cursor, Database
 from storage.database.sql import identifier
-from storage.database.tables import (
-    EVENTS,
-    FIRES,
-    KEY_TIMES,
-    LATE,
-    REJECTED,
-    create_edge,
-    create_run,
-    stored_columns,
-    table_names,
-)
+from storage.database.tables import create_edge, create_run, stored_columns, table_names
 from storage.errors import EpochRefused
 from storage.library import runs
+from storage.library.edge_rows import insert_edge
 from storage.library.runs import Runs
 from storage.model import Edge, StoredView
 from storage.recording import lifetimes
@@ -48,13 +39,13 @@ class Recording:
     def __init__(self, database: Database, run_list: Runs, run_id: int, prepare: Callable[[int], None]) -> None:
         self._database = database
         self._runs = run_list
-        self._schema = run_list.get(run_id).schema
+        self._tables = run_list.get(run_id).tables
         self.run_id = run_id
         self._prepare = prepare
         self._open: _Loading | None = None
 
     def begin(self, plan: RunPlan) -> None:
-        """Make the run's tables and note its plan. A run with committed epochs is taken up where it stopped."""
+        """Create the run's tables and store its plan. A run with committed epochs is resumed where it stopped."""
         self.abandon()
         edges = _edges(self.run_id, plan.edges)
         stored = self._runs.edges(self.run_id)
@@ -65,30 +56,30 @@ class Recording:
         with self._database.catalog_transaction() as cursor:
             runs.start(cursor, self.run_id, plan.pipeline_json, plan.explanation, plan.epochs)
             if not resumed:
-                cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(self._schema)} CASCADE")
+                cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(self._tables.schema)} CASCADE")
                 for table in ("run_edges", "run_lifetimes"):
                     cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [self.run_id])
-            for statement in create_run(self._schema, str(self.run_id)):
+            for statement in create_run(self._tables):
                 cursor.execute(statement)
             for place, edge in enumerate(edges):
-                # What an older studio began gets the macros of this one.
-                for statement in ([] if resumed else create_edge(self._schema, edge)) + lifetimes.create(edge):
+                # A run that an older version started gets the macros of this one.
+                for statement in ([] if resumed else create_edge(edge)) + lifetimes.create(edge):
                     cursor.execute(statement)
                 if not resumed:
-                    runs.note_edge(cursor, place, edge)
+                    insert_edge(cursor, place, edge)
 
     def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
-        """Load an edge in the background. What goes wrong with it is said by `commit`."""
+        """Load an edge in the background. If that fails, `commit` raises the error."""
         if epoch not in self._committed():
             self._loading(epoch).load((node, port), files)
 
     def wait(self) -> None:
-        """Wait until what was taken so far is loaded."""
+        """Wait until everything so far is loaded."""
         if self._open is not None:
             self._open.transaction.wait()
 
     def commit(self, output: EpochOutput) -> None:
-        """Store one epoch in one transaction; one that is already there is left alone."""
+        """Store one epoch in one transaction. An epoch that is already stored is ignored."""
         if output.epoch in self._committed():
             self.abandon()
             return
@@ -104,7 +95,7 @@ class Recording:
         loading.transaction.commit()
 
     def finish(self) -> None:
-        """The run ended well. What takes long to find out about it is found out in the background."""
+        """The run ended well. Slow answers about it are computed in the background."""
         self.abandon()
         self._runs.finish(self.run_id)
         self._prepare(self.run_id)
@@ -115,7 +106,7 @@ class Recording:
         self._runs.fail(self.run_id, sentence, node, cancelled=cancelled)
 
     def abandon(self) -> None:
-        """Undo what was taken of an epoch that is not committed."""
+        """Roll back an epoch that is not committed."""
         loading, self._open = self._open, None
         if loading is not None:
             loading.transaction.abandon()
@@ -125,18 +116,18 @@ class Recording:
         return {int(row[0]) for row in rows}
 
     def _loading(self, epoch: int) -> _Loading:
-        """The epoch that is open. Another one that was left open is given up."""
+        """The open epoch. Another one that was left open is abandoned."""
         if self._open is None or self._open.transaction.epoch != epoch:
             self.abandon()
             edges = self._runs.edges(self.run_id)
             if not edges:
                 raise EpochRefused(self.run_id, epoch, "the run was not begun: its edges are not known.")
-            self._open = _Loading(self._database, self._schema, epoch, edges)
+            self._open = _Loading(self._database, epoch, edges)
         return self._open
 
     def _complete(self, cursor: Cursor, output: EpochOutput, loading: _Loading) -> None:
-        """All of an epoch but its edges, and the rows of the catalog, which must not be held for long."""
-        append_events(cursor, self._schema, output)
+        """Write an epoch without its edges. The catalog comes last: its rows must not be locked for long."""
+        append_events(cursor, self._tables, output)
         self._append_late(cursor, parquet_files(output.late))
         self._append_fires(cursor, parquet_files(output.fires))
         self._append_rejected(cursor, parquet_files(output.rejected))
@@ -155,7 +146,7 @@ class Recording:
             [self.run_id, output.epoch, output.last_seq],
         )
         if output.is_last:
-            # Where nobody had asked for a number, the engine chose one when it knew the size of the input.
+            # Without a requested number, the engine chose one when it knew the size of the input.
             cursor.execute("UPDATE runs SET epochs = ? WHERE run_id = ?", [output.epoch + 1, self.run_id])
 
     def _append_late(self, cursor: Cursor, files: Sequence[str]) -> None:
@@ -165,12 +156,12 @@ class Recording:
         # allowed lateness), or the row's own time. A record is kept while the watermark stays below it.
         cursor.execute(
             f"""
-            INSERT INTO {identifier(self._schema, LATE)}
+            INSERT INTO {self._tables.late}
             SELECT l.node, l.port, l.seq, l.step, e.source, l.event_time_ms, l.window_start_ms, l.window_end_ms,
                 l.watermark_ms, l.lateness_ms,
                 e.max_event_time_ms - (l.watermark_ms - l.lateness_ms) + 1,
                 l.reason
-            FROM {_FILES} l LEFT JOIN {identifier(self._schema, EVENTS)} e ON e.seq = l.seq
+            FROM {_FILES} l LEFT JOIN {self._tables.events} e ON e.seq = l.seq
             ORDER BY l.seq, l.step, l.node, l.window_start_ms
             """,
             {"files": files},
@@ -180,7 +171,7 @@ class Recording:
     def _append_fires(self, cursor: Cursor, files: Sequence[str]) -> None:
         if files:
             cursor.execute(
-                f"INSERT INTO {identifier(self._schema, FIRES)} "
+                f"INSERT INTO {self._tables.fires} "
                 f"SELECT node, seq, window_start_ms, window_end_ms FROM {_FILES} "
                 "ORDER BY seq, node, window_end_ms, window_start_ms",
                 {"files": files},
@@ -189,7 +180,7 @@ class Recording:
     def _append_rejected(self, cursor: Cursor, files: Sequence[str]) -> None:
         if files:
             cursor.execute(
-                f"INSERT INTO {identifier(self._schema, REJECTED)} "
+                f"INSERT INTO {self._tables.rejected} "
                 f"SELECT node, file, line, raw, reason FROM {_FILES} ORDER BY node, file, line",
                 {"files": files},
             )
@@ -198,7 +189,7 @@ class Recording:
     def _append_key_times(self, cursor: Cursor, node: str, files: Sequence[str]) -> None:
         if files:
             cursor.execute(
-                f"INSERT INTO {identifier(self._schema, KEY_TIMES)} SELECT $node, key, ns, records FROM {_FILES}",
+                f"INSERT INTO {self._tables.key_times} SELECT $node, key, ns, records FROM {_FILES}",
                 {"node": node, "files": files},
             )
 
@@ -210,18 +201,17 @@ class Recording:
 
 
 class _Loading:
-    """The edges of one epoch, as they come in."""
+    """The edges of one epoch while they are loaded."""
 
-    def __init__(self, database: Database, schema: str, epoch: int, edges: Sequence[Edge]) -> None:
+    def __init__(self, database: Database, epoch: int, edges: Sequence[Edge]) -> None:
         self.edges = edges
         self.transaction = OpenEpoch(database, epoch)
-        self._schema = schema
         self._by_place = {(edge.node, edge.port): edge for edge in edges if edge.view is None}
         self._taken: set[Output] = set()
         self._counts: dict[str, Counts] = {}
 
     def load(self, place: Output, files: Sequence[EdgeFile]) -> None:
-        """Have an edge loaded, unless it is already."""
+        """Load an edge in the background, unless it is already loaded."""
         edge = self._by_place.get(place)
         if edge is not None and place not in self._taken:
             self._taken.add(place)
@@ -232,10 +222,10 @@ class _Loading:
         return self._counts.get(edge.view.table if edge.view else edge.table, {})
 
     def _load(self, cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> None:
-        counts = self._counts[edge.table] = load(cursor, self._schema, edge, files)
+        counts = self._counts[edge.table] = load(cursor, edge, files)
         if not counts or not edge.total:
             return
-        table = identifier(self._schema, edge.table)
+        table = edge.tables.named(edge.table)
         last = cursor.execute(f"SELECT seq, step FROM {table} WHERE rowid = ?", [edge.total - 1]).fetchone()
         first = cursor.execute(
             f"SELECT seq, step FROM {table} WHERE rowid >= ? ORDER BY rowid LIMIT 1", [edge.total]
@@ -273,7 +263,7 @@ def _edges(run_id: int, infos: Sequence[EdgeInfo]) -> list[Edge]:
 def _view(edge: Edge, view: EdgeView, base: Edge) -> StoredView:
     stored = {column.name: column.stored_as for column in base.columns}
     shown = dict(zip(edge.names, view.columns, strict=True))
-    # Rows that are told apart by the same columns live equally long.
+    # Rows with the same identity have the same lifetimes.
     identity = {shown[name] for name in edge.upsert_key or edge.names}
     shares = not base.is_insert_only and identity == set(base.upsert_key or base.names)
     shares = shares and bool(edge.upsert_key) == bool(base.upsert_key)

@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -25,7 +24,7 @@ from engine.model.changelog import RowKind
 from engine.model.origin import Origin
 from storage import Store
 from storage.model import Filter
-from tests.storage.written_runs import columns, edge, plan
+from tests.storage.written_runs import columns, edge, plan, planned
 
 EVENTS = edge("events", columns(k="bigint", v="bigint", ts="bigint*", w="string"), watermark_delay_ms=5000)
 NUMBERS = edge("numbers", columns(a="bigint", b="bigint", c="bigint", d="bigint", e="bigint"))
@@ -48,9 +47,10 @@ def main(records: int) -> None:
 def load(store: Store, folder: Path, records: int) -> int:
     """Three epochs: half of the records, the other half, and a small one as a live run has."""
     edges = (EVENTS, TOTALS, WINDOWS, JOINED)
-    document = plan(*edges, wires=[("events", "totals"), ("events", "windows"), ("events", "joined")])
-    window = {"id": "windows", "parameters": {"kind": "tumble", "size_ms": 10_000}}
-    document = replace(document, pipeline_json=json.dumps(json.loads(document.pipeline_json) | {"nodes": [window]}))
+    window = {"kind": "tumble", "size_ms": 10_000, "aggregates": [{"function": "COUNT", "name": "n"}]}
+    nodes = [{"id": "windows", "operator": "window_aggregate", "parameters": window}]
+    wires = [{"source": "events", "target": target} for target in ("totals", "windows", "joined")]
+    document = planned(json.dumps({"nodes": nodes, "edges": wires}), edges)
     run = store.runs.create("bench", document.pipeline_json)
     recording = store.record(run.run_id)
     recording.begin(document)
@@ -156,13 +156,13 @@ def ask(store: Store, run_id: int, records: int) -> None:
 
     changes, timeline, late = store.changelog, store.timeline, store.late
     kinds = frozenset({RowKind.UPDATE_AFTER})
-    (judged,) = store.what_if.operators(run_id)
+    (late_operator,) = store.what_if.operators(run_id)
 
     def unremembered(question: Callable[[], object]) -> Callable[[], object]:
         """As the first to ask after a start of the app."""
 
         def ask_anew() -> object:
-            store.answers.forget()
+            store.cache.clear_memory()
             return question()
 
         return ask_anew
@@ -171,9 +171,9 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "list of runs": lambda: store.runs.list(),
         "counters": lambda: store.runs.counters(run_id),
         "page by offset": lambda: changes.page(run_id, "totals", offset=at()),
-        "page folded": lambda: changes.folded(run_id, "totals", offset=at()),
+        "page folded": lambda: changes.changes(run_id, "totals", offset=at()),
         "page by kind, deep": lambda: changes.page(run_id, "totals", filter=Filter(kinds=kinds), offset=at()),
-        "page by key": lambda: changes.folded(run_id, "totals", filter=Filter(equals=(("k", at() % KEYS),))),
+        "page by key": lambda: changes.changes(run_id, "totals", filter=Filter(equals=(("k", at() % KEYS),))),
         "page by text": lambda: changes.page(run_id, "totals", filter=Filter(text=f"word {at() % 5000}")),
         "page by seq range": lambda: changes.page(run_id, "totals", filter=Filter(from_seq=at())),
         "cascade of one event": lambda: changes.cascade(run_id, at()),
@@ -194,18 +194,18 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "late ones of a range": lambda: store.arrivals.page(run_id, from_seq=1, to_seq=last, state="late", offset=99),
         "sources in figures": lambda: store.arrivals.sources(run_id, 1, last),
         "operators in figures": lambda: store.arrivals.operators(run_id, 1, last),
-        "silent sources": lambda: store.silences.find(run_id, timeline.timeline(run_id)),
-        "records from the future": unremembered(lambda: store.futures.find(run_id)),
-        "losses of every delay": unremembered(lambda: store.what_if.losses(run_id, judged)),
-        "records another delay loses": lambda: store.what_if.records(run_id, judged, at() % 20_000, 0),
-        "how much later windows fire": lambda: store.waits.compared(run_id, judged, at() % 20_000),
+        "idle sources": lambda: store.idle_sources.find(run_id, timeline.timeline(run_id)),
+        "records from the future": unremembered(lambda: store.future_records.find(run_id)),
+        "losses of every delay": unremembered(lambda: store.what_if.losses(run_id, late_operator)),
+        "records another delay loses": lambda: store.what_if.records(run_id, late_operator, at() % 20_000, 0),
+        "how much later windows fire": lambda: store.added_latency.compared(run_id, late_operator, at() % 20_000),
         "first different event": unremembered(
-            lambda: store.differences.first_different_event(run_id, run_id, "totals")
+            lambda: store.run_differences.first_different_event(run_id, run_id, "totals")
         ),
-        "changelogs side by side": lambda: store.differences.records(run_id, run_id, "totals", from_seq=at()),
-        "late ledgers compared": lambda: store.differences.late(run_id, run_id),
-        "event times compared": unremembered(lambda: store.differences.times(run_id, run_id)),
-        "tables compared": lambda: store.comparing.tables(run_id, run_id, "totals"),
+        "changelogs side by side": lambda: store.run_differences.records(run_id, run_id, "totals", from_seq=at()),
+        "late ledgers compared": lambda: store.run_differences.late(run_id, run_id),
+        "event times compared": unremembered(lambda: store.run_differences.times(run_id, run_id)),
+        "tables compared": lambda: store.table_differences.between(run_id, run_id, "totals"),
         "SQL: counted by kind": lambda: store.queries.run(
             "SELECT kind, count(*) FROM totals GROUP BY kind", schema=f"run_{run_id}"
         ),
@@ -227,19 +227,19 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "the same, materialised": lambda: store.disorder.deliver(
             run_id, "totals", writers=4, seed=at(), materialised=True
         ),
-        "a check's findings": lambda: store.checks.load(run_id),
+        "a check's findings": lambda: store.batch_checks.load(run_id),
     }
-    moments, replays = store.moments, store.replays
+    navigation, replays = store.navigation, store.replays
 
     def marks() -> object:
         found = replays.marks(run_id)
         return [found.reached("events", found.at("events", at())) for _ in range(20)]
 
     questions |= {
-        "next retraction of all edges": lambda: moments.next_retraction(run_id, at()),
-        "next fired window": lambda: moments.next_fire(run_id, at()),
-        "next late record": lambda: moments.next_late(run_id, at()),
-        "lanes around an event": lambda: moments.around(run_id, at()),
+        "next retraction of all edges": lambda: navigation.next_retraction(run_id, at()),
+        "next fired window": lambda: navigation.next_fire(run_id, at()),
+        "next late record": lambda: navigation.next_late(run_id, at()),
+        "lanes around an event": lambda: navigation.around(run_id, at()),
         "a key's records": lambda: replays.records(
             run_id, "events", "out", Filter(equals=(("k", at() % KEYS),), to_seq=at()), 20_000
         ),

@@ -10,7 +10,7 @@ import pytest
 from engine.model.changelog import RowKind
 from storage import Store
 from storage.errors import ExportFailed, UnknownColumn
-from storage.model import Change, Filter, FoldedPage
+from storage.model import Change, ChangePage, Filter
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 WORDS = edge("words", columns(word="string", ts="bigint"), watermark_delay_ms=0)
@@ -48,7 +48,7 @@ def run_id(store: Store, tmp_path: Path) -> int:
     return recorded(store, tmp_path, PLAN, EPOCH)
 
 
-def lines(page: FoldedPage) -> list[str]:
+def lines(page: ChangePage) -> list[str]:
     def show(change: Change) -> str:
         before = change.before.values if change.before else ()
         after = change.after.values if change.after else ()
@@ -100,7 +100,7 @@ def test_an_unknown_column_in_a_filter_lists_those_that_exist(store: Store, run_
 
 
 def test_a_pair_is_one_change_with_the_changed_columns(store: Store, run_id: int) -> None:
-    assert lines(store.changelog.folded(run_id, "totals")) == [
+    assert lines(store.changelog.changes(run_id, "totals")) == [
         "() -> ('Hello', 1)",
         "() -> ('World', 1)",
         "('Hello', 1) -> ('Hello', 2) n",
@@ -108,7 +108,7 @@ def test_a_pair_is_one_change_with_the_changed_columns(store: Store, run_id: int
 
 
 def test_updates_of_a_join_that_are_not_next_to_each_other_stay_alone(store: Store, run_id: int) -> None:
-    assert lines(store.changelog.folded(run_id, "joined")) == [
+    assert lines(store.changelog.changes(run_id, "joined")) == [
         "('a',) -> ()",
         "('b',) -> ()",
         "() -> ('a2',)",
@@ -122,13 +122,13 @@ def test_updates_of_a_join_that_are_not_next_to_each_other_stay_alone(store: Sto
 def test_a_pair_cut_by_a_page_is_shown_once(store: Store, run_id: int, limit: int) -> None:
     shown: list[str] = []
     for offset in range(0, 4, limit):
-        shown += lines(store.changelog.folded(run_id, "totals", offset=offset, limit=limit))
-    assert shown == lines(store.changelog.folded(run_id, "totals"))
+        shown += lines(store.changelog.changes(run_id, "totals", offset=offset, limit=limit))
+    assert shown == lines(store.changelog.changes(run_id, "totals"))
 
 
 def test_a_filter_that_one_half_passes_shows_the_whole_change(store: Store, run_id: int) -> None:
     for kind in (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER):
-        page = store.changelog.folded(run_id, "totals", filter=Filter(kinds=frozenset({kind})))
+        page = store.changelog.changes(run_id, "totals", filter=Filter(kinds=frozenset({kind})))
         assert lines(page) == ["('Hello', 1) -> ('Hello', 2) n"]
 
 

@@ -123,7 +123,7 @@ def test_a_view_says_what_its_edge_says_under_its_own_names(store: Store, tmp_pa
     for seq in range(6):
         inner = [row.values for row in store.changelog.table_as_of(run_id, "totals", seq).rows]
         assert [row.values[::-1] for row in store.changelog.table_as_of(run_id, "shown", seq).rows] == inner
-    assert [change.changed for change in store.changelog.folded(run_id, "shown").changes][1] == ("total",)
+    assert [change.changed for change in store.changelog.changes(run_id, "shown").changes][1] == ("total",)
     assert store.flows.keys(run_id, "out") == store.flows.keys(run_id, "totals")
 
 

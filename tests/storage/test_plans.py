@@ -58,12 +58,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 QUESTIONS: Final[dict[str, Callable[[Store], object]]] = {
     "a page far into the changelog": lambda store: store.changelog.page(1, "totals", offset=EVENTS),
-    "a folded page": lambda store: store.changelog.folded(1, "totals", offset=EVENTS),
+    "a folded page": lambda store: store.changelog.changes(1, "totals", offset=EVENTS),
     "a page from an event on": lambda store: store.changelog.page(
         1, "totals", filter=Filter(from_seq=LATE_IN_THE_RUN, to_seq=LATE_IN_THE_RUN + 50)
     ),
     "a page far into a view": lambda store: store.changelog.page(1, "shown", offset=EVENTS),
-    "a folded page of a view": lambda store: store.changelog.folded(1, "shown", offset=EVENTS),
+    "a folded page of a view": lambda store: store.changelog.changes(1, "shown", offset=EVENTS),
     "a page of a view from an event on": lambda store: store.changelog.page(
         1, "shown", filter=Filter(from_seq=LATE_IN_THE_RUN, to_seq=LATE_IN_THE_RUN + 50)
     ),
@@ -80,7 +80,9 @@ QUESTIONS: Final[dict[str, Callable[[Store], object]]] = {
     "the timeline of a range": lambda store: store.timeline.timeline(
         1, from_seq=LATE_IN_THE_RUN, to_seq=LATE_IN_THE_RUN + 50
     ),
-    "two changelogs side by side": lambda store: store.differences.records(1, 1, "totals", from_seq=LATE_IN_THE_RUN),
+    "two changelogs side by side": lambda store: store.run_differences.records(
+        1, 1, "totals", from_seq=LATE_IN_THE_RUN
+    ),
 }
 
 

@@ -33,7 +33,7 @@ def test_a_keys_records_come_in_order_under_their_own_names(store: Store, tmp_pa
 def test_watermarks_are_looked_up_as_they_were_written(
     store: Store, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.library.replays.STRETCH", 512)
+    monkeypatch.setattr("storage.event_time.watermarks.STRETCH", 512)
     random = Random(seed)
     tops = {"orders": MIN_WATERMARK, "cities": MIN_WATERMARK}
     after: list[dict[str, int]] = [dict(tops)]

@@ -29,8 +29,8 @@ def test_changelogs_part_where_the_first_record_differs(
     runs = run_of(shared_store, tmp_path, left), run_of(shared_store, tmp_path, right)
     longest = max(len(left), len(right))
     expected = next((at + 1 for at in range(longest) if left[at : at + 1] != right[at : at + 1]), None)
-    assert shared_store.differences.first_different_event(*runs, "a") == expected
-    pairs = shared_store.differences.records(*runs, "a", from_seq=1)
+    assert shared_store.run_differences.first_different_event(*runs, "a") == expected
+    pairs = shared_store.run_differences.records(*runs, "a", from_seq=1)
     assert [pair.is_same for pair in pairs] == [left[at : at + 1] == right[at : at + 1] for at in range(longest)]
 
 
@@ -39,12 +39,14 @@ def test_a_late_change_in_a_long_changelog_is_found(store: Store, tmp_path: Path
     left = run_of(store, tmp_path, values)
     values[69_990] = -1
     right = run_of(store, tmp_path, values)
-    assert store.differences.first_different_event(left, right, "a") == 69_991
-    assert store.differences.first_different_event(left, left, "a") is None
+    assert store.run_differences.first_different_event(left, right, "a") == 69_991
+    assert store.run_differences.first_different_event(left, left, "a") is None
 
 
 def test_plans_differ_by_parameter(store: Store, tmp_path: Path) -> None:
     left = store.runs.get(seeded_store.windows(store, tmp_path))
     right = store.runs.get(seeded_store.windows(store, tmp_path, delay=12_000))
-    assert store.differences.plans(left, right) == (PlanDifference("clicks", "watermark_delay_ms", "5000", "12000"),)
-    assert store.differences.plans(left, left) == ()
+    assert store.run_differences.plans(left, right) == (
+        PlanDifference("clicks", "watermark_delay_ms", "5000", "12000"),
+    )
+    assert store.run_differences.plans(left, left) == ()

@@ -97,7 +97,8 @@ def test_what_holds_a_watermark_back_is_above_a_node_not_the_node_itself(store: 
     # As the plan says it: of an output, which an interval join holds back by its interval.
     held = {"words": 0, "totals": 500, "below": 500}
     nodes = tuple(NodeExplanation(name, sources={"words": by_ms}) for name, by_ms in held.items())
-    run = store.runs.get(recorded(store, tmp_path, replace(planned, explanation=PlanExplanation(nodes)), HELLO_TWICE))
+    run_id = recorded(store, tmp_path, replace(planned, explanation=PlanExplanation(nodes)), HELLO_TWICE)
+    run = store.runs.stored(run_id)
     assert (run.holdbacks("words"), run.holdbacks("totals"), run.holdbacks("below")) == (
         {"words": 0},
         {"words": 0},

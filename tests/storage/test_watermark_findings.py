@@ -1,4 +1,4 @@
-"""Who held the watermark back, who was silent, and which record came from the future."""
+"""Who held the watermark back, which source was idle, and which record came from the future."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage import Store
-from storage.event_time.idle_sources import holders
+from storage.event_time.idle_sources import lagging_sources
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 A = edge("a", columns(ts="bigint*"), watermark_delay_ms=0)
@@ -28,23 +28,23 @@ def two_sources(store: Store, tmp_path: Path, arrivals: list[tuple[str, int]]) -
 
 def test_the_slowest_source_holds_the_watermark_back_and_by_how_much(store: Store, tmp_path: Path) -> None:
     run = two_sources(store, tmp_path, [("a", 10), ("b", 5), ("a", 20), ("a", 30), ("b", 40), ("b", 50)])
-    found = holders(store.timeline.timeline(run))
+    found = lagging_sources(store.timeline.timeline(run))
     assert [(each.source, each.events, each.behind_ms) for each in found] == [("b", 4, 25), ("a", 1, 10)]
 
 
 def test_a_source_that_says_nothing_is_idle_and_holds_the_others(store: Store, tmp_path: Path) -> None:
     arrivals = [("a", 10), ("b", 10), ("a", 20), ("b", 20), *[("a", 30 + n) for n in range(40)], ("b", 100)]
     run = two_sources(store, tmp_path, arrivals)
-    [silence] = store.silences.find(run, store.timeline.timeline(run))
-    assert (silence.source, silence.from_seq, silence.to_seq) == ("b", 4, 45)
-    assert (silence.others_ms, silence.watermark_ms, silence.held, silence.is_open) == (49, 20, True, False)
+    [idle] = store.idle_sources.find(run, store.timeline.timeline(run))
+    assert (idle.source, idle.from_seq, idle.to_seq) == ("b", 4, 45)
+    assert (idle.others_ms, idle.watermark_ms, idle.holds_back, idle.is_open) == (49, 20, True, False)
 
 
 def test_a_source_that_never_spoke_again_is_idle_to_the_end(store: Store, tmp_path: Path) -> None:
     arrivals = [("b", 10), ("a", 10), *[("a", 30 + n) for n in range(40)]]
     run = two_sources(store, tmp_path, arrivals)
-    [silence] = store.silences.find(run, store.timeline.timeline(run))
-    assert (silence.source, silence.from_seq, silence.to_seq, silence.is_open) == ("b", 1, 42, True)
+    [idle] = store.idle_sources.find(run, store.timeline.timeline(run))
+    assert (idle.source, idle.from_seq, idle.to_seq, idle.is_open) == ("b", 1, 42, True)
 
 
 def written(store: Store, folder: Path, times: list[int], delay: int, size: int) -> tuple[int, list[int]]:
@@ -87,7 +87,7 @@ def test_without_the_record_from_the_future_exactly_those_are_not_late(
     for seq in range(1, len(times) + 1):
         without = [None if at == seq else time for at, time in enumerate(times, 1)]
         saved[seq] = len({each for each in late if each > seq} - late_events(without, delay, size))
-    found = shared_store.futures.find(run, most=1000)
+    found = shared_store.future_records.find(run, most=1000)
     # Ties: two records of the same time are each other's stand-in, and neither alone made anybody late.
     for record in found:
         twins = [at for at, time in enumerate(times, 1) if time == record.event_time_ms]
@@ -99,7 +99,7 @@ def test_without_the_record_from_the_future_exactly_those_are_not_late(
 
 def test_it_is_named_with_its_place_and_what_it_said(store: Store, tmp_path: Path) -> None:
     run, late = written(store, tmp_path, [10, 20, 1000, 30, 40, 1001, 50], 5, 10)
-    [record, *_] = store.futures.find(run)
+    [record, *_] = store.future_records.find(run)
     assert late == [4, 5, 7]
     assert (record.seq, record.ordinal, record.content, record.jump_ms) == (3, 3, "ts=1000", 980)
     assert (record.late, record.until_seq) == (2, 6)
@@ -126,4 +126,4 @@ def test_after_the_end_of_its_source_nobody_is_late_because_of_it(store: Store, 
         late=late,
     )
     run = recorded(store, tmp_path, plan(*sources, both, WINDOW, wires=wires), epoch)
-    assert [(each.source, each.seq, each.late) for each in store.futures.find(run) if each.late] == [("a", 4, 1)]
+    assert [(each.source, each.seq, each.late) for each in store.future_records.find(run) if each.late] == [("a", 4, 1)]

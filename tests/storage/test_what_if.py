@@ -144,10 +144,10 @@ def test_results_come_later_by_the_events_that_are_waited_for(store: Store, tmp_
     with store._database.transaction() as cursor:
         cursor.execute(f"INSERT INTO {fires} SELECT 'window', 1, i * 10, i * 10 + 10 FROM range(10) r(i)")
     late_one = asked(store, run)
-    assert store.waits.compared(run, late_one, 0).events == 0
-    wait = store.waits.compared(run, late_one, 40)
+    assert store.added_latency.compared(run, late_one, 0).events == 0
+    wait = store.added_latency.compared(run, late_one, 40)
     assert (wait.windows, wait.events, wait.at_end) == (10, 10.0, 0)
-    assert store.waits.compared(run, late_one, 5000).at_end == 10
+    assert store.added_latency.compared(run, late_one, 5000).at_end == 10
 
 
 def test_what_no_delay_moves_is_not_asked_about(store: Store, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ class Checker:
 
     def found(self, run_id: int) -> Found | None:
         """What the last check of a run found; None where there was none."""
-        document = self.store.checks.load(run_id)
+        document = self.store.batch_checks.load(run_id)
         return None if document is None else _found(json.loads(document))
 
     def _work_off(self) -> None:
@@ -101,7 +101,7 @@ class Checker:
                     return
                 run_id = self.waiting.pop(0)
             try:
-                self.store.checks.save(run_id, json.dumps(self._check(run_id), ensure_ascii=False))
+                self.store.batch_checks.save(run_id, json.dumps(self._check(run_id), ensure_ascii=False))
             except Exception:  # noqa: BLE001 - a thread has nobody above it
                 _LOG.exception("run %s could not be checked", run_id)
             with self._lock:
@@ -122,7 +122,7 @@ class Checker:
             planned = plan(Pipeline.from_json(run.document), SparkAnalyzer(lambda: spark), self.folder)
             # Beside the store, where Spark's workers can read as they do for runs.
             with tempfile.TemporaryDirectory(prefix="check-", dir=self.folder) as work:
-                given = self.store.checks.hand_back(run_id, Path(work))
+                given = self.store.batch_checks.export(run_id, Path(work))
                 schemas = {(node.id, OUT): node.schema for node in planned.nodes}
                 schemas |= {(node.id, port): one.schema for node in planned.nodes for port, one in node.second.items()}
                 recorded = Recorded(

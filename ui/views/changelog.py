@@ -49,7 +49,7 @@ def _records(edge: Edge, wanted: Filter, event: int) -> None:
         folds = is_folded(edge, "changelog-mode")
     key, offset = _page_of(edge, wanted, event)
     if folds:
-        folded = changelog.folded(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)
+        folded = changelog.changes(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)
         total, table = folded.total, folded_table(edge, folded.changes, event)
     else:
         page = changelog.page(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)

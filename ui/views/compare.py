@@ -80,12 +80,12 @@ class _Differences:
         self.names = (f"run {left.run_id}", f"run {right.run_id}")
         store = workspace.store()
         ids = (left.run_id, right.run_id)
-        self.plans = store.differences.plans(left, right)
-        self.counters = store.differences.counters(*ids)
-        self.times = store.differences.times(*ids)
-        self.late = store.differences.late(*ids)
-        self.table = store.comparing.tables(*ids, edge.node, edge.port) if edge else None
-        self.event = store.differences.first_different_event(*ids, edge.node, edge.port) if edge else None
+        self.plans = store.run_differences.plans(left, right)
+        self.counters = store.run_differences.counters(*ids)
+        self.times = store.run_differences.times(*ids)
+        self.late = store.run_differences.late(*ids)
+        self.table = store.table_differences.between(*ids, edge.node, edge.port) if edge else None
+        self.event = store.run_differences.first_different_event(*ids, edge.node, edge.port) if edge else None
 
     def parts(self) -> list[tuple[str, int, str, Callable[[], None]]]:
         """(name, number of differences, sentence, how to show it); those with differences first."""
@@ -165,7 +165,7 @@ class _Differences:
             st.success("Both changelogs are the same, record by record.", icon=":material/check_circle:")
             return
         start = max(0, self.event - 1)
-        pairs = workspace.store().differences.records(
+        pairs = workspace.store().run_differences.records(
             self.left.run_id, self.right.run_id, self.edge.node, self.edge.port, from_seq=start, limit=_RECORDS
         )
         st.caption(f"From event {start:,} on, position by position: they part at event {self.event:,}.")

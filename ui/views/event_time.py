@@ -7,13 +7,13 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from storage.event_time.idle_sources import holders
+from storage.event_time.idle_sources import lagging_sources
 from storage.model import Edge, Filter, LateRecord, Run, Timeline
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
 from ui.components.event_time.lag_chart import lag_chart
 from ui.components.event_time.late_table import late_table, operator_sentences, rejected_table, summary_sentence
 from ui.components.event_time.seq_range import seq_range
-from ui.components.event_time.time_findings import future_sentence, holder_sentences, silence_sentence
+from ui.components.event_time.time_findings import future_sentence, idle_sentence, lagging_sentences
 from ui.components.event_time.time_tables import arrival_table, operator_table, source_table
 from ui.components.grid import grid
 from ui.components.runs.run_picker import nothing_yet, pick_run
@@ -53,8 +53,8 @@ def _missed(records: tuple[LateRecord, ...]) -> dict[int, list[str]]:
 
 def _seen_by(run: Run, sources: list[Edge]) -> tuple[str | None, list[str]]:
     """As which operator sees it, and which sources: asked where there is something to choose."""
-    edges = workspace.store().runs.edges(run.run_id)
-    operators = list(dict.fromkeys(edge.node for edge in edges if edge.role == "operator"))
+    stored = workspace.store().runs.stored(run.run_id)
+    operators = list(dict.fromkeys(edge.node for edge in stored.edges if edge.role == "operator"))
     names = [edge.node for edge in sources]
     node: str | None = None
     chosen: list[str] = []
@@ -69,7 +69,7 @@ def _seen_by(run: Run, sources: list[Edge]) -> tuple[str | None, list[str]]:
                 help="An operator sees the sources above it, and the lowest of their watermarks.",
             )
         if len(names) > 1:
-            above = [name for name in names if node is None or name in run.holdbacks(node)]
+            above = names if node is None else [name for name in names if name in stored.holdbacks(node)]
             chosen = st.multiselect("Sources", above, key=f"sources-{run.run_id}-{node}", placeholder="all")
     return node, chosen
 
@@ -123,7 +123,7 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
 
 def _findings(run: Run, timeline: Timeline) -> None:
     """What explains the picture: records from the future of the whole run; who held the watermark back here."""
-    for record in workspace.store().futures.find(run.run_id):
+    for record in workspace.store().future_records.find(run.run_id):
         if not record.late:
             continue
         said, way = st.columns([6, 1], vertical_alignment="center")
@@ -136,8 +136,8 @@ def _findings(run: Run, timeline: Timeline) -> None:
             args=(run.run_id, record.seq),
             width="stretch",
         )
-    sentences = holder_sentences(holders(timeline), timeline)
-    sentences += [silence_sentence(silence) for silence in workspace.store().silences.find(run.run_id, timeline)]
+    sentences = lagging_sentences(lagging_sources(timeline), timeline)
+    sentences += [idle_sentence(idle) for idle in workspace.store().idle_sources.find(run.run_id, timeline)]
     if sentences:
         st.subheader("What holds the watermark back", anchor=False)
         st.markdown("\n".join(f"- {sentence}" for sentence in sentences))

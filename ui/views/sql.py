@@ -101,11 +101,11 @@ def _show(run: Run) -> None:
         text = st.session_state.get(_ASKED)
         if text is not None:
             try:
-                result = workspace.store().queries.run(text, schema=run.schema)
+                result = workspace.store().queries.run(text, schema=run.tables.schema)
             except QueryError as error:
                 st.error(as_sentence(error), icon=":material/error:")
             else:
-                _result(result, text, run.schema)
+                _result(result, text, run.tables.schema)
     with right:
         schema_browser(run)
 

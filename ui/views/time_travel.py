@@ -71,7 +71,7 @@ def _show(run: Run, edge: Edge) -> None:
         event = time_player(run, edge)
     store = workspace.store()
     cascade = store.changelog.cascade(run.run_id, event, limit=_CASCADE) if event else ()
-    around = store.moments.around(run.run_id, event)
+    around = store.navigation.around(run.run_id, event)
     st.markdown(_summary(run, event, cascade, around))
     time_canvas(
         run, pipeline_of(run), event, cascade, node=chosen_node(run, cascade), edge=name_of(edge), on_pick=_pick

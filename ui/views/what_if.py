@@ -84,7 +84,7 @@ def _sliders(asked: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
 def _figures(run: Run, asked: LateOperator, losses: Losses, delay_ms: int, lateness_ms: int) -> None:
     now = losses.lost(asked.wait_ms)
     then = losses.lost(delay_ms + lateness_ms)
-    wait = workspace.store().waits.compared(run.run_id, asked, delay_ms)
+    wait = workspace.store().added_latency.compared(run.run_id, asked, delay_ms)
     with st.container(horizontal=True):
         kept = losses.total - then
         st.metric("Records kept", f"{kept:,} of {losses.total:,}", f"{now - then:+,}" if now != then else None)

@@ -40,7 +40,7 @@ def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
         folds = is_folded(edge, "canvas-log-mode")
     changelog = workspace.store().changelog
     if folds:
-        table = folded_table(edge, changelog.folded(edge.run_id, node_id, edge.port, limit=_RECORDS).changes, None)
+        table = folded_table(edge, changelog.changes(edge.run_id, node_id, edge.port, limit=_RECORDS).changes, None)
     else:
         table = raw_table(edge, changelog.page(edge.run_id, node_id, edge.port, limit=_RECORDS).records, None)
     key = f"canvas-log-{edge.run_id}-{edge.table}"

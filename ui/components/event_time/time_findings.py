@@ -1,11 +1,11 @@
-"""What explains a timeline, in words: records from the future, sources that hold the watermark back, silent ones."""
+"""What explains a timeline, in words: records from the future, sources that hold the watermark back, idle ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from storage.event_time.future_records import FutureRecord
-from storage.event_time.idle_sources import Holder, Silence
+from storage.event_time.idle_sources import IdleSource, LaggingSource
 from storage.model import Timeline
 from ui.shell import words
 
@@ -29,40 +29,40 @@ def future_sentence(record: FutureRecord) -> str:
     )
 
 
-def holder_sentences(holders: Sequence[Holder], timeline: Timeline) -> list[str]:
+def lagging_sentences(lagging: Sequence[LaggingSource], timeline: Timeline) -> list[str]:
     """Which source was the slowest, for how long, and by how much. Markdown."""
     total = max(timeline.to_seq - timeline.from_seq, 1)
     about = "" if timeline.is_exact else "about "
     found = []
-    for holder in holders:
-        share = holder.events / total
-        if share < 0.02 and len(holders) > 1:
+    for each in lagging:
+        share = each.events / total
+        if share < 0.02 and len(lagging) > 1:
             continue
         by = (
             "it had no watermark at all, so nothing could fire"
-            if holder.behind_ms is None
-            else f"at most {words.duration(holder.behind_ms)} behind the next source"
+            if each.behind_ms is None
+            else f"at most {words.duration(each.behind_ms)} behind the next source"
         )
         stretch = ""
-        if holder.to_seq - holder.from_seq < holder.events:
-            stretch = f", at the longest from event {holder.from_seq:,} to {holder.to_seq:,}"
+        if each.to_seq - each.from_seq < each.events:
+            stretch = f", at the longest from event {each.from_seq:,} to {each.to_seq:,}"
         found.append(
-            f"**{words.escaped(holder.source)}** held the combined watermark back during {about}{holder.events:,} of "
+            f"**{words.escaped(each.source)}** held the combined watermark back during {about}{each.events:,} of "
             f"{total:,} events ({share:.0%}){stretch}; {by}."
         )
     return found
 
 
-def silence_sentence(silence: Silence) -> str:
+def idle_sentence(idle: IdleSource) -> str:
     """A source that sent nothing for unusually long. Markdown."""
-    events = silence.to_seq - silence.from_seq - 1
-    since = f"from event {silence.from_seq + 1:,}" + (" on" if silence.is_open else f" to {silence.to_seq - 1:,}")
+    events = idle.to_seq - idle.from_seq - 1
+    since = f"from event {idle.from_seq + 1:,}" + (" on" if idle.is_open else f" to {idle.to_seq - 1:,}")
     went_on = ""
-    if silence.others_ms:
-        went_on = f" while the others went on by {words.duration(silence.others_ms)} of event time"
-    text = f"**{words.escaped(silence.source)} was idle** {since}: nothing for {words.count(events, 'event')}{went_on}."
-    if not silence.held:
+    if idle.others_ms:
+        went_on = f" while the others went on by {words.duration(idle.others_ms)} of event time"
+    text = f"**{words.escaped(idle.source)} was idle** {since}: nothing for {words.count(events, 'event')}{went_on}."
+    if not idle.holds_back:
         return f"{text} It was ahead, so it held nothing back."
-    if silence.watermark_ms is None:
+    if idle.watermark_ms is None:
         return f"{text} It had no watermark yet, so nothing could fire."
-    return f"{text} The combined watermark could not pass {words.instant(silence.watermark_ms)}, where it had stopped."
+    return f"{text} The combined watermark could not pass {words.instant(idle.watermark_ms)}, where it had stopped."

@@ -33,7 +33,7 @@ def mini_batch_savings(run: Run, edge: Edge) -> None:
         + (f", {saved / run.records:.0%} less." if saved > 0 and run.records else ", so it saves nothing.")
     )
     grid(saved_table(runs.counters(run.run_id), runs.counters(other.run_id)), key="mini-batch-saved", label="Saved")
-    found = workspace.store().comparing.tables(run.run_id, other.run_id, edge.node, edge.port)
+    found = workspace.store().table_differences.between(run.run_id, other.run_id, edge.node, edge.port)
     if found.is_same:
         st.success(
             f"The table of {name_of(edge)} is the same in both: {words.count(found.equal, 'row')}.",

@@ -53,7 +53,7 @@ def tables_beside(run: Run, edge: Edge) -> None:
 
 
 def _without(run: Run, other: Run, edge: Edge, right_table: TableAsOf) -> None:
-    found = workspace.store().comparing.tables(run.run_id, other.run_id, edge.node, edge.port)
+    found = workspace.store().table_differences.between(run.run_id, other.run_id, edge.node, edge.port)
     wrong_table = _table(other, edge)
     st.markdown(f"**Without retraction** · {words.count(wrong_table.total, 'row')}")
     expected = {key_of(edge, row.values): row.values for row in right_table.rows}

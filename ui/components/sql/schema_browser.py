@@ -15,7 +15,7 @@ from ui.shell.theme import muted
 def schema_browser(run: Run) -> None:
     """Draw the tables of a run, then the studio's own."""
     catalog = workspace.store().catalog
-    tables = catalog.tables(run.schema)
+    tables = catalog.tables(run.tables.schema)
     st.markdown(f"**Tables of run {run.run_id}**")
     edges = [table for table in tables if not table.name.startswith("_")]
     own = [table for table in tables if table.name.startswith("_") and not table.name.startswith("_lifetimes")]

@@ -111,14 +111,14 @@ def time_player(run: Run, edge: Edge) -> int:
     _bar(event, run.last_seq, neighbours)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _play(run.run_id, event, run.last_seq)
-        moments = workspace.store().moments
+        navigation = workspace.store().navigation
         _jump(
             "Next retraction",
             "U",
             ":material/undo:",
             run,
             event,
-            moments.next_retraction,
+            navigation.next_retraction,
             "To the next event for which anything was taken back",
         )
         _jump(
@@ -127,7 +127,7 @@ def time_player(run: Run, edge: Edge) -> int:
             ":material/alarm:",
             run,
             event,
-            moments.next_fire,
+            navigation.next_fire,
             "To the next event whose watermark fires a window",
         )
         _jump(
@@ -136,7 +136,7 @@ def time_player(run: Run, edge: Edge) -> int:
             ":material/history_toggle_off:",
             run,
             event,
-            moments.next_late,
+            navigation.next_late,
             "To the next event with a record that came too late",
         )
         if sentence := st.session_state.pop(_NOTHING, ""):

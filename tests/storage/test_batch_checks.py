@@ -36,7 +36,7 @@ def run_of(store: Store, folder: Path, *, late: bool = False) -> int:
 
 def test_records_are_handed_back_with_their_position_kind_and_types(store: Store, tmp_path: Path) -> None:
     run = run_of(store, tmp_path)
-    given = store.checks.hand_back(run, tmp_path / "back")
+    given = store.batch_checks.export(run, tmp_path / "back")
     assert set(given.edges) == {("events", "out"), ("totals", "out")}
     rows = pq.read_table(given.edges["totals", "out"]).to_pylist()
     assert [row["__kind"] for row in rows] == [0, 1, 2, 3]
@@ -48,8 +48,8 @@ def test_records_are_handed_back_with_their_position_kind_and_types(store: Store
 
 
 def test_late_records_are_handed_back_where_there_are_any(store: Store, tmp_path: Path) -> None:
-    assert store.checks.hand_back(run_of(store, tmp_path), tmp_path / "one").late is None
-    given = store.checks.hand_back(run_of(store, tmp_path, late=True), tmp_path / "two")
+    assert store.batch_checks.export(run_of(store, tmp_path), tmp_path / "one").late is None
+    given = store.batch_checks.export(run_of(store, tmp_path, late=True), tmp_path / "two")
     assert given.late is not None
     [row] = pq.read_table(given.late).to_pylist()
     assert (row["node"], row["port"], row["seq"], row["window_end_ms"]) == ("totals", "in", 2, 10)
@@ -57,14 +57,14 @@ def test_late_records_are_handed_back_where_there_are_any(store: Store, tmp_path
 
 def test_what_was_found_is_kept_in_place_of_what_an_earlier_check_found(store: Store, tmp_path: Path) -> None:
     run = run_of(store, tmp_path)
-    assert store.checks.load(run) is None
-    store.checks.save(run, '{"late": 1}')
-    store.checks.save(run, '{"late": 2}')
-    assert store.checks.load(run) == '{"late": 2}'
+    assert store.batch_checks.load(run) is None
+    store.batch_checks.save(run, '{"late": 1}')
+    store.batch_checks.save(run, '{"late": 2}')
+    assert store.batch_checks.load(run) == '{"late": 2}'
     store.runs.delete(run)
-    assert store.checks.load(run) is None
+    assert store.batch_checks.load(run) is None
 
 
 def test_of_a_run_that_is_not_there_nothing_is_handed_back(store: Store, tmp_path: Path) -> None:
     with pytest.raises(UnknownRun):
-        store.checks.hand_back(99, tmp_path)
+        store.batch_checks.export(99, tmp_path)

@@ -33,14 +33,14 @@ def run_of(store: Store, folder: Path, records: Sequence[Event], key: Sequence[s
 @pytest.mark.parametrize("key", [["cnt"], []])
 def test_a_table_is_the_same_as_itself(store: Store, tmp_path: Path, key: list[str]) -> None:
     one, other = (run_of(store, tmp_path / name, LEFT, key) for name in ("one", "other"))
-    found = store.comparing.tables(one, other, "out")
+    found = store.table_differences.between(one, other, "out")
     assert found.is_same
     assert (found.left, found.right, found.equal) == (2, 2, 2)
 
 
 def test_by_key_a_row_stands_beside_what_the_other_table_says(store: Store, tmp_path: Path) -> None:
     one, other = (run_of(store, tmp_path / name, rows, ["cnt"]) for name, rows in (("one", LEFT), ("other", RIGHT)))
-    found = store.comparing.tables(one, other, "out")
+    found = store.table_differences.between(one, other, "out")
     assert (found.left, found.right, found.equal, found.different) == (2, 3, 1, 2)
     assert found.rows == (DifferentRow((1, 1), (1, 2)), DifferentRow(None, (None, 7)))
 
@@ -48,6 +48,6 @@ def test_by_key_a_row_stands_beside_what_the_other_table_says(store: Store, tmp_
 def test_without_a_key_whole_rows_are_counted(store: Store, tmp_path: Path) -> None:
     twice = [*LEFT, (5, b"\0", "+I", (2, 1))]
     one, other = (run_of(store, tmp_path / name, rows, []) for name, rows in (("one", LEFT), ("other", twice)))
-    found = store.comparing.tables(one, other, "out")
+    found = store.table_differences.between(one, other, "out")
     assert (found.equal, found.different) == (2, 1)
     assert found.rows == (DifferentRow(None, (2, 1)),)

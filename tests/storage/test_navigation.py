@@ -15,21 +15,21 @@ from tests.ui import seeded_store
 
 def test_the_next_retraction_is_that_of_any_edge(store: Store, tmp_path: Path) -> None:
     run = seeded_store.word_count(store, tmp_path)
-    assert store.moments.next_retraction(run, 0) == 2
-    assert store.moments.next_retraction(run, 2) == 3
-    assert store.moments.next_retraction(run, 3) is None
+    assert store.navigation.next_retraction(run, 0) == 2
+    assert store.navigation.next_retraction(run, 2) == 3
+    assert store.navigation.next_retraction(run, 3) is None
 
 
 def test_the_next_window_and_the_next_late_record(store: Store, tmp_path: Path) -> None:
     run = seeded_store.windows(store, tmp_path)
-    assert [store.moments.next_fire(run, seq) for seq in (0, 3, 4, 7)] == [3, 4, 7, None]
-    assert [store.moments.next_late(run, seq) for seq in (0, 5, 6)] == [5, 6, None]
-    assert store.moments.next_retraction(run, 0) is None
+    assert [store.navigation.next_fire(run, seq) for seq in (0, 3, 4, 7)] == [3, 4, 7, None]
+    assert [store.navigation.next_late(run, seq) for seq in (0, 5, 6)] == [5, 6, None]
+    assert store.navigation.next_retraction(run, 0) is None
 
 
 def test_lanes_hold_what_every_edge_carried_around_an_event(store: Store, tmp_path: Path) -> None:
     run = seeded_store.windows(store, tmp_path)
-    around = store.moments.around(run, 4, events=1)
+    around = store.navigation.around(run, 4, events=1)
     assert (around.from_seq, around.to_seq) == (3, 5)
     carried = {lane.edge.node: [record.seq for record in lane.records] for lane in around.lanes}
     assert carried == {"clicks": [3, 4, 5], "per_window": [3, 4], "out": [3, 4]}
@@ -39,11 +39,11 @@ def test_lanes_hold_what_every_edge_carried_around_an_event(store: Store, tmp_pa
 
 def test_at_the_ends_of_a_run_lanes_stay_as_wide(store: Store, tmp_path: Path) -> None:
     run = seeded_store.two_sources(store, tmp_path)
-    first = store.moments.around(run, 1, events=5)
-    last = store.moments.around(run, 40, events=5)
+    first = store.navigation.around(run, 1, events=5)
+    last = store.navigation.around(run, 40, events=5)
     assert (first.from_seq, first.to_seq) == (1, 11)
     assert last.to_seq - last.from_seq == 10
-    whole = store.moments.around(run, 20, events=500)
+    whole = store.navigation.around(run, 20, events=500)
     assert (whole.from_seq, whole.to_seq) == (1, store.runs.get(run).last_seq)
 
 
@@ -52,7 +52,7 @@ def test_a_flood_at_one_event_hides_none_of_its_neighbours(store: Store, tmp_pat
     flood = [(2, n.to_bytes(2, "big"), "+I", (n,)) for n in range(50)]
     records = {"totals": [(1, b"", "+I", (100,)), *flood, (3, b"", "+U", (100,))]}
     run = recorded(store, tmp_path, plan(totals), Epoch(records=records))
-    (lane,) = store.moments.around(run, 2, most=10).lanes
+    (lane,) = store.navigation.around(run, 2, most=10).lanes
     assert lane.is_cut
     assert [record.seq for record in lane.records] == [1, *[2] * 10, 3]
     assert lane.records[-1].kind is RowKind.UPDATE_AFTER
@@ -60,4 +60,4 @@ def test_a_flood_at_one_event_hides_none_of_its_neighbours(store: Store, tmp_pat
 
 def test_a_run_that_is_not_there_is_said(store: Store) -> None:
     with pytest.raises(UnknownRun):
-        store.moments.around(9, 1)
+        store.navigation.around(9, 1)

@@ -8,7 +8,7 @@ import pytest
 
 from storage import Store
 from storage import store as store_module
-from storage.database import answers
+from storage.database import cache
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan
 
 CLICKS = edge("clicks", columns(k="string", ts="bigint*"), watermark_delay_ms=0)
@@ -18,7 +18,7 @@ PLAN = plan(CLICKS, TOTALS, wires=[("clicks", "totals")])
 
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "LARGE", 1)
+    monkeypatch.setattr(cache, "LARGE", 1)
     monkeypatch.setattr(store_module, "LARGE", 1)
 
 
@@ -81,6 +81,6 @@ def test_answers_that_cannot_be_kept_are_given_all_the_same(store: Store, tmp_pa
     with store._database.transaction() as cursor:
         cursor.execute("DROP TABLE run_answers")
         cursor.execute("CREATE TABLE run_answers (run_id BIGINT, question VARCHAR, found_for VARCHAR, document BLOB[])")
-    assert store.answers.get(1, "what", (5,), find) == [1, 2]
-    assert store.answers.get(1, "what", (5,), find) == [1, 2]
+    assert store.cache.get(1, "what", (5,), find) == [1, 2]
+    assert store.cache.get(1, "what", (5,), find) == [1, 2]
     assert len(asked) == 1

@@ -1,25 +1,20 @@
-"""What a batch check needs of a run, as the files that the engine once handed over, and what it found."""
+"""Batch checks: a run's output as the files that the engine once handed over, and the results of the checks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from engine.contract.frames import KIND, SEQ, STEP
-from engine.model.changelog import RowKind
 from storage.database.connection import Database
+from storage.database.edge_records import ENGINE_POSITION, records_of
 from storage.database.sql import identifier, literal
-from storage.database.tables import EVENTS, LATE, records_of
 from storage.library.runs import Runs
 from storage.model import Edge, EdgeColumn
 
-_KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
-
 
 @dataclass(frozen=True)
-class HandedBack:
+class RunFiles:
     """A run's output as Parquet files (`engine.contract.recorder`): by node and port, late ones, watermarks."""
 
     edges: Mapping[tuple[str, str], Path]
@@ -27,34 +22,34 @@ class HandedBack:
     watermarks: Path
 
 
-class Checks:
+class BatchChecks:
     """The batch checks of all runs. Every method raises UnknownRun."""
 
     def __init__(self, database: Database, runs: Runs) -> None:
         self._database = database
         self._runs = runs
 
-    def hand_back(self, run_id: int, folder: Path) -> HandedBack:
-        """Write a run's output to a folder."""
-        schema = f"run_{run_id}"
+    def export(self, run_id: int, folder: Path) -> RunFiles:
+        """Write a run's output to files in a folder."""
+        run = self._runs.stored(run_id)
         edges: dict[tuple[str, str], Path] = {}
-        for place, edge in enumerate(self._runs.edges(run_id)):
+        for place, edge in enumerate(run.edges):
             edges[edge.node, edge.port] = self._copy(_records(edge), folder / f"edge-{place}.parquet")
         late = None
-        if self._runs.get(run_id).late:
+        if run.entry.late:
             columns = "node, port, seq, step, window_start_ms, window_end_ms"
-            late = self._copy(f"SELECT {columns} FROM {identifier(schema, LATE)}", folder / "late.parquet")
-        marks = f"SELECT seq, source, watermark_ms FROM {identifier(schema, EVENTS)}"
-        return HandedBack(edges, late, self._copy(marks, folder / "watermarks.parquet"))
+            late = self._copy(f"SELECT {columns} FROM {run.tables.late}", folder / "late.parquet")
+        marks = f"SELECT seq, source, watermark_ms FROM {run.tables.events}"
+        return RunFiles(edges, late, self._copy(marks, folder / "watermarks.parquet"))
 
     def save(self, run_id: int, document: str) -> None:
-        """Keep what a check found, in place of what an earlier one did."""
+        """Keep the result of a check, in place of an earlier one."""
         with self._database.catalog_transaction() as cursor:
             cursor.execute("DELETE FROM run_checks WHERE run_id = ?", [run_id])
             cursor.execute("INSERT INTO run_checks (run_id, document) VALUES (?, ?)", [run_id, document])
 
     def load(self, run_id: int) -> str | None:
-        """What the last check found; None where there was none."""
+        """The result of the last check; None where there was none."""
         row = self._database.row("SELECT document FROM run_checks WHERE run_id = ?", [run_id])
         return str(row[0]) if row else None
 
@@ -68,8 +63,7 @@ class Checks:
 def _records(edge: Edge) -> str:
     columns = "".join(f", {_value(column)} AS {identifier(column.name)}" for column in edge.columns)
     table = records_of(edge)
-    position = f"c.seq AS {SEQ}, c.step AS {STEP}, (CASE c.kind {_KIND} END)::TINYINT AS {KIND}"
-    return f"SELECT {position}{columns} FROM {table} c"
+    return f"SELECT {ENGINE_POSITION}{columns} FROM {table} c"
 
 
 def _value(column: EdgeColumn) -> str:

@@ -1,0 +1,76 @@
+"""The SQL that reads an edge's records, whether the edge is a table or a view. Edges have the alias c."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from engine.contract.frames import KIND, SEQ, STEP
+from engine.model.changelog import RowKind
+from storage.database.connection import Database
+from storage.database.sql import blob, identifier
+from storage.model import Edge, EdgeColumn, Record, StoredView, Values
+
+_KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
+ENGINE_POSITION: Final = f"c.seq AS {SEQ}, c.step AS {STEP}, (CASE c.kind {_KIND} END)::TINYINT AS {KIND}"
+"""Position and kind of a record in the form that the engine reads."""
+
+
+def records_of(edge: Edge) -> str:
+    """The relation with an edge's records: rowid (the place in the changelog), seq, step, kind, the columns.
+
+    Filters on rowid and seq reach the table, of a view too.
+    """
+    if edge.view is None:
+        return edge.tables.named(edge.table)
+    return f"({view_query(edge, edge.view, 'rowid, seq')})"
+
+
+def view_query(edge: Edge, view: StoredView, first: str) -> str:
+    """The query of an edge that is a view. first: what it selects before step."""
+    step = f"step || {blob(view.suffix)} AS step" if view.suffix else "step"
+    pairs = zip(view.columns, edge.columns, strict=True)
+    columns = "".join(f", {identifier(name)} AS {identifier(column.stored_as)}" for name, column in pairs)
+    return f"SELECT {first}, {step}, kind{columns} FROM {edge.tables.named(view.table)}"
+
+
+def lifetimes_of(edge: Edge) -> str:
+    """The table with the lifetimes of an updating edge's rows."""
+    return edge.tables.lifetimes(edge.lifetimes_owner)
+
+
+def select_columns(columns: Sequence[EdgeColumn], alias: str) -> str:
+    """The edge's columns as a select list that starts with a comma, or nothing."""
+    return "".join(f", {alias}.{identifier(column.stored_as)}" for column in columns)
+
+
+def record_columns(edge: Edge) -> str:
+    """The select list that `to_record` reads."""
+    return f"c.rowid, c.seq, c.step, c.kind::VARCHAR{select_columns(edge.columns, 'c')}"
+
+
+def to_record(row: tuple[Any, ...]) -> Record:
+    """A row of rowid, seq, step, kind and values as a record."""
+    return Record(row[0], row[1], row[2], RowKind.of(row[3]), row[4:])
+
+
+def records_at(database: Database, edge: Edge, rows: Collection[int]) -> dict[int, Record]:
+    """The records at these places in an edge's changelog, by place. A place without a record is missing."""
+    if not rows:
+        return {}
+    stored = database.rows(
+        f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE c.rowid IN (SELECT unnest($rows))",
+        {"rows": list(rows)},
+    )
+    return {record.row: record for record in map(to_record, stored)}
+
+
+def values_of_events(database: Database, edge: Edge, seqs: Collection[int]) -> dict[int, Values]:
+    """The values that a source's edge has of these events, by event."""
+    # The bounds skip row groups; the list alone would be looked for in all of them.
+    stored = database.rows(
+        f"SELECT c.seq{select_columns(edge.columns, 'c')} FROM {records_of(edge)} c "
+        "WHERE c.seq BETWEEN $low AND $high AND c.seq IN (SELECT unnest($seqs))",
+        {"low": min(seqs), "high": max(seqs), "seqs": list(seqs)},
+    )
+    return {int(row[0]): row[1:] for row in stored}

@@ -1,0 +1,145 @@
+"""The watermarks of a run's sources, and the combined watermark: the lowest of several.
+
+    watermark of a   ______/------------        The combined watermark is the lowest of all,
+    watermark of b   __________/--------        from the event on at which every source has one.
+
+A source that has ended holds nothing back: from its end on its watermark is MAX_WATERMARK.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
+from storage.database.cache import MemoryCache
+from storage.database.connection import Database
+from storage.database.tables import BLOCK
+from storage.library.stored_run import StoredRun
+from storage.model import Timeline
+
+STRETCH: Final = 64 * BLOCK
+_STRETCHES_KEPT: Final = 32
+Stretch = tuple[Sequence[int], Sequence[int]]
+"""Events that carry a watermark, and the highest watermark up to each of them."""
+Move = tuple[int, str, int]
+"""An event, a source, and the watermark of this source from this event on."""
+
+_ENDS: Final = "SELECT source, min(seq) FROM {events} WHERE watermark_ms = {end} GROUP BY source"
+_BEFORE: Final = """
+SELECT source, max(watermark_ms) FROM (
+    SELECT source, watermark_ms FROM {overview} WHERE block < $from // {block}
+    UNION ALL
+    SELECT source, watermark_ms FROM {events}
+    WHERE seq >= ($from // {block}) * {block} AND seq < $from AND watermark_ms < {end})
+WHERE watermark_ms IS NOT NULL GROUP BY source ORDER BY source
+"""
+_BLOCKS: Final = """
+SELECT source, block, max(watermark_ms) FROM {overview} WHERE watermark_ms IS NOT NULL
+GROUP BY source, block ORDER BY block
+"""
+_STRETCH: Final = """
+SELECT seq, watermark_ms FROM {events}
+WHERE seq >= $first AND seq < $last AND source = $source AND watermark_ms < {end} ORDER BY seq
+"""
+_STEPS: Final = """
+SELECT seq, watermark_ms FROM {events}
+WHERE seq <= $until AND source = $source AND watermark_ms IS NOT NULL ORDER BY seq
+"""
+
+
+def combined(sources: Collection[str], moves: Iterable[Move]) -> Iterator[tuple[int, int]]:
+    """The combined watermark after every event that changes it: (seq, watermark in ms)."""
+    current: dict[str, int] = {}
+    previous: int | None = None
+    for seq, source, watermark_ms in sorted(moves, key=lambda move: move[0]):
+        current[source] = watermark_ms
+        lowest = min(current.values())
+        if len(current) == len(sources) and lowest != previous:
+            previous = lowest
+            yield seq, lowest
+
+
+def moves_of(timeline: Timeline) -> list[Move]:
+    """The moves of a timeline's sources in order of events, their ends included."""
+    moves = [(step["seq"], step["source"], step["watermark_ms"]) for step in timeline.watermarks.to_pylist()]
+    return sorted([*moves, *((seq, source, MAX_WATERMARK) for source, seq in timeline.ends.items())])
+
+
+class RunWatermarks:
+    """The watermarks of one run's sources, looked up. Implements `engine.replay.clock.Marks`.
+
+    A run of any length is never read as a whole. Watermarks only rise, so the blocks of events that every commit sums
+    up say where to look, and a stretch of events is read at a time.
+    """
+
+    def __init__(self, database: Database, run: StoredRun) -> None:
+        self._database = database
+        self._run = run
+        self._names = {
+            "events": run.tables.events,
+            "overview": run.tables.overview,
+            "block": BLOCK,
+            "end": MAX_WATERMARK,
+        }
+        self._stretches: MemoryCache[Stretch] = MemoryCache(_STRETCHES_KEPT)
+
+    @cached_property
+    def ends(self) -> dict[str, int]:
+        """The event at which each source ended; none for a source that has not."""
+        return {str(source): int(seq) for source, seq in self._database.rows(_ENDS.format(**self._names))}
+
+    def before(self, seq: int) -> dict[str, int]:
+        """The watermark of every source that has one before this event, as its own records made it."""
+        rows = self._database.rows(_BEFORE.format(**self._names), {"from": seq})
+        return {str(source): int(watermark_ms) for source, watermark_ms in rows}
+
+    def at(self, source: str, seq: int) -> int:
+        """The source's watermark after an event; MIN_WATERMARK before its first."""
+        if seq >= self.ends.get(source, MAX_WATERMARK):
+            return MAX_WATERMARK
+        seqs, marks = self._stretch(source, seq // STRETCH)
+        place = bisect_right(seqs, seq)
+        if place:
+            return marks[place - 1]
+        blocks, tops = self._blocks.get(source, ([], []))
+        before = bisect_left(blocks, seq // STRETCH * STRETCH // BLOCK)
+        return tops[before - 1] if before else MIN_WATERMARK
+
+    def reached(self, source: str, time_ms: int) -> int | None:
+        """The first event after which the source's watermark is at least this time; None where it never is."""
+        blocks, tops = self._blocks.get(source, ([], []))
+        place = bisect_left(tops, time_ms)
+        if place == len(blocks):
+            return self.ends.get(source)
+        seqs, marks = self._stretch(source, blocks[place] * BLOCK // STRETCH)
+        return seqs[bisect_left(marks, time_ms)]
+
+    def steps(self, source: str, until_seq: int) -> list[tuple[int, int]]:
+        """All steps of the source's watermark up to an event. Only mini-batch asks for them, and has few."""
+        rows = self._database.rows(_STEPS.format(**self._names), {"until": until_seq, "source": source})
+        return [(int(seq), int(watermark_ms)) for seq, watermark_ms in rows]
+
+    @cached_property
+    def _blocks(self) -> dict[str, tuple[list[int], list[int]]]:
+        """The blocks of events in which each source has a watermark, and the highest watermark up to each block."""
+        by_source: dict[str, tuple[list[int], list[int]]] = {}
+        for source, block, top in self._database.rows(_BLOCKS.format(**self._names)):
+            blocks, tops = by_source.setdefault(str(source), ([], []))
+            blocks.append(int(block))
+            tops.append(max(int(top), tops[-1]) if tops else int(top))
+        return by_source
+
+    def _stretch(self, source: str, number: int) -> Stretch:
+        return self._stretches.get((source, number), lambda: self._read_stretch(source, number * STRETCH))
+
+    def _read_stretch(self, source: str, first: int) -> Stretch:
+        import numpy as np
+
+        bounds = {"first": first, "last": first + STRETCH, "source": source}
+        events = self._database.arrow(_STRETCH.format(**self._names), bounds)
+        marks = np.maximum.accumulate(events["watermark_ms"].to_numpy())
+        # Bisecting the raw memory takes a fraction of the time of np.searchsorted for one value.
+        return events["seq"].to_numpy().data, marks.data

@@ -1,0 +1,59 @@
+"""How an edge is written to the catalog's table run_edges, and read back."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from engine.model.changelog import RowKind
+from storage.database.connection import Cursor, Database, Row
+from storage.model import Edge, EdgeColumn, StoredView
+
+_EDGES: Final = """
+SELECT run_id, node, port, operator, role, mode, table_name, columns, upsert_key, watermark_delay_ms,
+    inserts, updates_before, updates_after, deletes, shows
+FROM run_edges WHERE run_id = $run ORDER BY place
+"""
+
+
+def insert_edge(cursor: Cursor, place: int, edge: Edge) -> None:
+    """Write an edge that has no records yet. place: its position in topological order."""
+    shows = None
+    if edge.view is not None:
+        shows = json.dumps({**vars(edge.view), "suffix": edge.view.suffix.hex()}, ensure_ascii=False)
+    row = {
+        "run_id": edge.run_id,
+        "place": place,
+        "node": edge.node,
+        "port": edge.port,
+        "operator": edge.operator,
+        "role": edge.role,
+        "mode": edge.mode,
+        "table_name": edge.table,
+        "columns": json.dumps([vars(column) for column in edge.columns], ensure_ascii=False),
+        "upsert_key": json.dumps(list(edge.upsert_key), ensure_ascii=False),
+        "watermark_delay_ms": edge.watermark_delay_ms,
+        "shows": shows,
+    }
+    values = ", ".join(f"${name}" for name in row)
+    cursor.execute(f"INSERT INTO run_edges ({', '.join(row)}) SELECT {values}", row)
+
+
+def read_edges(database: Database, run_id: int) -> tuple[Edge, ...]:
+    """The edges of a run in topological order, with their record counts."""
+    return tuple(_edge(row) for row in database.rows(_EDGES, {"run": run_id}))
+
+
+def _edge(row: Row) -> Edge:
+    columns = tuple(EdgeColumn(**column) for column in json.loads(row[7]))
+    counts = dict(zip(RowKind, (int(count) for count in row[10:14]), strict=True))
+    run_id, node, port, operator, role, mode, table = row[:7]
+    key = tuple(json.loads(row[8]))
+    return Edge(run_id, node, port, operator, role, mode, table, columns, key, row[9], counts, _view(row[14]))
+
+
+def _view(text: str | None) -> StoredView | None:
+    if text is None:
+        return None
+    view = json.loads(text)
+    return StoredView(view["table"], tuple(view["columns"]), bytes.fromhex(view["suffix"]), view["shares_lifetimes"])

@@ -1,0 +1,99 @@
+"""A run in the store: the one object that knows its plan, its edges and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+from storage.database.run_tables import RunTables
+from storage.errors import UnknownEdge
+from storage.library.pipeline_document import Input, PipelineDocument
+from storage.model import Edge, Run
+
+
+class StoredRun:
+    """One run, as it is at the moment of a question.
+
+    The catalog is read when something of it is needed, and only once: an edge costs one query, the plan another.
+    The next epoch of a live run does not show here. Raises UnknownRun, wherever the catalog is read.
+    """
+
+    def __init__(
+        self, run_id: int, read_entry: Callable[[int], Run], read_edges: Callable[[int], tuple[Edge, ...]]
+    ) -> None:
+        self.run_id = run_id
+        self.tables = RunTables(run_id)
+        self._read_entry = read_entry
+        self._read_edges = read_edges
+
+    @cached_property
+    def entry(self) -> Run:
+        """The run's entry in the list of runs."""
+        return self._read_entry(self.run_id)
+
+    @cached_property
+    def edges(self) -> tuple[Edge, ...]:
+        """Its edges in topological order, with their record counts."""
+        return self._read_edges(self.run_id)
+
+    @cached_property
+    def pipeline(self) -> PipelineDocument:
+        """The pipeline that ran."""
+        return PipelineDocument.of(self.entry.document)
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether its tables exist: a run that failed before it was planned has none."""
+        return bool(self.edges)
+
+    @property
+    def last_seq(self) -> int:
+        """The last event that was committed."""
+        return self.entry.last_seq
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """The number of records and the last event. Every epoch with records changes it, and what is known so far."""
+        return self.entry.records, self.entry.last_seq
+
+    @property
+    def sources(self) -> tuple[Edge, ...]:
+        """The edges of the sources."""
+        return tuple(edge for edge in self.edges if edge.role == "source")
+
+    @cached_property
+    def outputs(self) -> Mapping[tuple[str, str], Edge]:
+        """Its edges by node and port."""
+        return {(edge.node, edge.port): edge for edge in self.edges}
+
+    def edge(self, node: str, port: str = "out") -> Edge:
+        """One edge. Raises UnknownEdge that lists those that exist."""
+        edge = self.outputs.get((node, port))
+        if edge is None:
+            known = [edge.node if edge.port == "out" else f"{edge.node}.{edge.port}" for edge in self.edges]
+            raise UnknownEdge(self.run_id, node, port, known)
+        return edge
+
+    def inputs(self, node: str) -> tuple[Input, ...]:
+        """A node's inputs: its own port and the output that feeds it."""
+        return self.pipeline.inputs.get(node, ())
+
+    def input_edges(self, node: str) -> tuple[tuple[str, Edge], ...]:
+        """The stored edges that feed a node, each with the node's input port."""
+        return tuple((port, self.outputs[output]) for port, output in self.inputs(node) if output in self.outputs)
+
+    def parameters(self, node: str) -> Mapping[str, Any]:
+        """A node's parameters; none where the document has no such node."""
+        return self.pipeline.parameters.get(node, {})
+
+    def holdbacks(self, node: str) -> Mapping[str, int]:
+        """The sources above a node, each with the ms by which the node's inputs hold its watermark back."""
+        # The plan says how a node holds back its own output, which an interval join does: the inputs are asked.
+        before = [output[0] for _, output in self.inputs(node)] or [node]
+        holdbacks: dict[str, int] = {}
+        for name in before:
+            planned = self.entry.explanation.node(name)
+            for source, by_ms in planned.sources.items() if planned else ():
+                holdbacks[source] = max(by_ms, holdbacks.get(source, 0))
+        return holdbacks or dict.fromkeys(sorted(self.pipeline.sources_above(node)), 0)
