@@ -23,12 +23,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.contract.frames import GROUP, arrow_fields
-from engine.model.timeline import Timeline
+from engine.model.timeline import MAX_WATERMARK, Timeline
 
 Longs = NDArray[np.int64]
 Kinds = NDArray[np.int8]
 
-NEVER: Final = (1 << 63) - 1
+NEVER: Final = MAX_WATERMARK
 """A watermark that nothing waits for: a source's end fires what is due up to the last ms before."""
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final, Literal
 
+from engine.contract.meaning import differing
 from storage.changelogs.filters import conditions
-from storage.changelogs.update_pairs import differing, key_of
+from storage.changelogs.update_pairs import key_of
 from storage.database.connection import Database, Row
 from storage.database.edge_records import records_of, select_columns
 from storage.database.sql import identifier

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from engine.contract.meaning import differing
 from engine.model.changelog import RowKind
 from storage.model import Change, Edge, Record, Values
 
@@ -59,13 +60,6 @@ def changed_columns(names: Sequence[str], before: Record | None, after: Record |
     if before is None or after is None:
         return ()
     return differing(names, before.values, after.values)
-
-
-def differing(names: Sequence[str], before: Values, after: Values) -> tuple[str, ...]:
-    """The names of the values that differ."""
-    triples = zip(names, before, after, strict=True)
-    # By repr: NaN equals itself there, and lists and maps compare as they are shown.
-    return tuple(name for name, old, new in triples if repr(old) != repr(new))
 
 
 def key_of(edge: Edge, values: Values) -> tuple[str, ...]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from engine.model.timeline import MAX_WATERMARK
 from storage.database.connection import Database
 from storage.event_time.late_rules import LateOperator
 from storage.event_time.timeline import Timelines
+from storage.event_time.watermarks import combined, moves_of
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
-from storage.recording.lifetimes import FOREVER
 
 _ENDS: Final = """
 SELECT DISTINCT window_end_ms FROM {fires} WHERE node = $node AND window_end_ms IS NOT NULL
@@ -63,18 +64,10 @@ class AddedLatencies:
         held = run.holdbacks(asked.node)
         edges = run.edges
         delays = {edge.node: edge.watermark_delay_ms or 0 for edge in edges if edge.role == "source"}
+        shifts = {source: delay - held.get(source, 0) for source, delay in delays.items()}
         moves = [
-            (step["seq"], step["source"], step["watermark_ms"] + delays[step["source"]] - held.get(step["source"], 0))
-            for step in timeline.watermarks.to_pylist()
+            (seq, source, top if top == MAX_WATERMARK else top + shifts[source])
+            for seq, source, top in moves_of(timeline)
         ]
-        moves += [(seq, source, FOREVER) for source, seq in timeline.ends.items()]
-        current: dict[str, int] = {}
-        seqs: list[int] = []
-        tops: list[int] = []
-        for seq, source, top in sorted(moves):
-            current[source] = top
-            lowest = min(current.values())
-            if len(current) == len(timeline.sources) and (not tops or lowest > tops[-1]):
-                seqs.append(seq)
-                tops.append(lowest)
-        return seqs, tops
+        risen = list(combined(timeline.sources, moves))
+        return [seq for seq, _ in risen], [top for _, top in risen]

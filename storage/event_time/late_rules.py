@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from engine.contract.late_rule import EndOfWindow, KeptPartner, LateRule, NothingLaterSent, OwnTime
+from engine.model.timeline import MAX_WATERMARK
 from engine.windows.assigners import Windowing, WindowKind
 from storage.database.edge_records import records_of
 from storage.database.sql import identifier, literal
+from storage.event_time.watermarks import combined_before
 from storage.library.stored_run import StoredRun
 from storage.model import Edge, EdgeColumn
-from storage.recording.lifetimes import FOREVER
 
 _TIMES: Final = {
     "epoch_ms": "{column}",
@@ -103,13 +104,13 @@ def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge]) -> str:
             f"FROM {records_of(each.edge)} c"
             for each in inputs
         )
-        tops = _tops(asked, run, edges)
+        tops = combined_before(run.tables.events, _shifts(asked, run))
         rows = f"SELECT i.port, i.seq, i.time_ms, t.top FROM ({union}) i JOIN ({tops}) t ON t.seq = i.seq"
     end, bound = _end_and_bound(rule.bound)
     # The end is worth more than any delay: after it no record can be late for its own source.
     bounded_rows = (
         f"SELECT port, seq, time_ms, {end} AS end_ms, top, "
-        f"CASE WHEN top >= {FOREVER // 2} THEN {FOREVER // 2} ELSE top - ({bound}) + 1 "
+        f"CASE WHEN top >= {MAX_WATERMARK // 2} THEN {MAX_WATERMARK // 2} ELSE top - ({bound}) + 1 "
         f"END AS needed FROM ({rows}) WHERE time_ms IS NOT NULL"
     )
     match rule.unless:
@@ -152,24 +153,11 @@ def _single(asked: LateOperator, run: StoredRun, port: str) -> str:
     )
 
 
-def _tops(asked: LateOperator, run: StoredRun, edges: Sequence[Edge]) -> str:
-    """For every event the lowest of the sources' largest event times before it; NULL while one has none."""
-    delays = {edge.node: edge.watermark_delay_ms or 0 for edge in edges}
+def _shifts(asked: LateOperator, run: StoredRun) -> dict[str, int]:
+    """By source, from its watermark to its largest event time as the operator sees it."""
+    delays = {edge.node: edge.watermark_delay_ms or 0 for edge in run.edges}
     held = run.holdbacks(asked.node)
-    columns, names = [], []
-    for at, source in enumerate(asked.sources):
-        shift = delays[source] - held.get(source, 0)
-        columns.append(
-            f"max(CASE WHEN source = {literal(source)} THEN CASE WHEN watermark_ms = {FOREVER} THEN watermark_ms "
-            f"ELSE watermark_ms + {shift} END END) OVER (ROWS UNBOUNDED PRECEDING) AS m{at}"
-        )
-        names.append(f"m{at}")
-    known = " AND ".join(f"{name} IS NOT NULL" for name in names)
-    lowest = f"least({', '.join(names)})" if len(names) > 1 else names[0]
-    return (
-        f"SELECT seq, lag(CASE WHEN {known} THEN {lowest} END) OVER () AS top "
-        f"FROM (SELECT seq, {', '.join(columns)} FROM {run.tables.events})"
-    )
+    return {source: delays[source] - held.get(source, 0) for source in asked.sources}
 
 
 def _end_and_bound(bound: EndOfWindow | OwnTime) -> tuple[str, str]:

@@ -9,13 +9,14 @@ A source that has ended holds nothing back: from its end on its watermark is MAX
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database
+from storage.database.sql import literal
 from storage.database.tables import BLOCK
 from storage.library.stored_run import StoredRun
 from storage.model import Timeline
@@ -60,6 +61,25 @@ def combined(sources: Collection[str], moves: Iterable[Move]) -> Iterator[tuple[
         if len(current) == len(sources) and lowest != previous:
             previous = lowest
             yield seq, lowest
+
+
+def combined_before(events: str, shifts_ms: Mapping[str, int]) -> str:
+    """The same as SQL: seq and top, the combined watermark before every event; NULL while a source has none.
+
+    events: the table. shifts_ms: by source, what is added to its watermark.
+    """
+    columns = [
+        f"max(CASE WHEN source = {literal(source)} THEN CASE WHEN watermark_ms = {MAX_WATERMARK} THEN watermark_ms "
+        f"ELSE watermark_ms + {shift} END END) OVER (ROWS UNBOUNDED PRECEDING) AS m{at}"
+        for at, (source, shift) in enumerate(shifts_ms.items())
+    ]
+    names = [f"m{at}" for at in range(len(columns))]
+    known = " AND ".join(f"{name} IS NOT NULL" for name in names)
+    lowest = f"least({', '.join(names)})" if len(names) > 1 else names[0]
+    return (
+        f"SELECT seq, lag(CASE WHEN {known} THEN {lowest} END) OVER () AS top "
+        f"FROM (SELECT seq, {', '.join(columns)} FROM {events})"
+    )
 
 
 def moves_of(timeline: Timeline) -> list[Move]:

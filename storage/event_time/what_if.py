@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from storage.database.cache import RunCache
 from storage.database.connection import Database
-from storage.database.edge_records import records_of, select_columns
+from storage.database.edge_records import values_of_events
 from storage.event_time.late_rules import LateOperator, late_inputs, late_operator, needed
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
-from storage.model import Edge, Values
+from storage.model import Values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,16 +140,8 @@ class WhatIf:
         seqs: dict[str, list[int]] = defaultdict(list)
         for row in rows:
             seqs[row[0]].append(int(row[1]))
-        said = {port: self._said(inputs[port], found) for port, found in seqs.items()}
+        values = {port: values_of_events(self._database, inputs[port], own) for port, own in seqs.items()}
         return tuple(
-            WhatIfRecord(seq, time_ms, end_ms, wait_ms, was, would, inputs[port].names, said[port].get(seq, ()))
+            WhatIfRecord(seq, time_ms, end_ms, wait_ms, was, would, inputs[port].names, values[port].get(seq, ()))
             for port, seq, time_ms, end_ms, wait_ms, was, would in rows
         )
-
-    def _said(self, edge: Edge, seqs: list[int]) -> dict[int, Values]:
-        rows = self._database.rows(
-            f"SELECT c.seq{select_columns(edge.columns, 'c')} FROM {records_of(edge)} c "
-            "WHERE c.seq BETWEEN $low AND $high AND c.seq IN (SELECT unnest($seqs))",
-            {"low": min(seqs), "high": max(seqs), "seqs": seqs},
-        )
-        return {int(row[0]): row[1:] for row in rows}
