@@ -9,7 +9,7 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from ui.components.shell.engine_status import engine_failure, engine_note  # noqa: E402
+from ui.components.shell.engine_status import engine_note, start_engine  # noqa: E402
 from ui.components.shell.page_tools import page_tools  # noqa: E402
 from ui.components.shell.story_bar import story_bar  # noqa: E402
 from ui.export.record import start_record  # noqa: E402
@@ -24,7 +24,7 @@ take_fields()
 page = st.navigation(pages(), position="hidden" if state.present else "top")
 follow(page)
 start_record()
-engine_failure()
+start_engine()
 with guard():
     story_bar()
     page.run()

@@ -1,4 +1,4 @@
-"""The order of Flink's RocksDB for many rows at a time: that of `engine.kernels.binary_row`, without writing the bytes.
+"""The order of Flink's RocksDB for many rows at a time: that of `engine.model.binary_row`, without writing the bytes.
 
 Rows compare by length, then by the word of NULL marks, then by a word per column, then by texts longer than a word.
 Words are little-endian and compared byte by byte, so that a number's last byte decides first.

@@ -1,8 +1,8 @@
-"""When a record is late for an operator, and what becomes of it: values from which other delays can be judged.
+"""A description of when a record is late for an operator, for *What if*. In a run the kernels decide; these are values.
 
 A record is late once the watermark before its event has reached its bound, moved on by the allowed lateness. Each
-operator says so of itself (`Operator.late_rule`), the plan keeps it, and whoever asks what another delay would have
-kept needs to know no operator.
+operator describes this for itself (`Operator.late_rule`) and the plan keeps it, so whoever asks what another delay
+would have kept needs to know no operator.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ class StepContext:
 
     @property
     def generate_update_before(self) -> bool:
-        """True where somebody downstream needs -U."""
+        """True where the output has -U: a consumer needs it, and the pipeline's options do not switch it off."""
         return self.mode.has_update_before
 
 

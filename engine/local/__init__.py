@@ -30,7 +30,7 @@ from engine.mini_batch.local import Bundles, flushes
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ORDINALS
 from engine.model.schema import Schema, arrow_type
-from engine.model.timeline import Timeline, combine
+from engine.model.timeline import Timeline, combined_watermark
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.runtime.steps import sources_by_event_time, step_of, watermark_steps_ms
@@ -134,7 +134,8 @@ class LocalRun:
             records = [each for each in bundles.bundled(records, ports) if each.record.end is not None]
         timeline = Timeline.of([])
         if step.uses_time:
-            timeline = combine(self._timelines, merge_holdbacks(tuple(given.derived for given in node.inputs)))
+            holdbacks = merge_holdbacks(tuple(given.derived for given in node.inputs))
+            timeline = combined_watermark(self._timelines, holdbacks)
         outcome = outcome_of(run_keys(step.kernel, records, timeline, rank=node.rank, ports=ports))
         table = self._without_retractions(node, _table(node.schema, outcome.emitted))
         outside = set(table.column(KIND).to_pylist()) - set(map(int, node.mode))

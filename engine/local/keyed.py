@@ -11,9 +11,9 @@ from engine.contract.frames import KIND, SEQ, STEP
 from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Output, Saved, run
 from engine.contract.step import Keyed
 from engine.expressions import Expression
-from engine.kernels.binary_row import hash_of, row_encoder
 from engine.local.values import Spark, plain_values, select
 from engine.mini_batch.local import KeyedRecord, unordered
+from engine.model.binary_row import hash_of, row_encoder
 from engine.model.position import ORDINALS
 from engine.model.schema import Schema
 from engine.model.timeline import Timeline

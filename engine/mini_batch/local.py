@@ -16,7 +16,7 @@ from engine.contract.kernel import End, Input, Key
 from engine.contract.operator import InputPlan
 from engine.mini_batch.bundling import Bundling
 from engine.model.position import ORDINALS, timer
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combined_watermark
 
 Position = tuple[int, bytes]
 
@@ -44,7 +44,7 @@ def flushes(inputs: Sequence[InputPlan], timelines: Mapping[str, Timeline], by_t
             source: timelines[source] if source in by_time else _end_of(timelines[source])
             for source in given.derived.holdbacks
         }
-        found.update(map(int, combine(lines, given.derived.holdbacks).seqs))
+        found.update(map(int, combined_watermark(lines, given.derived.holdbacks).seqs))
     return tuple(sorted(found))
 
 

@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow as pa
 
 from engine.contract.frames import ENDS, SEQ, STEP
-from engine.kernels.binary_row import hash_of, row_encoder
 from engine.mini_batch.bundling import Bundling
+from engine.model.binary_row import hash_of, row_encoder
 from engine.model.position import timer
 from engine.model.timeline import MIN_WATERMARK
 from engine.runtime.clocks import Clock

@@ -78,8 +78,8 @@ class Timeline:
         return int(self.marks[place - 1]) if place else self.start_ms
 
 
-def combine(sources: Mapping[str, Timeline], holdbacks: Mapping[str, int]) -> Timeline:
-    """The minimum over the sources above an operator, each held back by so many ms.
+def combined_watermark(sources: Mapping[str, Timeline], holdbacks: Mapping[str, int]) -> Timeline:
+    """The combined watermark of the sources above an operator: the lowest of theirs, each held back by so many ms.
 
     An interval join holds its output's watermark back; MIN and MAX stay what they are.
     """

@@ -26,9 +26,9 @@ from engine.joins.batch import paired
 from engine.joins.columnar import columnar_join
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys
 from engine.joins.sides import PORTS, JoinKind, JoinSide, join_keys, join_moves, join_side, joined
-from engine.kernels.binary_row import row_encoder
 from engine.mini_batch.bundling import bundling
 from engine.mini_batch.join_kernel import BundledJoin, Change, ReplacingKernel
+from engine.model.binary_row import row_encoder
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
 from engine.ranking.ordered_rows import identity

@@ -4,7 +4,7 @@ Input: any changelog mode; insert-only for an append sink. Output: what the sink
 receives -U and +U; an upsert sink +U alone, unless a -U below it can stand without its +U (below a
 filter, or where an update can change the sink's key): there it has to see -U, and deletes by it, as in Flink.
 Where several rows of the input can share the sink's key, a materialising stage puts them in order first.
-State: none, or that of the stage (`engine.kernels.upsert_materialize`).
+State: none, or that of the stage (`engine.deduplication.upsert_materialize`).
 Source: Flink FlinkChangelogModeInferenceProgram.inferSinkRequiredTraits, analyzeUpsertMaterializeStrategy.
 """
 
@@ -32,8 +32,8 @@ from engine.contract.operator import (
     require_insert_only,
 )
 from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
+from engine.deduplication.upsert_materialize import UpsertMaterializeKernel
 from engine.errors import PipelineError, PlanRejected
-from engine.kernels.upsert_materialize import UpsertMaterializeKernel
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
 

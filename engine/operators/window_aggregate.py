@@ -51,10 +51,10 @@ from engine.model.changelog import (
 )
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
+from engine.windows.aggregate_kernels import AttachedWindowKernel, SessionWindowKernel, SlicedWindowKernel
 from engine.windows.assigners import Windowing, WindowKind, duration
 from engine.windows.batch import WINDOW, bounds, in_sessions, in_their_windows, in_windows
 from engine.windows.columnar import columnar_windows
-from engine.windows.kernels import AttachedWindowKernel, SessionWindowKernel, SlicedWindowKernel
 from engine.windows.parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
 
 if TYPE_CHECKING:

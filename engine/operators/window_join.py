@@ -45,7 +45,7 @@ from engine.windows.parameters import (
     require_bounds,
     windows_over,
 )
-from engine.windows.rows import WindowRowsKernel
+from engine.windows.row_kernels import WindowRowsKernel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

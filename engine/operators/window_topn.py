@@ -45,7 +45,7 @@ from engine.ranking.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
 from engine.windows.assigners import Window, Windowing, WindowKind
 from engine.windows.batch import WINDOW, bounds, in_their_windows, in_windows
 from engine.windows.parameters import BOUNDS, GivenWindows, bound_columns, has_window, milliseconds
-from engine.windows.rows import WindowRowsKernel
+from engine.windows.row_kernels import WindowRowsKernel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -18,7 +18,7 @@ from engine.contract.source import Source, SourceFrames
 from engine.errors import PipelineError, SourceError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
-from engine.reading import texts
+from engine.reading import spark_casts as texts
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.files import InputFile, find_files, opened
 from engine.reading.flink_table import create_table, from_changelog

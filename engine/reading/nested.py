@@ -14,7 +14,7 @@ from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, Final
 
-from engine.reading.values import Unfit, coerce, split_types
+from engine.reading.document_values import Unfit, coerce, split_types
 
 _INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 _WORDS: Final = {

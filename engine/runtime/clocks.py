@@ -4,7 +4,7 @@ A source that sends its watermark with every record needs nothing but the larges
 it (TOP), beside each of them lies an array of the rows at which it rises, and what came before a file is one
 number. Any other source (a watermark every N records, explicit ones, steps of a mini-batch, events that were
 renumbered) is followed from its first event to its last by one task, which keeps a few numbers and leaves the rises and
-the events in the form that a recorder takes.
+the events in the form that a follower takes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import SEQ, TIME, WATERMARK, watermarks_schema
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combine
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combined_watermark
 from engine.runtime.reports import Report, run_each, task_name
 from engine.spark.workspace import PartFile, Workspace
 
@@ -80,7 +80,7 @@ class Clock:
         loaded = {
             name: self.lines[name].load(self.workspace, ends_only=name in self.ends_only) for name in self.holdbacks
         }
-        return cut(combine(loaded, self.holdbacks), self.after_seq, self.last_seq)
+        return cut(combined_watermark(loaded, self.holdbacks), self.after_seq, self.last_seq)
 
 
 def cut(line: Timeline, after_seq: int, last_seq: int) -> Timeline:
@@ -154,7 +154,7 @@ class Trail:
 
 
 @dataclass(frozen=True)
-class Recorder:
+class SourceFollower:
     """The task that follows one source: writes the trail. bounds: the last event of each epoch."""
 
     workspace: Workspace
@@ -202,33 +202,33 @@ class Recorder:
 
 
 def trail_of_files(
-    spark: SparkSession, recorder: Recorder, files: Sequence[tuple[str, int]], columns: Sequence[str]
+    spark: SparkSession, follower: SourceFollower, files: Sequence[tuple[str, int]], columns: Sequence[str]
 ) -> Trail:
     """Follow a source through its files in order, each with the number of its first event."""
 
     def events() -> Iterator[tuple[Longs, Longs, Longs]]:
         for path, first in files:
             at = first
-            for batch in recorder.workspace.read(path, columns):
+            for batch in follower.workspace.read(path, columns):
                 yield np.arange(at, at + batch.num_rows), _longs(batch, TIME), _longs(batch, WATERMARK)
                 at += batch.num_rows
 
     def task() -> Iterator[Report]:
-        yield recorder(events())
+        yield follower(events())
 
     return _trail(run_each(spark, [task]))
 
 
-def trail_of_events(spark: SparkSession, recorder: Recorder, paths: Sequence[str]) -> Trail:
+def trail_of_events(spark: SparkSession, follower: SourceFollower, paths: Sequence[str]) -> Trail:
     """Follow a source through the files of its numbered events, which come in any order."""
 
     def task() -> Iterator[Report]:
-        batches = [batch for path in paths for batch in recorder.workspace.read(path, [SEQ, TIME, WATERMARK])]
+        batches = [batch for path in paths for batch in follower.workspace.read(path, [SEQ, TIME, WATERMARK])]
         seqs, times, marks = (
             np.concatenate([_longs(batch, name) for batch in batches]) for name in (SEQ, TIME, WATERMARK)
         )
         order = np.argsort(seqs)
-        yield recorder(iter([(seqs[order], times[order], marks[order])]))
+        yield follower(iter([(seqs[order], times[order], marks[order])]))
 
     return _trail(run_each(spark, [task]))
 

@@ -219,7 +219,7 @@ def _followed(
             if unit.rises is not None
         )
     how = Followed(arrived.node.id, source.watermark_every, delay, step_ms)
-    follower = clocks.Recorder(workspace, how, _last_events(numbers.last_seq, epochs))
+    follower = clocks.SourceFollower(workspace, how, _last_events(numbers.last_seq, epochs))
     if arrived.written is not None:
         if not arrived.written.events:
             return arrived, ()

@@ -23,7 +23,7 @@ from engine.model.schema import Column, Schema, is_numeric, quote
 from engine.reading.columns import check_names
 from engine.reading.file_source import RowFile
 from engine.reading.files import InputFile
-from engine.reading.texts import Field, written
+from engine.reading.spark_casts import Field, written
 from engine.reading.typed_rows import RowTypes
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Window aggregation on whole batches: windows that fire once, over slices or over windows that rows have already.
 
-Its specification: `engine.windows.kernels`, SlicedWindowKernel and AttachedWindowKernel, for tumbling, hopping and
-cumulating windows without allowed lateness and early firing. Rows with COUNT, SUM, AVG, MIN and MAX of integers.
+Its specification: SlicedWindowKernel and AttachedWindowKernel of `engine.windows.aggregate_kernels`, for tumbling,
+hopping and cumulating windows without allowed lateness and early firing. Rows with COUNT, SUM, AVG, MIN and MAX of integers.
 
     records -> runs of one window -> cells, with those kept -> windows that the watermark reaches -> output
                                           |                                                    |
@@ -39,10 +39,10 @@ from engine.contract.columnar_kernel import (
 )
 from engine.contract.frames import GROUP
 from engine.model.timeline import MIN_WATERMARK, Timeline
+from engine.windows.aggregate_kernels import LATE
 from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.columnar_cells import Cells, in_order
 from engine.windows.columnar_parts import WindowParts
-from engine.windows.kernels import LATE
 
 _WORDS: Final = {
     WindowKind.TUMBLE: "tumbling windows",

@@ -11,7 +11,7 @@ from typing import Final
 
 from engine.model.timeline import MAX_WATERMARK
 from storage.database.connection import Database
-from storage.event_time.late_rules import LateOperator
+from storage.event_time.needed_waits import LateOperator
 from storage.event_time.timeline import Timelines
 from storage.event_time.watermarks import combined, moves_of
 from storage.library.runs import Runs

@@ -1,6 +1,6 @@
 """What another watermark delay, or another allowed lateness, would have kept: asked of a run that is there.
 
-One histogram of what each record needs (see `storage.event_time.late_rules`) answers for every delay and lateness at
+One histogram of what each record needs (see `storage.event_time.needed_waits`) answers for every delay and lateness at
 once. Below several sources the watermark is the lowest of theirs; all of them are given the same delay here. Nothing is
 known of a source without a delay: explicit watermarks are not moved by one.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.database.edge_records import values_of_events
-from storage.event_time.late_rules import LateOperator, late_inputs, late_operator, needed
+from storage.event_time.needed_waits import LateOperator, late_inputs, late_operator, needed
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Values

@@ -26,7 +26,7 @@ from engine.ranking.batch import Ranked, best
 from engine.windows.assigners import Window
 from engine.windows.batch import WINDOW, bounds, in_windows
 from engine.windows.parameters import BOUNDS, MadeWindows, bound_columns
-from engine.windows.rows import WindowRowsKernel
+from engine.windows.row_kernels import WindowRowsKernel
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

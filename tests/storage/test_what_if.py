@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage import Store
-from storage.event_time.late_rules import LateOperator
+from storage.event_time.needed_waits import LateOperator
 from tests.storage.written_runs import Epoch, columns, edge, planned, recorded
 
 MAX = (1 << 63) - 1

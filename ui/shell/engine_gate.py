@@ -1,7 +1,7 @@
-"""Spark for the app: started in the background when the app starts, so that no page waits for it unasked.
+"""Spark for the app: started in the background by the first page that is opened, so that no page waits for it unasked.
 
 A page asks `gate().status`; forms check expressions through `gate().analyzer`, which answers "still starting"
-until Spark is there instead of blocking. A run calls `gate().spark()` in its own thread, and may wait.
+until Spark is there instead of blocking. A run gets its session in its own thread, and may wait.
 """
 
 from __future__ import annotations

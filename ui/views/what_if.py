@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
-from storage.event_time.late_rules import LateOperator
+from storage.event_time.needed_waits import LateOperator
 from storage.event_time.what_if import Losses, WhatIfRecord
 from storage.model import Run
 from ui.builder.drafting import open_draft

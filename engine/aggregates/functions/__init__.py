@@ -1,7 +1,8 @@
 """One file per aggregate function, found by `engine.aggregates.registry`. To add one, add a file and nothing else.
 
 The file ends with `FUNCTION = YourFunction()`, of a class derived from `engine.aggregates.function.AggregateFunction`;
-functions that share all but a few words stand in one file, as `FUNCTIONS`. The class declares, in this order:
+functions that share all but a few words stand in one file, as `FUNCTIONS`. It must declare its name, `keeps`, `reader`
+and `batch`; the rest has defaults. In this order:
 
 - its name in SQL and pipelines, and where forms list it
 - what can be written (`counts_rows`, `has_separator`, `ignores_distinct`) and where (`can_retract`, `can_merge`)

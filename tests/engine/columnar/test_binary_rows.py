@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.columnar.binary_rows import has_order, hides_digits, sort_keys
-from engine.kernels.binary_row import row_encoder
+from engine.model.binary_row import row_encoder
 
 # Timestamps reach kernels as microseconds.
 TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.kernels.binary_row import hash_of, row_encoder
+from engine.model.binary_row import hash_of, row_encoder
 
 ROWS: list[tuple[str, tuple[Any, ...], str, int]] = [
     (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.kernels.upsert_materialize import UpsertMaterializeKernel
+from engine.deduplication.upsert_materialize import UpsertMaterializeKernel
 from tests.engine.cases import Case, check_cases
 
 

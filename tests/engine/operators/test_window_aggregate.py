@@ -22,8 +22,8 @@ from engine.model.changelog import ALL_CHANGES, INSERT, INSERT_ONLY, INSERT_UPDA
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.operators.window_aggregate import WindowAggregate
+from engine.windows.aggregate_kernels import SessionWindowKernel, SlicedWindowKernel, WindowKernel
 from engine.windows.assigners import Windowing, WindowKind
-from engine.windows.kernels import SessionWindowKernel, SlicedWindowKernel, WindowKernel
 from tests.engine.cases import Case, Given, Result, check_cases, run_epochs
 from tests.engine.planning import KnownTypes
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from storage.event_time.late_rules import LateOperator
+from storage.event_time.needed_waits import LateOperator
 from storage.event_time.what_if import Losses
 from ui.shell import theme, words
 

@@ -9,7 +9,7 @@ from ui.shell.engine_gate import GateStatus, gate
 from ui.shell.guard import as_sentence
 
 
-def engine_failure() -> None:
+def start_engine() -> None:
     """Warm Spark up from the first page on; where it cannot start, say why."""
     found = gate()
     if found.error is not None:

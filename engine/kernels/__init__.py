@@ -1,1 +1,0 @@
-"""What kernels of several families share, and the stage before an upsert sink; no Spark, no planning."""
