@@ -1,7 +1,8 @@
 """Window aggregation on whole batches: windows that fire once, over slices or over windows that rows have already.
 
 Its specification: SlicedWindowKernel and AttachedWindowKernel of `engine.windows.aggregate_kernels`, for tumbling,
-hopping and cumulating windows without allowed lateness and early firing. Rows with COUNT, SUM, AVG, MIN and MAX of integers.
+hopping and cumulating windows without allowed lateness and early firing. Rows with COUNT, SUM, AVG, MIN and MAX of
+integers.
 
     records -> runs of one window -> cells, with those kept -> windows that the watermark reaches -> output
                                           |                                                    |
