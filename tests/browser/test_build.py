@@ -84,11 +84,11 @@ def test_an_example_is_opened_broken_and_mended(page: Page) -> None:
     expect(box(page, "Window size")).to_have_value("10 s")
     # No Tab, no Enter: what is wrong is said while one types.
     box(page, "Window size").fill("10 parsecs")
-    expect(page.get_by_text("is no length of time").first).to_be_visible()
+    expect(page.get_by_text("is not a duration").first).to_be_visible()
     expect(node(page, "joined")).to_have_attribute("aria-label", re.compile("joined, Window join, Window size"))
     expect(run_button(page)).to_be_disabled()
     box(page, "Window size").fill("10 s")
-    expect(page.get_by_text("is no length of time")).to_have_count(0)
+    expect(page.get_by_text("is not a duration")).to_have_count(0)
     expect(run_button(page)).to_be_enabled()
 
 
@@ -114,7 +114,7 @@ def test_what_was_typed_survives_a_reload_wrong_or_right(page: Page) -> None:
     page.reload()
     expect(box(page, "Window size")).to_have_value("1 min")
     expect(box(page, "Window offset")).to_have_value("half a minute")
-    expect(page.get_by_text("is no length of time").first).to_be_visible()
+    expect(page.get_by_text("is not a duration").first).to_be_visible()
     # Undo steps are kept as well.
     press(page, "Undo")
     expect(box(page, "Window offset")).to_have_value("0 s")
@@ -237,7 +237,7 @@ def test_the_first_records_of_an_output_are_there_without_a_run(open_page: OpenP
     page = open_page()
     open_example(page, "Word frequency")
     page.get_by_role("tab", name="First records").click()
-    expect(page.get_by_text("3 records out of 3 rows of words: all there is.")).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    expect(page.get_by_text("3 records from 3 rows of words: all rows.")).to_be_visible(timeout=RUN_TIMEOUT_MS)
     node(page, "count_counts").click()
-    expect(page.get_by_text("6 records out of 3 rows of words: all there is.")).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    expect(page.get_by_text("6 records from 3 rows of words: all rows.")).to_be_visible(timeout=RUN_TIMEOUT_MS)
     expect(page.get_by_role("row").filter(has_text="+I")).to_have_count(2)

@@ -42,9 +42,9 @@ def test_a_cascade_is_explained_and_a_record_is_traced_by_a_click(open_page: Ope
     tree = rows(page, "What event 3 did")
     expect(tree).to_have_count(9)
     expect(tree.nth(1)).to_contain_text("cnt 1 → 2: the old value is retracted")
-    expect(rows(page, "What the record was made of").first).to_contain_text("cnt=2, words=1")
+    expect(rows(page, "Where the record comes from").first).to_contain_text("cnt=2, words=1")
     tree.nth(3).click()
-    expect(rows(page, "What the record was made of").first).to_contain_text("cnt=1, words=2")
+    expect(rows(page, "Where the record comes from").first).to_contain_text("cnt=1, words=2")
     page.keyboard.press("p")
     expect(rows(page, "What event 2 did").first).to_contain_text("World")
 

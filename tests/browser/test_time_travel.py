@@ -101,7 +101,7 @@ def test_the_state_of_a_key_is_followed_or_typed(open_page: OpenPage) -> None:
     box.click()
     box.fill("2")
     box.press("Enter")
-    expect(page.get_by_text("No record of this key has come yet.")).to_be_visible()
+    expect(page.get_by_text("No record of this key has arrived yet.")).to_be_visible()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Next", exact=False).first.click()
     expect(rows(page, "count_counts cnt = 2 Result")).to_have_text("21")

@@ -293,7 +293,7 @@ def test_in_mini_batch_the_open_bundle_is_told_and_too_many_records_are_refused(
         assert state is not None
         assert state.now.state[-1].title == "Held back until the bundle ends"
         monkeypatch.setattr("ui.inspect.replaying.MOST", 2)
-        with pytest.raises(NotReplayable, match="where one ends depends on the records of all keys"):
+        with pytest.raises(NotReplayable, match="The end of a bundle depends on the records of all keys"):
             state_of(found.store, found.run_id, node, key, 4, lambda: spark)
 
 

@@ -66,7 +66,7 @@ def labelled(elements: object, label: str) -> object:
 def test_with_nothing_open_it_says_how_to_begin(open_view: OpenView, analyzer: KnowsColumns) -> None:
     app = open_view("build")
     assert app.subheader[0].value == "Nothing is open"
-    assert [button.label for button in app.button] == ["To the pipelines", "New pipeline"]
+    assert [button.label for button in app.button] == ["Go to the pipelines", "New pipeline"]
 
 
 def test_the_plan_of_the_selected_node_is_explained(open_draft: OpenDraft) -> None:
@@ -88,7 +88,7 @@ def test_every_operator_of_the_examples_gets_its_form(open_draft: OpenDraft) -> 
 def test_what_does_not_validate_is_kept_and_said_at_its_field(store: Store, open_draft: OpenDraft) -> None:
     app = open_draft(examples()["05-window-join"], "joined")
     labelled(app.text_input, "Window size").set_value("10 parsecs").run()
-    assert any("is no length of time" in text.value for text in app.markdown)
+    assert any("is not a duration" in text.value for text in app.markdown)
     assert labelled(app.button, "Run").disabled
     assert kept(store).node("joined").parameters["size_ms"] == "10 parsecs"
     labelled(app.text_input, "Window size").set_value("10 s").run()
@@ -145,7 +145,7 @@ def test_an_edge_shows_what_flows_through_it_and_why(open_draft: OpenDraft) -> N
     app = open_draft(examples()["01-word-frequency"], "count_words>count_counts:in")
     assert any("count_words → count_counts" in text.value for text in app.markdown)
     facts = " ".join(element.proto.body for element in app.get("html"))
-    assert "count_counts asks for this" in facts
+    assert "count_counts requires this" in facts
 
 
 def test_how_sources_arrive_is_a_matter_of_the_pipeline(store: Store, open_draft: OpenDraft) -> None:

@@ -110,7 +110,7 @@ def test_filters_narrow_the_list(seeded: dict[str, int], open_view: OpenView) ->
     assert [row[0] for row in rows_of(app, key)] == ["1"]
     app.session_state[f"kinds-{run}-inner-chosen"] = frozenset({RowKind.DELETE})
     app.run()
-    assert "No record passes the filter." in [caption.value for caption in app.caption]
+    assert "No record matches the filter." in [caption.value for caption in app.caption]
 
 
 def test_an_unknown_column_is_said_at_the_filter(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -146,7 +146,7 @@ def test_a_run_or_edge_that_is_gone_does_not_end_the_page(
 def test_a_run_that_goes_on_is_followed(store: Store, open_view: OpenView) -> None:
     run = store.runs.create("going on", "{}")
     app = open_view("changelog", run=run.run_id)
-    assert any("the page follows it" in caption.value for caption in app.caption)
+    assert any("this page follows it" in caption.value for caption in app.caption)
     store.runs.finish(run.run_id)
     app.run()
-    assert not any("the page follows it" in caption.value for caption in app.caption)
+    assert not any("this page follows it" in caption.value for caption in app.caption)

@@ -25,8 +25,8 @@ def test_what_another_delay_changed_is_found_part_by_part(store: Store, tmp_path
     right = seeded_store.windows(store, tmp_path, delay=12_000)
     app = open_view("compare", run=left, versus=right)
     said = {row[0]: row[1:] for row in rows_of(app, "compare-parts")}
-    assert said["Final table"] == ["different", "1 row not the same, 3 the same (3 and 4 rows)"]
-    assert said["Changelog"] == ["different", "they part at event 3"]
+    assert said["Final table"] == ["different", "1 row different, 3 the same (3 and 4 rows)"]
+    assert said["Changelog"] == ["different", "they diverge at event 3"]
     assert said["Late records"] == ["different", "2 only in run 1, 0 only in run 2, 0 in both"]
     assert rows_of(app, "compare-table") == [["only in run 2", "1000000100000", "b", "[5,6]"]]
     app.segmented_control(key="compare-part").set_value("Plan").run()

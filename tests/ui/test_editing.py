@@ -96,7 +96,7 @@ def test_a_node_is_renamed_everywhere() -> None:
     assert renamed.arrival.order == ("words", "words")
 
 
-@pytest.mark.parametrize(("name", "reason"), [("Filter", "already"), ("", "begins with a letter"), ("1a", "letter")])
+@pytest.mark.parametrize(("name", "reason"), [("Filter", "already"), ("", "start with a letter"), ("1a", "letter")])
 def test_a_name_that_cannot_be_is_refused(name: str, reason: str) -> None:
     with pytest.raises(PipelineError, match=reason):
         rename_node(chain("rows", "filter"), "rows", name)

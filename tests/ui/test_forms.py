@@ -61,14 +61,14 @@ def test_a_length_of_time_that_cannot_be_read_is_said_at_its_field() -> None:
     parameters = {"left_keys": ["a"], "right_keys": ["b"], "size_ms": "10 parsecs"}
     complaints = complaints_of(cls, parameters, ())
     [sentence] = complaints.take(("size_ms",))
-    assert sentence == "'10 parsecs' is no length of time. Write 500 ms, 10 s, 5 min or 1 h."
+    assert sentence == "'10 parsecs' is not a duration. Write 500 ms, 10 s, 5 min or 1 h."
     assert complaints.rest() == ()
 
 
 def test_everything_that_is_missing_is_said_at_once() -> None:
     complaints = complaints_of(EVERYTHING["interval_join"], {}, ())
     # Keys are not: an interval alone joins as well.
-    assert [complaints.take((name,)) for name in ("lower_ms", "upper_ms")] == [("this is needed.",)] * 2
+    assert [complaints.take((name,)) for name in ("lower_ms", "upper_ms")] == [("this is required.",)] * 2
     assert complaints.rest() == ()
 
 

@@ -22,7 +22,7 @@ def test_a_run_that_never_began_says_so(seeded: dict[str, int], open_view: OpenV
 def test_an_events_cascade_says_why_each_record_was_emitted(seeded: dict[str, int], open_view: OpenView) -> None:
     app = open_view("retractions", run=seeded["word_count"], event=3)
     assert app.markdown[0].value == (
-        "**Event 3 made 9 records**, 3 of which take something back; 3 records left the pipeline."
+        "**Event 3 caused 9 records**, 3 of them retractions; 3 records left the pipeline."
     )
     assert [(row[0], row[1], row[3]) for row in rows_of(app, "retraction-cascade")] == [
         ("words", "+I", "the event: a new row"),
@@ -94,7 +94,7 @@ def test_the_whole_run_names_who_starts_retractions_and_for_which_keys(
 def test_an_edge_that_takes_nothing_back_says_so(seeded: dict[str, int], open_view: OpenView) -> None:
     app = open_view("retractions", run=seeded["windows"])
     app.segmented_control(key="retraction-part").set_value("The whole run").run()
-    assert "never takes anything back" in app.info[0].value
+    assert "has no retractions" in app.info[0].value
 
 
 def test_mini_batch_compares_with_the_run_that_there_is_already(

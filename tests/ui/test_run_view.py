@@ -116,4 +116,4 @@ def test_a_running_run_shows_its_operators_and_can_be_cancelled(store: Store, op
 def test_a_run_that_nobody_here_started_is_not_waited_for(store: Store, open_view: OpenView) -> None:
     run = store.runs.create("elsewhere", Pipeline().to_json())
     app = open_view("run", run=run.run_id)
-    assert "not started by this app" in app.caption[0].value
+    assert "started by another process" in app.caption[0].value

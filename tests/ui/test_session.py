@@ -87,7 +87,7 @@ def test_an_unexpected_error_is_a_sentence_too_and_its_trace_is_in_the_log(caplo
     app = AppTest.from_function(failing_page).run()
     app.toggle[0].set_value(True).run()
     assert not app.exception
-    assert "something unexpected" in app.error[0].value.lower()
+    assert "unexpected error" in app.error[0].value.lower()
     assert "ZeroDivisionError" in caplog.text
     assert app.text[-1].value == "below"
 

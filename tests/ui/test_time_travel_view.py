@@ -56,7 +56,7 @@ def test_the_canvas_lights_the_edges_with_their_records(example: int, open_view:
     ]
     nodes: dict[str, dict[str, object]] = data["nodes"]  # type: ignore[assignment]
     assert all(node["isLit"] for node in nodes.values())
-    assert "Event 3: **words** sent +I `word=Hello`; it made 8 records, 3 of which take something back." in said(app)
+    assert "Event 3: **words** sent +I `word=Hello`; it caused 8 records, 3 of them retractions." in said(app)
 
 
 def test_before_the_first_event_nothing_is_lit(example: int, open_view: OpenView) -> None:
@@ -72,7 +72,7 @@ def test_a_record_that_made_nobody_say_anything_lights_its_own_edge(
     app = open_view("time_travel", run=seeded["windows"], event=6)
     nodes: dict[str, dict[str, object]] = canvas(app)["nodes"]  # type: ignore[assignment]
     assert [name for name, node in nodes.items() if node["isLit"]] == ["clicks", "per_window"]
-    assert "it made no operator say anything." in said(app)
+    assert "no operator emitted anything." in said(app)
 
 
 def test_the_lanes_have_a_marble_per_record_by_kind(example: int, open_view: OpenView) -> None:
@@ -102,7 +102,7 @@ def test_an_operator_and_a_key_are_chosen_and_stay(example: int, open_view: Open
     assert rows_of(app, "state-count_words word = World Result") == [["World", "1"]]
     assert app.query_params["key"] == '["World"]'
     app.slider(key="event-slider").set_value(1).run()
-    assert "No record of this key has come yet." in said(app)
+    assert "No record of this key has arrived yet." in said(app)
 
 
 def test_the_player_goes_event_by_event_and_jumps(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -124,7 +124,7 @@ def test_the_player_goes_event_by_event_and_jumps(seeded: dict[str, int], open_v
 
 def test_a_run_whose_pipeline_cannot_be_planned_says_why(seeded: dict[str, int], open_view: OpenView) -> None:
     app = open_view("time_travel", run=seeded["word_count"], event=3)
-    assert "No state can be shown of this run" in said(app)
+    assert "The state of this run cannot be shown" in said(app)
     assert "a source needs at least one" in said(app)
     assert rows_of(app, f"as-of-{seeded['word_count']}-out-grid") == [["1", "1"], ["2", "1"]]
 

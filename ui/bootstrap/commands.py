@@ -53,7 +53,7 @@ def _with_environment(run: Callable[[Path], int]) -> int | str:
     except SetupError as error:
         return str(error)
     except KeyboardInterrupt:
-        say("\nInterrupted. The next start picks up from here.")
+        say("\nInterrupted. The next start continues from here.")
         return 130
 
 

@@ -55,7 +55,7 @@ def _installed(folder: Path) -> str | None:
 def _make(folder: Path, file: Path, wanted: str) -> None:
     stamp = folder / STAMP
     if _installed(folder) is None:
-        install.say(f"Making the Python environment in {folder} (once; about 1.6 GB, a few minutes).")
+        install.say(f"Creating the Python environment in {folder} (once; about 1.6 GB, a few minutes).")
         _empty(folder)
         install.create(folder)
     else:
@@ -73,7 +73,7 @@ def _locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            install.say("Another start is preparing the environment; waiting for it.")
+            install.say("Another process is preparing the environment; waiting for it.")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -82,7 +82,7 @@ def _open_lock(folder: Path) -> IO[str]:
     try:
         if folder.is_dir() and any(folder.iterdir()) and not (folder / LOCK).is_file():
             msg = (
-                f"{folder} was not made by Changelog Studio, which leaves it alone. Remove it, "
+                f"{folder} was not created by Changelog Studio and is left unchanged. Remove it, "
                 "or set CHANGELOG_STUDIO_VENV to another folder."
             )
             raise SetupError(msg)
@@ -90,8 +90,8 @@ def _open_lock(folder: Path) -> IO[str]:
         return (folder / LOCK).open("a")
     except OSError as error:
         msg = (
-            f"The Python environment cannot be made in {folder}: {error.strerror}. "
-            "Set CHANGELOG_STUDIO_VENV to a folder that can be written."
+            f"The Python environment cannot be created in {folder}: {error.strerror}. "
+            "Set CHANGELOG_STUDIO_VENV to a folder that is writable."
         )
         raise SetupError(msg) from error
 

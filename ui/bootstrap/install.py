@@ -42,7 +42,7 @@ def create(folder: Path) -> None:
     if importlib.util.find_spec("ensurepip") is not None and _venv(folder) is None:
         return
     if trouble := _venv(folder, "--without-pip"):
-        msg = f"The Python environment cannot be made in {folder}: {trouble}"
+        msg = f"The Python environment cannot be created in {folder}: {trouble}"
         raise SetupError(msg)
     with tempfile.TemporaryDirectory() as scratch:
         wheel = download_pip(Path(scratch))

@@ -134,10 +134,10 @@ def rename_node(pipeline: Pipeline, old: str, new: str) -> Pipeline:
     """Give a node another id, everywhere. Raises PipelineError for one that is taken or cannot be."""
     new = new.strip()
     if not _ID.fullmatch(new):
-        message = f"a name begins with a letter and goes on with letters, digits, spaces, - and _ (got {new!r})."
+        message = f"a name must start with a letter and contain only letters, digits, spaces, - and _ (got {new!r})."
         raise PipelineError(message, old, "id")
     if any(node.id.lower() == new.lower() for node in pipeline.nodes if node.id != old):
-        message = f"there is a node {new!r} already; names are unique, whatever their case."
+        message = f"a node {new!r} already exists; names must differ in more than case."
         raise PipelineError(message, old, "id")
 
     def named(node_id: str) -> str:

@@ -129,9 +129,9 @@ def edge_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[st
             continue
         reason = edge_reason(found, edge.source, edge.target, edge.target_port)
         if derived.is_insert_only:
-            because = f"{edge.source} only inserts: nothing is ever taken back."
+            because = f"{edge.source} emits only inserts, so there are no retractions."
         else:
-            because = f"{edge.target} asks for this: {reason}." if reason else f"{edge.source} replaces rows."
+            because = f"{edge.target} requires this: {reason}." if reason else f"{edge.source} updates rows."
         facts[edge_key(edge)] = {
             "mode": _symbols(known[edge.source] if is_first else APPEND),
             "because": because,

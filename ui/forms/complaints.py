@@ -86,14 +86,14 @@ def _complaint(model: type[BaseModel], error: Any) -> tuple[Path, str]:
     got = json.dumps(error["input"], default=str, ensure_ascii=False)[:120]
     match error["type"]:
         case "missing":
-            text = "this is needed."
+            text = "this is required."
         case "too_short" | "string_too_short":
-            text = "choose at least one column." if field and field.kind is FieldKind.COLUMNS else "this is needed."
+            text = "choose at least one column." if field and field.kind is FieldKind.COLUMNS else "this is required."
         case "extra_forbidden":
             known = ", ".join(each.name for each in fields_of(model))
-            return path, f"there is no field {path[-1]!r}; there are {known}."
+            return path, f"there is no field {path[-1]!r}; the fields are {known}."
         case _ if field and field.kind is FieldKind.DURATION and isinstance(error["input"], str):
-            text = f"{error['input']!r} is no length of time. Write 500 ms, 10 s, 5 min or 1 h."
+            text = f"{error['input']!r} is not a duration. Write 500 ms, 10 s, 5 min or 1 h."
         case "value_error" if not path and (named := _first_word(error["msg"])) in model.model_fields:
             # What is wrong with several fields together is shown at the one that the sentence begins with.
             return (named,), error["msg"].removeprefix("Value error, ")

@@ -264,6 +264,6 @@ def _column_words(schema: Schema | None, is_free: bool = False) -> Callable[[Any
             return "none"
         if schema is None or (is_free and name not in types):
             return str(name)
-        return f"{name} · {types[name]}" if name in types else f"{name} · not there"
+        return f"{name} · {types[name]}" if name in types else f"{name} · missing"
 
     return words

@@ -27,7 +27,7 @@ KIND: Final = "kind"
 _UNTOUCHED: Final[dict[str, Any]] = {"edited_rows": {}, "added_rows": [], "deleted_rows": []}
 _TABLE: Final = "Table"
 _TEXT: Final = "Text"
-_COLUMN_HINT: Final = "Add columns first; their values are typed in here."
+_COLUMN_HINT: Final = "Add columns first, then enter their values here."
 
 
 def grid_field(field: Field, form: FormContext) -> None:

@@ -60,7 +60,7 @@ def _of_wiring(branch: Branch) -> str:
         case "sink" if cause is None or cause is branch.record.kind:
             return "written"
         case "sink":
-            return f"written as {branch.record.kind.symbol}: the row that stands for its key in the sink"
+            return f"written as {branch.record.kind.symbol}: the row of its key in the sink"
         case _:
             return of_forwarded(branch.record.kind, cause)
 
@@ -72,7 +72,7 @@ def _of_source(record: Record) -> str:
         case RowKind.UPDATE_BEFORE:
             return "the event: the source retracts a row"
         case RowKind.UPDATE_AFTER:
-            return "the event: the row in its new state"
+            return "the event: the row after the update"
         case _:
             return "the event: the source deletes a row"
 

@@ -51,7 +51,7 @@ class StillStarting(StudioError):
 
 
 def plan_of(run: Run) -> Plan:
-    """The plan that a run had. Raises StudioError where its sources cannot be read any more, or Spark is not there."""
+    """The plan that a run had. Raises StudioError where its sources can no longer be read, or Spark is not there."""
     return _plan(run.document)
 
 
@@ -62,7 +62,7 @@ def _plan(document: str) -> Plan:
         return found.plan
     problem = found.problems[0]
     if isinstance(problem, EngineStarting):
-        message = "Spark is starting; it types the expressions of this pipeline. Try again in a few seconds."
+        message = "Spark is starting; it is needed for the expressions of this pipeline. Try again in a few seconds."
         raise StillStarting(message)
     raise problem
 
@@ -106,8 +106,8 @@ def _state_in_bundles(
     found = {each.port: _asked(store, run_id, each, event, MOST) for each in node.questions()}
     if any(records.is_cut for records in found.values()):
         message = (
-            f"it works in bundles (mini-batch): where one ends depends on the records of all keys, and there are more "
-            f"than {MOST:,} up to event {event:,}. Go to an earlier event."
+            "it works in bundles (mini-batch). The end of a bundle depends on the records of all keys, and there "
+            f"are more than {MOST:,} up to event {event:,}. Go to an earlier event."
         )
         raise NotReplayable(message, node.plan.id)
     replay = Replay(node, store.replays.marks(run_id), event)

@@ -219,7 +219,7 @@ def _sentence_and_node(error: BaseException, job: Job) -> tuple[str, str]:
         case StoreError():
             return str(error), ""
         case MemoryError():
-            return "the run needed more memory than there is. Give it more epochs, or a smaller input.", ""
+            return "the run needed more memory than is available. Use more epochs or a smaller input.", ""
     running = [node.node for node in job.progress.nodes.values() if node.state == "running"]
     reason = str(error).strip().splitlines()
     what = f"{type(error).__name__}: {reason[0]}" if reason else type(error).__name__

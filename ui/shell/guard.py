@@ -19,8 +19,8 @@ P = ParamSpec("P")
 LOG: Final = app_log()
 _PENDING: Final = "errors-of-callbacks"
 _UNEXPECTED: Final = (
-    "something unexpected went wrong, and what you see may be incomplete. Your work is saved. "
-    "Reload the page; the app's log says more."
+    "an unexpected error occurred, and this page may be incomplete. Your work is saved. Reload the page; the details "
+    "are in the app's log."
 )
 
 

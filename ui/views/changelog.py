@@ -54,9 +54,9 @@ def _records(edge: Edge, wanted: Filter, event: int) -> None:
     else:
         page = changelog.page(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)
         total, table = page.total, raw_table(edge, page.records, event)
-    title.markdown(f"**Changelog** · {words.count(total, 'record')}" + ("" if wanted.is_empty else " pass the filter"))
+    title.markdown(f"**Changelog** · {words.count(total, 'record')}" + ("" if wanted.is_empty else " match the filter"))
     if total == 0:
-        st.caption("No record passes the filter." if edge.total else "This edge carried no records.")
+        st.caption("No record matches the filter." if edge.total else "This edge carried no records.")
         return
     grid(table, key=f"{key}-grid", on_pick=lambda seq: move_to(int(seq)), height=_HEIGHT, label="Changelog")
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -95,7 +95,7 @@ class _Differences:
         one, other = self.names
         found = [
             ("Plan", len(self.plans), words.count(len(self.plans), "difference"), self._plan),
-            ("Counters", counters, f"{words.count(counters, 'node')} with other counts", self._counters),
+            ("Counters", counters, f"{words.count(counters, 'node')} with different counts", self._counters),
             ("Event time", times, f"{words.count(times, 'difference')} in watermarks and windows", self._times),
             (
                 "Late records",
@@ -111,12 +111,12 @@ class _Differences:
                 (
                     "Final table",
                     self.table.different,
-                    f"{words.count(self.table.different, 'row')} not the same, {self.table.equal:,} the same "
+                    f"{words.count(self.table.different, 'row')} different, {self.table.equal:,} the same "
                     f"({self.table.left:,} and {self.table.right:,} rows)",
                     self._table,
                 ),
             )
-            said = "the same, record by record" if self.event is None else f"they part at event {self.event:,}"
+            said = "the same, record by record" if self.event is None else f"they diverge at event {self.event:,}"
             found.insert(1, ("Changelog", int(self.event is not None), said, self._changelog))
         return sorted(found, key=lambda part: part[1] == 0)
 
@@ -155,7 +155,7 @@ class _Differences:
         if self.table.is_same:
             st.success(f"The same {words.count(self.table.equal, 'row')} in both.", icon=":material/check_circle:")
             return
-        by = f"by {', '.join(self.table.key)}" if self.table.key else "by whole row: no key identifies one"
+        by = f"by {', '.join(self.table.key)}" if self.table.key else "by whole row, because there is no key"
         st.caption(f"Rows that differ, {by}.")
         grid(rows_table(self.table, *self.names), key="compare-table", height=420, label="Final tables compared")
 
@@ -168,7 +168,7 @@ class _Differences:
         pairs = workspace.store().run_differences.records(
             self.left.run_id, self.right.run_id, self.edge.node, self.edge.port, from_seq=start, limit=_RECORDS
         )
-        st.caption(f"From event {start:,} on, position by position: they part at event {self.event:,}.")
+        st.caption(f"From event {start:,} on, position by position: they diverge at event {self.event:,}.")
         grid(
             record_pairs_table(pairs, self.edge.names, *self.names, state.event or self.event),
             key="compare-records",

@@ -110,14 +110,14 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
     notes = []
     if not timeline.is_exact:
         notes.append(
-            f"{timeline.points.num_rows:,} points stand for {to_seq - from_seq + 1:,} events: of each stretch the "
-            "earliest and the latest are kept, and every kind of point."
+            f"{timeline.points.num_rows:,} points represent {to_seq - from_seq + 1:,} events: each stretch shows its "
+            "earliest and latest event and every kind of point."
         )
     if not shows_windows(timeline):
         fired = sum(timeline.fires.column("windows").to_pylist())
         notes.append(f"{fired:,} windows fired in this range, too many to draw.")
     if notes:
-        st.caption(" ".join([*notes, "Drag over a part of the chart to see it in full."]))
+        st.caption(" ".join([*notes, "Drag over a part of the chart to see all of its events."]))
     return timeline
 
 
@@ -194,8 +194,8 @@ def _figures(run: Run, timeline: Timeline) -> None:
 
 def _lag(timeline: Timeline) -> None:
     st.caption(
-        "How far each record's event time was ahead of the watermark as it arrived. The more, the longer results "
-        "wait; below zero, the watermark had already passed the record."
+        "How far each record's event time was ahead of the watermark as it arrived. The larger it is, the longer "
+        "results wait. Below zero, the watermark had already passed the record."
     )
     draw_figure(lag_chart(timeline), "lag-chart")
 
@@ -249,7 +249,7 @@ def _rejected(run: Run) -> None:
         return
     st.subheader("Rejected rows", anchor=False)
     st.markdown(
-        f"**{words.count(run.rejected, 'row')}** of the sources could not be read; the run went on without "
+        f"**{words.count(run.rejected, 'row')}** of the sources could not be read; the run continued without "
         + ("it." if run.rejected == 1 else "them.")
     )
     key = f"rejected-{run.run_id}"

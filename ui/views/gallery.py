@@ -12,8 +12,8 @@ from ui.shell.navigation import go
 
 st.title("Changelog Studio")
 st.markdown(
-    "See what a streaming pipeline really emits: every **+I**, **-U**, **+U** and **-D** with Apache Flink's "
-    "semantics, what came too late, and the watermark that decided it. Run an example, or drop a file."
+    "See what a streaming pipeline emits: every **+I**, **-U**, **+U** and **-D** with Apache Flink's "
+    "semantics, every late record, and the watermark that decided it. Run an example, or drop a file."
 )
 drop, new = st.columns([3, 1], vertical_alignment="bottom", gap="large")
 with drop:

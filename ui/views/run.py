@@ -49,7 +49,7 @@ def _live(run_id: int) -> None:
     if run.status is not RunStatus.RUNNING:
         st.rerun()
     if job is None:
-        st.caption("This run was not started by this app, so its progress is not known here.")
+        st.caption("It was started by another process, so its progress is not known here.")
         return
     progress = job.progress
     lines = operator_lines(run, store.runs.counters(run_id), job)
@@ -92,7 +92,7 @@ def _ended(run: Run) -> None:
 chosen = _chosen()
 if chosen is None:
     st.subheader("No runs yet", anchor=False)
-    st.write("A run takes a pipeline through Spark and keeps every changelog record that it emits.")
+    st.write("A run executes a pipeline on Spark and keeps every changelog record that it emits.")
     if st.button("Choose a pipeline or an example", type="primary", icon=":material/account_tree:"):
         go("gallery")
 else:

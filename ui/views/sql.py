@@ -61,7 +61,7 @@ def _editor(run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Ask", type="primary", icon=":material/play_arrow:", key="sql-ask", on_click=_ask_what_is_written)
         st.caption(
-            f"Reads only; up to {ROW_LIMIT:,} rows are shown, and a query ends after {TIME_LIMIT_S:g} s or "
+            f"Read-only. Up to {ROW_LIMIT:,} rows are shown, and a query ends after {TIME_LIMIT_S:g} s or "
             f"{MEMORY_LIMIT_MIB:,} MiB."
         )
 
@@ -84,7 +84,7 @@ def _result(result: QueryResult, text: str, schema: str) -> None:
             disabled=not result.rows,
         )
     if not result.rows:
-        st.caption("The query gave no row.")
+        st.caption("The query returned no rows.")
         return
     numbers = frozenset(
         name for at, name in enumerate(result.columns) if any(isinstance(row[at], int | float) for row in result.rows)

@@ -33,7 +33,7 @@ _STICKY: Final = """
 def _summary(run: Run, event: int, cascade: tuple[CascadeRecord, ...], around: Around) -> str:
     """What happened at the event, in a line."""
     if event == 0:
-        return "Before the first event: nothing has come, and every table is empty."
+        return "Before the first event: no record has arrived, and every table is empty."
     came = next((entry for entry in cascade if entry.edge.role == "source"), None)
     if came is None:
         timeline = workspace.store().timeline.timeline(run.run_id, from_seq=event, to_seq=event)
@@ -45,11 +45,10 @@ def _summary(run: Run, event: int, cascade: tuple[CascadeRecord, ...], around: A
     made = [entry for entry in cascade if entry is not came]
     taken = sum(not entry.record.kind.is_accumulate for entry in made)
     many = "more than " if len(cascade) >= _CASCADE else ""
-    then = f"it made {many}{words.count(len(made), 'record')}" if made else "it made no operator say anything"
-    which = (
-        "which takes" if len(made) == 1 else "all of which take" if taken == len(made) else f"{taken:,} of which take"
-    )
-    back = f", {which} something back" if taken else ""
+    then = f"it caused {many}{words.count(len(made), 'record')}" if made else "no operator emitted anything"
+    back = f", {'all' if taken == len(made) > 1 else f'{taken:,}'} of them retractions" if taken else ""
+    if taken == len(made) == 1:
+        back = ", a retraction"
     fired = sorted(node for node, seq in around.fires if seq == event)
     windows = f", and its watermark fired windows of {words.escaped(', '.join(fired))}" if fired else ""
     late = ", **too late**" if any(seq == event for _, seq in around.late) else ""
@@ -80,9 +79,7 @@ def _show(run: Run, edge: Edge) -> None:
     left, right = st.columns([1, 1.25], gap="medium")
     with left:
         table_as_of(edge, event, height=_TABLE_PX)
-        st.caption(
-            f"The table of the edge {words.escaped(name_of(edge))}; a click on another edge above shows its own."
-        )
+        st.caption(f"The table of the edge {words.escaped(name_of(edge))}. Click another edge above to see its table.")
     with right:
         operator_state(run, event, cascade)
 

@@ -50,8 +50,8 @@ def _sliders(asked: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
             0,
             top,
             key=f"{key}-delay",
-            help="How far out of order records may come. "
-            + ("Results wait that long." if asked.rule.delays_results else "Rows are kept that much longer."),
+            help="How far out of order records may arrive. "
+            + ("Results wait this long." if asked.rule.delays_results else "Rows are kept this much longer."),
         )
         lateness_ms = 0
         if lateness is not None:
@@ -60,7 +60,7 @@ def _sliders(asked: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
                 0,
                 top,
                 key=f"{key}-lateness",
-                help="For how long after it has fired a window still takes records: results come no later, but are "
+                help="How long a window accepts records after it has fired. Results do not come later, but are "
                 "corrected with -U and +U.",
             )
     known = lateness_ms if lateness is not None else 0
@@ -105,13 +105,13 @@ def _figures(run: Run, asked: LateOperator, losses: Losses, delay_ms: int, laten
             )
     if wait.at_end and delay_ms > asked.delay_ms:
         st.caption(
-            f"{wait.at_end:,} of {words.count(wait.windows, 'window')} would fire only when the input ends: nothing "
-            "that late comes to move the watermark."
+            f"{wait.at_end:,} of {words.count(wait.windows, 'window')} would fire only at the end of the input: no "
+            "record advances the watermark that far."
         )
     if not asked.is_exact:
         st.caption(
-            "About: what is kept also depends on other records (sessions grow together, joined rows are kept for each "
-            "other), on sources with different delays, or on a watermark before. A run says it exactly."
+            "Approximate: the result also depends on other records (sessions merge, joined rows keep each other), on "
+            "sources with different delays, or on an earlier watermark. A run gives the exact result."
         )
 
 
@@ -122,17 +122,17 @@ def _signed(ms: int) -> str:
 def _records(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int, losses: Losses) -> None:
     total = losses.lost(min(asked.wait_ms, delay_ms + lateness_ms))
     if not total:
-        st.success("No record is late, neither in the run nor with this.", icon=":material/check_circle:")
+        st.success("No record is late, neither in the run nor with these settings.", icon=":material/check_circle:")
         return
     key = f"what-if-{run.run_id}-{asked.node}-{delay_ms}-{lateness_ms}"
     offset = int(st.session_state.get(key, 0))
     found = workspace.store().what_if.records(run.run_id, asked, delay_ms, lateness_ms, offset=offset, limit=_PAGE)
     st.markdown("**Which records**")
     windows = ("end of its window",) if asked.rule.window_ms else ()
-    columns = ("event", "with this", "event time (UTC)", *windows, "kept by a wait of", "record")
+    columns = ("event", "with these settings", "event time (UTC)", *windows, "kept by a delay of", "record")
     rows = [_record(each, bool(windows)) for each in found]
     grid(
-        Table(columns, rows, frozenset({"event", "kept by a wait of"})),
+        Table(columns, rows, frozenset({"event", "kept by a delay of"})),
         key=f"what-if-grid-{run.run_id}",
         height=340,
         on_pick=lambda seq: move_to(int(seq)),
@@ -198,7 +198,7 @@ def _apply(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> No
             disabled=same,
             on_click=_run_it,
             args=(run, asked, delay_ms, lateness_ms),
-            help="A new version of the pipeline, where it is a saved one, and a run of it to compare with this one.",
+            help="Saves a new version if the pipeline is a saved one, and runs it, to compare with this run.",
         )
         if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft", disabled=same):
             open_draft(_changed(run, asked, delay_ms, lateness_ms))
@@ -209,8 +209,8 @@ def _show(run: Run) -> None:
     operators = {each.node: each for each in workspace.store().what_if.operators(run.run_id)}
     if not operators:
         st.info(
-            "No operator of this run loses records to a watermark that a delay moves. Windows, interval joins, over "
-            "aggregates and first rows by event time do, below sources with a **watermark delay**.",
+            "In this run no watermark delay decides which records are late. It does for windows, interval joins, "
+            "over aggregates and the first row by event time, below sources with a **watermark delay**.",
             icon=":material/info:",
         )
         return

@@ -11,11 +11,11 @@ from ui.components.runs.without_retraction import tables_beside
 
 
 def _show(run: Run, edge: Edge) -> None:
-    st.subheader("What comes out without it", anchor=False)
+    st.subheader("The result without retraction", anchor=False)
     st.markdown(
-        "A stream says a result as soon as it has one, so it may have to take it back. An operator that counts what "
-        "another one said needs to hear of that: it takes the old value out and puts the new one in. Switched off, "
-        "values that were said too early are counted for good."
+        "A streaming query emits a result as soon as it has one, and may have to retract it later. An operator that "
+        "aggregates the results of another one needs these retractions: it removes the old value and adds the new "
+        "one. Without them, outdated values are counted forever."
     )
     tables_beside(run, edge)
     st.subheader("Writes out of order", anchor=False)

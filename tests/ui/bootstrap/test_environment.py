@@ -44,7 +44,7 @@ def test_the_environment_is_made_once_and_follows_its_requirements(
     file: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert answer(ready_python(file)) == "1"
-    assert "Making the Python environment" in capsys.readouterr().err
+    assert "Creating the Python environment" in capsys.readouterr().err
     ready_python(file)
     assert capsys.readouterr().err == ""
     (file.parent / "part" / "part.py").write_text("ANSWER = 2\n")
@@ -68,7 +68,7 @@ def test_of_two_starts_at_once_one_installs_and_one_waits(file: Path) -> None:
     ]
     said = [start.communicate(timeout=300)[1] for start in starts]
     assert [start.returncode for start in starts] == [0, 0]
-    assert sum("Making the Python environment" in words for words in said) == 1
+    assert sum("Creating the Python environment" in words for words in said) == 1
     assert answer(ready_python(file)) == "1"
 
 
@@ -94,7 +94,7 @@ def test_python_without_ensurepip_takes_pip_from_the_index(
 def test_a_folder_of_somebody_else_is_left_alone(file: Path, folder: Path) -> None:
     folder.mkdir()
     (folder / "thesis.txt").write_text("ten years of work")
-    with pytest.raises(SetupError, match="was not made by Changelog Studio"):
+    with pytest.raises(SetupError, match="was not created by Changelog Studio"):
         ready_python(file)
     assert [entry.name for entry in folder.iterdir()] == ["thesis.txt"]
 

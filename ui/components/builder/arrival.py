@@ -13,13 +13,13 @@ from ui.builder.pending import pending
 
 _MODES: Final[Mapping[str, str]] = {
     "one_after_the_other": "one source after the other",
-    "in_turn": "in turn, a record of each",
+    "in_turn": "in turn, one record of each",
     "by_column": "by each source's arrival column",
     "listed": "in the order listed",
 }
 _ENDS: Final[Mapping[str, str]] = {
-    "at_its_last_record": "its time ends at once",
-    "together": "it waits for the others",
+    "at_its_last_record": "its watermark reaches the maximum at once",
+    "together": "its watermark waits for the other sources",
 }
 
 
@@ -28,7 +28,7 @@ def arrival_editor(drafting: Drafting) -> None:
     pipeline = drafting.pipeline
     sources = [node.id for node in pipeline.nodes if getattr(operator_class(node.operator), "role", "") == "source"]
     if len(sources) < 2:
-        st.caption("With a second source, you choose here how their records interleave.")
+        st.caption("With two or more sources, choose here how their records interleave.")
         return
     arrival = pipeline.arrival
     key = f"arrival|{drafting.key}|{drafting.generation('arrival')}"
@@ -65,8 +65,8 @@ def arrival_editor(drafting: Drafting) -> None:
         ends.index(arrival.ends),
         format_func=_ENDS.__getitem__,
         key=bind("ends", arrival.ends),
-        help="At once: its watermark becomes the end of time there and then. Else all "
-        "sources end together, after the last event of all.",
+        help="At once: the source no longer holds back the combined watermark. Otherwise all sources end together, "
+        "after the last event of all sources.",
     )
 
 

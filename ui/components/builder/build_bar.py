@@ -43,7 +43,7 @@ def build_bar(drafting: Drafting, found: Check) -> None:
             key="run",
             shortcut="Alt+Enter",
             disabled=bool(wrong),
-            help=None if not wrong else f"Not yet: {wrong[0]}",
+            help=None if not wrong else f"Cannot run yet: {wrong[0]}",
             on_click=guarded(start_run),
             args=(drafting,),
         )
@@ -82,7 +82,7 @@ def _import(drafting: Drafting) -> None:
             drafting.edit(unplaced(read))
             drafting.selection = read.nodes[0].id if read.nodes else None
 
-    st.file_uploader("Import JSON in its place", type=["json"], key=key, on_change=guarded(take))
+    st.file_uploader("Replace with imported JSON", type=["json"], key=key, on_change=guarded(take))
 
 
 def _text(drafting: Drafting, place: str, label: str, hint: str | None = None, height: int | None = None) -> None:

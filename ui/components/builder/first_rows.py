@@ -29,9 +29,9 @@ def first_rows(pipeline: Pipeline, node_id: str) -> None:
         return
     asked = preview_of(pipeline, node_id)
     if isinstance(asked, EngineStarting):
-        st.caption(":material/hourglass_top: There are records as soon as Spark has started.")
+        st.caption(":material/hourglass_top: Records appear as soon as Spark has started.")
     elif isinstance(asked, StudioError):
-        st.caption(f"There are records as soon as this is right: {as_sentence(asked)}")
+        st.caption(f"Records appear as soon as this is fixed: {as_sentence(asked)}")
     else:
         wait([asked], _AT_ONCE_S)
         if asked.done():
@@ -54,8 +54,8 @@ def _show(asked: Future[Preview], node_id: str) -> None:
         st.caption(as_sentence(error))
         return
     read = ", ".join(f"{words.count(count, 'row')} of {name}" for name, count in found.rows.items())
-    whole = "all there is" if found.is_whole else f"the first {ROWS} of each source, taken for all there is"
-    st.caption(f"{words.count(len(found.records), 'record')} out of {read}: {whole}.")
+    whole = "all rows" if found.is_whole else f"only the first {ROWS} of each source, as if the input ended there"
+    st.caption(f"{words.count(len(found.records), 'record')} from {read}: {whole}.")
     if found.records:
         grid(_table(found), key=f"first-rows-{node_id}", height=_HEIGHT, label=f"First records of {node_id}")
 

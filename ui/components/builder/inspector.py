@@ -65,7 +65,7 @@ def node_inspector(drafting: Drafting, node: Node, found: Check) -> None:
             type="tertiary",
             on_click=guarded(_delete),
             args=(drafting, node.id),
-            help="Its consumers take what it took. Undo brings it back.",
+            help="Its consumers are connected to its inputs. Undo restores it.",
         )
     if cls is None:
         for problem in found.of(node.id):
@@ -170,11 +170,11 @@ def edge_inspector(drafting: Drafting, edge: Edge, found: Check) -> None:
     st.markdown(f"**{edge.source} → {edge.target}**" + (f" ({edge.target_port})" if edge.target_port != "in" else ""))
     derived = found.output(edge.source, edge.source_port)
     if derived is None:
-        st.caption("What flows here is known as soon as the nodes before it are right.")
+        st.caption("The changelog mode of this edge appears as soon as the nodes before it are valid.")
     elif found.plan is not None:
         mode = found.plan.node(edge.source).mode if edge.source_port == OUT else APPEND
         reason = edge_reason(found, edge.source, edge.target, edge.target_port)
-        st.html(f"{mode_badges(mode)} &nbsp; {muted(f'{edge.target} asks for this: {reason}' if reason else '')}")
+        st.html(f"{mode_badges(mode)} &nbsp; {muted(f'{edge.target} requires this: {reason}' if reason else '')}")
     if derived is not None:
         schema_table(derived)
     st.button(

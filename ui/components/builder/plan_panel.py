@@ -17,10 +17,10 @@ def node_plan(found: Check, node_id: str) -> None:
     """Why a node works as it does: mode, strategy, state, kernel, what it needs of its inputs."""
     derived = found.derived.get(node_id)
     if derived is None:
-        st.caption("What this node gives is known as soon as it and the nodes before it are right.")
+        st.caption("The output of this node appears as soon as it and the nodes before it are valid.")
         return
     if found.plan is None:
-        st.caption("How it will work is decided once nothing is wrong anywhere. Its columns are known already:")
+        st.caption("The strategy is chosen once the whole pipeline is valid. The columns are already known:")
         schema_table(derived)
         return
     plan = found.plan.node(node_id)
@@ -47,7 +47,7 @@ def _words(plan: NodePlan, kernel: str) -> Mapping[str, str]:
     }
 
 
-_TYPES = {"Acc": "(nothing is taken back)", "AccRetract": "(rows are added and taken back)"}
+_TYPES = {"Acc": "(no retractions)", "AccRetract": "(rows are added and retracted)"}
 
 
 def _facts(facts: Mapping[str, str]) -> str:

@@ -48,7 +48,7 @@ def plan_tabs(drafting: Drafting, found: Check, shown: Overlay | None) -> None:
         if found.plan:
             whole_plan(found.plan)
         else:
-            st.caption("There is a plan as soon as nothing is wrong.")
+            st.caption("The plan appears as soon as the pipeline is valid.")
     with tabs[-1]:
         sql_tab(drafting, found)
     if tabs[-3].open:

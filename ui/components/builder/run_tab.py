@@ -64,7 +64,10 @@ def node_in_run(shown: Overlay, found: Check, node_id: str) -> None:
         st.caption(f"Kernel: {planned.kernel}")
     slowest = workspace.store().flows.slowest(shown.run.run_id, node_id, limit=_KEYS)
     if slowest:
-        st.markdown("**Slowest keys**", help="A key's records are worked on one by one; this is how long that took.")
+        st.markdown(
+            "**Slowest keys**",
+            help="The records of a key are processed one after the other; this is the time that they took.",
+        )
         grid(_times(slowest), key=f"canvas-keys-{shown.run.run_id}-{node_id}", label=f"Slowest keys of {node_id}")
 
 
@@ -95,7 +98,7 @@ def _sentences(line: OperatorLine, found: Check, edge: Edge | None) -> list[str]
         # Right after a large run this would be seconds of folding for one number.
         if store.lifetimes.are_at_hand(edge, last):
             rows = store.changelog.table_as_of(edge.run_id, line.node, last, edge.port, limit=1).total
-            said.append(f"Its result is a table of {words.count(rows, 'row')} now")
+            said.append(f"Rows in its result table: **{rows:,}**")
     return said
 
 

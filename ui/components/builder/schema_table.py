@@ -32,4 +32,4 @@ def _roles(is_key: bool, is_time: bool) -> list[str]:
 def keys_in_words(derived: Derived) -> str:
     """`(user) or (id, day)`; where nothing less does, the whole row."""
     keys = sorted(sorted(key) for key in derived.upsert_keys)
-    return " or ".join("(" + ", ".join(key) + ")" if key else "(there is one row)" for key in keys) or "the whole row"
+    return " or ".join("(" + ", ".join(key) + ")" if key else "(a single row)" for key in keys) or "the whole row"

@@ -67,7 +67,7 @@ def sql_tab(drafting: Drafting, found: Check) -> None:
         kept.written = _script(drafting.pipeline)
     text = kept.written.text if kept.written is not None else ""
     if not text and drafting.pipeline.nodes:
-        st.caption("There is SQL as soon as nothing is wrong. A script pasted here replaces the pipeline.")
+        st.caption("The SQL appears as soon as the pipeline is valid. A script pasted here replaces the pipeline.")
     key = f"sql|{drafting.key}|{document}|{bool(text)}"
 
     def take(typed: str) -> None:
@@ -94,7 +94,9 @@ def sql_tab(drafting: Drafting, found: Check) -> None:
     if text:
         name = drafting.pipeline.name.strip() or "pipeline"
         with st.container(horizontal=True):
-            st.download_button("Script", text, f"{name}.sql", icon=":material/download:", help="For Flink, or for here")
+            st.download_button(
+                "Script", text, f"{name}.sql", icon=":material/download:", help="Runs in Flink and in Changelog Studio"
+            )
             st.download_button(
                 "PySpark program",
                 program_of(drafting.pipeline),

@@ -24,7 +24,7 @@ def version_list(drafting: Drafting) -> None:
     """Draw the versions, newest first, and the note of the next one."""
     _note(drafting)
     if drafting.pipeline_id is None:
-        st.caption("Nothing is saved yet. Every save keeps a version, and each can be opened again.")
+        st.caption("Nothing is saved yet. Every save keeps a version that can be opened again.")
         return
     versions = store().pipelines.versions(drafting.pipeline_id)
     with st.container(height=_HEIGHT_PX if len(versions) > _FEW else "content", border=False):
@@ -38,9 +38,9 @@ def _version(drafting: Drafting, saved: SavedPipeline) -> None:
     about.markdown(f"**Version {saved.version}** :gray[· {words.ago(saved.saved_at)}]{note}")
     document = _document(saved)
     if document is None:
-        action.caption("cannot be read any more")
+        action.caption("can no longer be read")
     elif unplaced(document) == unplaced(drafting.pipeline.model_copy(update={"name": document.name})):
-        action.caption(":material/check: as on the canvas")
+        action.caption(":material/check: same as on the canvas")
     else:
         action.button(
             f"Open version {saved.version}",
@@ -49,7 +49,7 @@ def _version(drafting: Drafting, saved: SavedPipeline) -> None:
             icon=":material/history:",
             on_click=guarded(_open),
             args=(drafting, document),
-            help="It takes the place of what is on the canvas; undo brings that back.",
+            help="It replaces the pipeline on the canvas; undo restores that.",
         )
 
 
@@ -74,4 +74,4 @@ def _note(drafting: Drafting) -> None:
             drafting.note = typed.strip()
 
     pending().draw(key, drafting.note, take)
-    st.text_input("Note for the next version", drafting.note, key=key, placeholder="What is new in it")
+    st.text_input("Note for the next version", drafting.note, key=key, placeholder="What has changed")

@@ -56,5 +56,7 @@ def cascade_table(
             )
         )
     if len(cascade) > _SHOWN:
-        rows.append(Row(note=f"… and {words.count(len(cascade) - _SHOWN, 'more record')}, on the edges' own lists."))
+        rows.append(
+            Row(note=f"… and {words.count(len(cascade) - _SHOWN, 'more record')}, in the changelogs of the edges.")
+        )
     return Table(("edge", "kind", "record", "why", "step"), rows)

@@ -47,5 +47,5 @@ def _why(entry: Ancestor, event: int, depth: int) -> Cell:
     if not entry.is_known:
         return Cell("see above", tone="quiet")
     if entry.record.seq == event:
-        return Cell("came with the event itself", tone="active")
-    return Cell(f"was there since event {entry.record.seq:,}", tone="quiet")
+        return Cell("from this event", tone="active")
+    return Cell(f"in the state since event {entry.record.seq:,}", tone="quiet")

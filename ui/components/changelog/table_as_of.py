@@ -25,7 +25,7 @@ def as_of_table(edge: Edge, found: TableAsOf) -> Table:
         for values in found.removed[:_REMOVED_SHOWN]
     ]
     if len(found.removed) > _REMOVED_SHOWN:
-        gone.append(Row(note=f"… and {words.count(len(found.removed) - _REMOVED_SHOWN, 'more row')} taken away."))
+        gone.append(Row(note=f"… and {words.count(len(found.removed) - _REMOVED_SHOWN, 'more row')} removed."))
     return Table(edge.names, [*(gone if found.offset == 0 else []), *_rows(edge, found.rows)], number_columns(edge))
 
 
@@ -45,7 +45,7 @@ def _rows(edge: Edge, rows: tuple[TableRow, ...]) -> list[Row]:
 def _patience(edge: Edge, event: int) -> AbstractContextManager[None]:
     if workspace.store().lifetimes.are_at_hand(edge, event):
         return nullcontext()
-    return st.spinner("Folding the changelog: how long each row lives is still being found out …")
+    return st.spinner("Folding the changelog: computing how long each row is in the table …")
 
 
 def table_as_of(edge: Edge, event: int, *, height: int) -> None:

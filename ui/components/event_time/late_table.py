@@ -19,7 +19,7 @@ def late_table(records: Sequence[LateRecord], event: int | None) -> Table:
         "record",
         f"event time ({day or 'UTC'})",
         "window it missed",
-        "watermark then",
+        "watermark at arrival",
         "late by",
         "kept by a delay of",
         "why",
@@ -52,7 +52,7 @@ def late_table(records: Sequence[LateRecord], event: int | None) -> Table:
 def rejected_table(rows: Sequence[RejectedRow]) -> Table:
     """One line per row that could not be read."""
     return Table(
-        ("source", "file", "line", "reason", "the row as it was"),
+        ("source", "file", "line", "reason", "the original row"),
         [
             Row(
                 (

@@ -23,7 +23,7 @@ def seq_range(run_id: int, first: int, last: int) -> tuple[int, int]:
             first,
             last,
             key=key,
-            help="Drag over the chart to zoom into a range; what is drawn is refined.",
+            help="Drag over the chart to zoom into a range; the chart then shows more detail.",
         )
         st.button(
             "Whole run",

@@ -16,16 +16,16 @@ def future_sentence(record: FutureRecord) -> str:
     if record.file:
         where += f" ({words.escaped(record.file.rpartition('/')[2])})"
     until = (
-        f"until event {record.until_seq:,}, when the others had caught up"
+        f"until event {record.until_seq:,}, when the other records caught up"
         if record.until_seq is not None
-        else "and nothing caught up with it before the end"
+        else "and the other records did not catch up before the end"
     )
     others = words.count(record.late, "record")
     said = f"  \n{words.escaped(record.content)}" if record.content else ""
     return (
-        f"**Event {record.seq:,} came from the future:** {where}, at {words.instant(record.event_time_ms)}, moved the "
-        f"watermark by **{words.duration(record.jump_ms)}** at once, {until}. **{others}** after it would not be late "
-        f"without it.{said}"
+        f"**Event {record.seq:,} came from the future:** {where}, at {words.instant(record.event_time_ms)}, advanced "
+        f"the watermark by **{words.duration(record.jump_ms)}** at once, {until}. **{others}** after it would not "
+        f"have been late without it.{said}"
     )
 
 
@@ -45,7 +45,7 @@ def lagging_sentences(lagging: Sequence[LaggingSource], timeline: Timeline) -> l
         )
         stretch = ""
         if each.to_seq - each.from_seq < each.events:
-            stretch = f", at the longest from event {each.from_seq:,} to {each.to_seq:,}"
+            stretch = f", the longest time from event {each.from_seq:,} to {each.to_seq:,}"
         found.append(
             f"**{words.escaped(each.source)}** held the combined watermark back during {about}{each.events:,} of "
             f"{total:,} events ({share:.0%}){stretch}; {by}."
@@ -59,7 +59,7 @@ def idle_sentence(idle: IdleSource) -> str:
     since = f"from event {idle.from_seq + 1:,}" + (" on" if idle.is_open else f" to {idle.to_seq - 1:,}")
     went_on = ""
     if idle.others_ms:
-        went_on = f" while the others went on by {words.duration(idle.others_ms)} of event time"
+        went_on = f" while the other sources advanced by {words.duration(idle.others_ms)} of event time"
     text = f"**{words.escaped(idle.source)} was idle** {since}: nothing for {words.count(events, 'event')}{went_on}."
     if not idle.holds_back:
         return f"{text} It was ahead, so it held nothing back."

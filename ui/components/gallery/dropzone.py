@@ -20,7 +20,7 @@ from ui.shell.uploads import keep
 def dropzone() -> None:
     """Keep the dropped file, make a first pipeline of it, and open that in the builder."""
     _uploader(
-        "Drop a file on the studio: CSV, JSON Lines or Parquet",
+        "Drop a file here: CSV, JSON Lines or Parquet",
         [suffix[1:] for suffix in readable()],
         "drop",
         _from_file,

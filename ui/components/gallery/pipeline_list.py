@@ -90,12 +90,12 @@ def _unsaved_work(draft: Draft) -> Pipeline | None:
 
 
 def _draft(draft: Draft, pipeline: Pipeline) -> None:
-    what = f"draft, {len(pipeline.nodes)} nodes" if draft.pipeline_id is None else "changes that are not saved"
+    what = f"draft, {len(pipeline.nodes)} nodes" if draft.pipeline_id is None else "unsaved changes"
     name, when, actions = st.columns([5, 2, 4], vertical_alignment="center")
     name.markdown(f"{_plain(pipeline.name)}  \n:small[:gray[{what}]]")
     when.caption(words.ago(draft.saved_at))
     with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
-        if st.button("Go on", key=f"d{draft.key}|open", type="tertiary", help=f"Go on with {pipeline.name}"):
+        if st.button("Go on", key=f"d{draft.key}|open", type="tertiary", help=f"Continue with {pipeline.name}"):
             resume(draft.key)
             go("build")
         st.button(
@@ -104,7 +104,7 @@ def _draft(draft: Draft, pipeline: Pipeline) -> None:
             type="tertiary",
             on_click=guarded(_discard),
             args=(draft.key,),
-            help=f"Forget this draft of {pipeline.name}",
+            help=f"Discard this draft of {pipeline.name}",
         )
 
 

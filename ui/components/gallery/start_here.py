@@ -15,7 +15,7 @@ def start_here() -> None:
     st.subheader("Nothing is open")
     st.write("Open an example or one of your pipelines, or begin with an empty one.")
     with st.container(horizontal=True):
-        if st.button("To the pipelines", icon=":material/account_tree:"):
+        if st.button("Go to the pipelines", icon=":material/account_tree:"):
             go("gallery")
         st.button("New pipeline", icon=":material/add:", on_click=guarded(new_pipeline), type="primary")
 

@@ -1,4 +1,4 @@
-"""One event's retractions: what it made every operator take back and say instead, and what one record was made of."""
+"""One event's retractions: what every operator retracts and emits because of it, and where one record comes from."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def event_retractions(run: Run, edge: Edge) -> None:
     """Draw the player, the cascade of its event with a reason per record, and the lineage of the picked one."""
     takes_back = any(count for kind, count in edge.counts.items() if not kind.is_accumulate)
     only = takes_back and st.toggle(
-        f"Previous and next stop only where {name_of(edge)} takes something back", key="retraction-stops"
+        f"Previous and next stop only at retractions of {name_of(edge)}", key="retraction-stops"
     )
     event = event_player(edge, run.last_seq, _TAKING if only else frozenset())
     if not event:
@@ -59,8 +59,8 @@ def event_retractions(run: Run, edge: Edge) -> None:
     consumed = {output for outputs in inputs_of(pipeline).values() for output in outputs}
     last = [entry for entry in found if (entry.edge.node, entry.edge.port) not in consumed]
     st.markdown(
-        f"**Event {event:,} made {words.count(len(found), 'record')}**"
-        + (f", {taken_back:,} of which take something back" if taken_back else ", none of which takes anything back")
+        f"**Event {event:,} caused {words.count(len(found), 'record')}**"
+        + (f", {taken_back:,} of them retractions" if taken_back else ", none of them retractions")
         + (f"; {words.count(len(last), 'record')} left the pipeline." if last else "; nothing left the pipeline.")
     )
     places = [(name_of(entry.edge), entry.record.row) for entry in found]
@@ -76,7 +76,7 @@ def _strategies(run: Run, nodes: set[str]) -> None:
     """How the operators of this cascade work, as the planner decided it."""
     planned = [node for node in run.explanation.nodes if node.id in nodes and node.role != "source"]
     if planned:
-        with st.expander("How these operators work, and why"):
+        with st.expander("The strategies of these operators, and why"):
             for node in planned:
                 st.markdown(f"**{node.id}** · {node.strategy}: {node.reason}.")
                 if node.kernel:
@@ -93,11 +93,12 @@ def _lineage(run: Run, record: Place) -> None:
     if root is None:
         return
     said = words.record(edge.names, root.record.values)
-    verb = "takes back" if not root.record.kind.is_accumulate else "says"
+    verb = "retracts" if not root.record.kind.is_accumulate else "emits"
     st.markdown(
-        f"**What this record was made of**: {name_of(edge)} {verb} `{said}`, because of event {root.record.seq:,}"
+        f"**Where this record comes from**: {name_of(edge)} {verb} `{said}`, because of event {root.record.seq:,}"
     )
     st.caption(
-        "Back to the sources: the rows that each operator held of its key at that moment. Click a record to trace it."
+        "Traced back to the sources: the rows that each operator held for its key at that event. Click a record to "
+        "trace it."
     )
-    grid(lineage_table(root), key="retraction-lineage", on_pick=_pick, height=320, label="What the record was made of")
+    grid(lineage_table(root), key="retraction-lineage", on_pick=_pick, height=320, label="Where the record comes from")

@@ -14,7 +14,16 @@ from ui.shell import words
 
 def amplification_table(found: Sequence[Amplification]) -> Table:
     """One line per operator: what it makes of a record, and of a record that is taken back."""
-    columns = ("operator", "kind", "records in", "records out", "out per record", "taken back in", "taken back out", "")
+    columns = (
+        "operator",
+        "kind",
+        "records in",
+        "records out",
+        "out per record",
+        "retractions in",
+        "retractions out",
+        "",
+    )
     rows = [
         Row(
             (
@@ -48,7 +57,7 @@ def keys_table(edge: Edge, found: Sequence[RetractedKey]) -> Table:
         for each in found
     ]
     shown = [edge.names[at] for at in keyed]
-    return Table([*shown, "taken back", "of records"], rows, number_columns(edge) | {"taken back", "of records"})
+    return Table([*shown, "retractions", "of records"], rows, number_columns(edge) | {"retractions", "of records"})
 
 
 def seconds_table(found: Sequence[RetractedSecond]) -> Table:
@@ -66,7 +75,7 @@ def seconds_table(found: Sequence[RetractedSecond]) -> Table:
         )
         for each in found
     ]
-    columns = (f"second ({day or 'UTC'})", "taken back", "by -U", "by -D")
+    columns = (f"second ({day or 'UTC'})", "retractions", "by -U", "by -D")
     return Table(columns, rows, frozenset(columns[1:]))
 
 
@@ -90,7 +99,7 @@ def cancelled_table(found: Cancelled) -> Table:
 def saved_table(before: Sequence[NodeCounters], after: Sequence[NodeCounters]) -> Table:
     """One line per operator: its records in both runs, and what the second one saved."""
     others = {counter.node: counter for counter in after}
-    columns = ("operator", "records out", "in mini-batch", "saved", "taken back", "taken back in mini-batch")
+    columns = ("operator", "records out", "in mini-batch", "saved", "retractions", "retractions in mini-batch")
     rows = []
     for counter in before:
         other = others.get(counter.node)
@@ -138,7 +147,7 @@ def _role(each: Amplification) -> str:
     if each.taken_back_in and not each.taken_back_out:
         return "retractions end here"
     if each.taken_back_out > each.taken_back_in:
-        return "takes back more than it is given"
+        return "emits more retractions than it receives"
     return ""
 
 

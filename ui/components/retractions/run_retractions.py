@@ -31,11 +31,11 @@ def run_retractions(run: Run, edge: Edge) -> None:
     st.html(f"<b>What flowed where</b>, by kind; hover over a band for its count: &nbsp; {_legend(edges)}")
     st.html(_LABELS)
     draw_figure(flow_chart(edges, flows.wires(run.run_id)), key=f"flow-{run.run_id}")
-    st.markdown("**Amplification**: what each operator makes of a record")
+    st.markdown("**Amplification**: how many records each operator emits per input record")
     grid(amplification_table(flows.amplification(run.run_id)), key="amplification", label="Amplification")
-    st.markdown(f"**What {name_of(edge)} takes back**")
+    st.markdown(f"**Retractions of {name_of(edge)}**")
     if not any(count for kind, count in edge.counts.items() if not kind.is_accumulate):
-        st.info(f"{name_of(edge)} never takes anything back. Choose another edge above.", icon=":material/info:")
+        st.info(f"{name_of(edge)} has no retractions. Choose another edge above.", icon=":material/info:")
         return
     left, right = st.columns(2, gap="medium")
     with left:
@@ -47,7 +47,7 @@ def run_retractions(run: Run, edge: Edge) -> None:
         if seconds:
             grid(seconds_table(seconds), key="retracted-seconds", label="Seconds")
         else:
-            st.caption("The events that took something back have no event time.")
+            st.caption("The events that caused retractions have no event time.")
     _cancelled(run, edge)
 
 
@@ -60,21 +60,23 @@ def _legend(edges: Sequence[Edge]) -> str:
 def _cancelled(run: Run, edge: Edge) -> None:
     found = workspace.store().flows.cancelled(run.run_id, edge.node, edge.port)
     if not found.updates and not found.inserts:
-        st.caption("No two neighbours on this edge undo each other: nothing was taken back only to be said again.")
+        st.caption(
+            "No two consecutive records on this edge cancel each other: no row was retracted only to be emitted again."
+        )
         return
     parts = []
     if found.updates:
-        parts.append(f"{words.count(found.updates, 'time')} a -U was followed by a +U of the very same row")
+        parts.append(f"{words.count(found.updates, 'time')} a -U was followed by a +U of the same row")
     if found.inserts:
-        parts.append(f"{words.count(found.inserts, 'time')} a row was inserted and deleted at once")
+        parts.append(f"{words.count(found.inserts, 'time')} a row was inserted and immediately deleted")
     said = " and ".join(parts)
     st.markdown(
-        f"**For nothing**: {said}, which is {2 * (found.updates + found.inserts) / edge.total:.0%} of the edge."
+        f"**Without effect**: {said}, which is {2 * (found.updates + found.inserts) / edge.total:.0%} of the edge."
     )
     grid(
         cancelled_table(found),
         key="cancelled",
         on_pick=lambda seq: move_to(int(seq)),
         height=240,
-        label="Pairs that undo each other",
+        label="Pairs that cancel each other",
     )

@@ -15,19 +15,19 @@ from ui.shell import words, workspace
 def unordered_writers(edge: Edge) -> None:
     """Draw how many writers there are and the seed, and what is lost on either way."""
     st.markdown(
-        "A change of a key is a delete and an insert. Through one writer they arrive in order; through several, the "
-        "insert may come first, and the delete that follows takes away what should have stayed."
+        "An update of a key is a delete and an insert. One writer keeps their order. With several writers the insert "
+        "may arrive first, and the delete then removes a row that should have stayed."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         writers = st.slider("Writers", 1, 16, 4, key="disorder-writers")
         seed = st.number_input(
-            "Seed", 0, 1_000_000, 1, key="disorder-seed", width=160, help="Another seed, another order."
+            "Seed", 0, 1_000_000, 1, key="disorder-seed", width=160, help="Each seed gives another order."
         )
     deliver = workspace.store().disorder.deliver
     plain, materialised = st.columns(2, gap="medium")
     for column, is_materialised, title in (
-        (plain, False, "Written as it comes"),
-        (materialised, True, "Through the materialising sink"),
+        (plain, False, "Written as it arrives"),
+        (materialised, True, "With upsert materialization"),
     ):
         found = deliver(
             edge.run_id, edge.node, edge.port, writers=int(writers), seed=int(seed), materialised=is_materialised
@@ -44,7 +44,9 @@ def _outcome(edge: Edge, found: Delivery, *, key: str, label: str) -> None:
         f"{words.count(found.swapped, 'record')} overtaken by the one before."
     )
     if found.is_right:
-        st.success(f"Nothing is lost: all {words.count(found.keys, 'key')} are right.", icon=":material/check_circle:")
+        st.success(
+            f"Nothing is lost: all {words.count(found.keys, 'key')} are correct.", icon=":material/check_circle:"
+        )
         return
     parts = [
         f"{count:,} {what}"
@@ -60,4 +62,4 @@ def _outcome(edge: Edge, found: Delivery, *, key: str, label: str) -> None:
             else:
                 cells = (cell_of(edge, at, value) for at, value in enumerate(values))
                 rows.append(Row((Cell(name, tone=tone), *cells)))
-    grid(Table(("", *edge.names), rows, number_columns(edge)), key=key, height=280, label=f"{label}: what is lost")
+    grid(Table(("", *edge.names), rows, number_columns(edge)), key=key, height=280, label=f"{label}: differences")

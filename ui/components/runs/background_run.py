@@ -31,7 +31,7 @@ def _going_on(run_id: int) -> None:
     if run.status is not RunStatus.RUNNING:
         st.rerun()
     if job is None:
-        st.caption("It was started by another app, so its progress is not known here.")
+        st.caption("It was started by another process, so its progress is not known here.")
         return
     done = sum(node.state == "done" for node in job.progress.nodes.values())
     st.progress(done / max(len(job.progress.nodes), 1), text=f"{job.progress.phase} · {job.seconds:.0f} s")

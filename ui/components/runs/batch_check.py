@@ -47,8 +47,8 @@ def batch_check(run: Run) -> Found | None:
             key="batch-check",
             on_click=_start,
             args=(run,),
-            help="Spark answers the same query over the rows that were not late, without the studio's "
-            "kernels; both tables have to be the same.",
+            help="Spark computes the same query over the rows that were not late, without the studio's kernels. Both "
+            "tables must be equal.",
         )
         return None
     _draw(run, found)
@@ -57,7 +57,7 @@ def batch_check(run: Run) -> Found | None:
 
 def _draw(run: Run, found: Found) -> None:
     if found.error:
-        st.warning(f"The batch check could not be done: {as_sentence(found.error)}", icon=":material/fact_check:")
+        st.warning(f"The batch check failed: {as_sentence(found.error)}", icon=":material/fact_check:")
     elif found.is_equal:
         sinks = [node for node in found.nodes if node.is_sink]
         rows = sum(node.same for node in sinks)

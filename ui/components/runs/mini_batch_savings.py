@@ -16,12 +16,12 @@ from ui.shell import words, workspace
 
 def mini_batch_savings(run: Run, edge: Edge) -> None:
     """Draw the size of a bundle, run it in the background, and compare what came out."""
-    st.markdown("In mini-batch an operator folds the records of a bundle and says once per key what they come to.")
+    st.markdown("In mini-batch mode an operator folds the records of a bundle and emits once per key.")
     if run.status is not RunStatus.FINISHED:
         st.info("This run has not finished, so there is nothing to compare with.", icon=":material/info:")
         return
     suggested = max(2, min(10_000, run.last_seq // 4))
-    size = st.number_input("Records of a bundle", 1, 1_000_000, suggested, key="mini-batch-size", width=220)
+    size = st.number_input("Records per bundle", 1, 1_000_000, suggested, key="mini-batch-size", width=220)
     variant = in_mini_batch(pipeline_of(run), int(size))
     other = background_run(run, variant, label=f"Run it in bundles of {size:,}", key="mini-batch-run")
     if other is None:

@@ -46,7 +46,7 @@ def _delete(run_id: int) -> None:
 
 @st.dialog("Delete this run?", icon=":material/delete:")
 def _ask_to_delete(run: Run) -> None:
-    st.write(f"**{run.name}** (run {run.run_id}) and its {run.records:,} records are deleted for good.")
+    st.write(f"**{run.name}** (run {run.run_id}) and its {run.records:,} records are deleted permanently.")
     st.caption("The pipeline stays.")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep it", key="run-keep"):
@@ -72,7 +72,7 @@ def options_form(document: str, pipeline_id: int | None, version: int | None, *,
         None,
         key="run-epochs",
         placeholder="by the size of the input",
-        help="The input is cut into so many parts, with the state carried over. The changelog is the same "
+        help="The input is split into this many parts; state is carried over between them. The changelog is the same "
         "for any number; more epochs need less memory.",
     )
     st.button(

@@ -22,7 +22,7 @@ def plan_table(found: Sequence[PlanDifference], left: str, right: str) -> Table:
 
 
 def _text(text: str) -> Cell:
-    return Cell(text, is_changed=True) if text else Cell("not there", tone="quiet")
+    return Cell(text, is_changed=True) if text else Cell("missing", tone="quiet")
 
 
 def counter_table(pairs: Sequence[CounterPair], left: str, right: str) -> Table:
@@ -37,7 +37,7 @@ def counter_table(pairs: Sequence[CounterPair], left: str, right: str) -> Table:
 
 def _counts(own: NodeCounters | None, other: NodeCounters | None) -> list[Cell]:
     if own is None:
-        return [Cell("not there", tone="quiet"), *[Cell("")] * 7]
+        return [Cell("missing", tone="quiet"), *[Cell("")] * 7]
     mine, theirs = _numbers(own), _numbers(other) if other else [None] * 8
     return [
         Cell("" if number is None else f"{number:,}", is_number=True, is_changed=number != beside)
@@ -137,7 +137,7 @@ def rows_table(found: TableComparison, left: str, right: str) -> Table:
                 Cell.of(new, was=words.value(old), changed=True) if repr(old) != repr(new) else Cell.of(new)
                 for old, new in zip(pair.left, pair.right, strict=True)
             ]
-            rows.append(Row((Cell("in both, not the same", tone="warn"), *cells)))
+            rows.append(Row((Cell("in both, with different values", tone="warn"), *cells)))
             continue
         values = pair.left if pair.left is not None else pair.right
         where = left if pair.left is not None else right

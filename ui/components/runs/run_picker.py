@@ -38,7 +38,7 @@ def pick_run() -> Run | None:
     known = {run.run_id: run for run in store.runs.list(limit=_SHOWN)}
     if not known:
         st.subheader("Nothing has run yet", anchor=False)
-        st.write("Run a pipeline, and every record that it emitted is here.")
+        st.write("Run a pipeline to see every record that it emits.")
         if st.button("Choose a pipeline or an example", type="primary", icon=":material/account_tree:"):
             go("gallery")
         return None
@@ -70,13 +70,13 @@ def _watch(shown: Run) -> None:
     now = workspace.store().runs.get(shown.run_id)
     if (now.status, now.epochs_done) != (shown.status, shown.epochs_done):
         st.rerun()
-    st.caption(":material/progress_activity: The run goes on; the page follows it.")
+    st.caption(":material/progress_activity: The run is in progress; this page follows it.")
 
 
 def nothing_yet(run: Run) -> None:
     """Say why a run has no records."""
     if run.status is RunStatus.RUNNING:
-        st.info("Its first records come when the first epoch is done.", icon=":material/hourglass_top:")
+        st.info("The first records appear when the first epoch is complete.", icon=":material/hourglass_top:")
     else:
         st.info("This run has no records: it ended before its first epoch.", icon=":material/info:")
 

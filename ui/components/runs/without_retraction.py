@@ -38,14 +38,14 @@ def tables_beside(run: Run, edge: Edge) -> None:
     with middle:
         if other is None:
             st.markdown("**Without retraction**")
-            st.caption("Run it, and its table stands here, with every wrong cell marked.")
+            st.caption("Run it to see its table here, with every wrong cell marked.")
         else:
             _without(run, other, edge, right_table)
     with right:
         st.markdown("**Batch answer**")
         node = checked.of(edge.node) if checked is not None else None
         if node is None:
-            st.caption("Spark's own answer to the query, once it is checked.")
+            st.caption("After the check, Spark's own answer to the query appears here.")
         elif node.is_equal:
             grid(_drawn(edge, right_table, {}), key="batch-answer", height=320, label="Batch answer")
         else:
@@ -65,11 +65,9 @@ def _without(run: Run, other: Run, edge: Edge, right_table: TableAsOf) -> None:
         label="Without retraction",
     )
     if found.is_same:
-        st.caption(f"Nothing that {name_of(edge)} says was ever wrong: here retraction is not needed.")
+        st.caption(f"No result of {name_of(edge)} was ever wrong: this pipeline does not need retraction.")
     else:
-        st.markdown(
-            f":red[**{words.count(found.different, 'row')} wrong**]: nobody took back what had been said too early."
-        )
+        st.markdown(f":red[**{words.count(found.different, 'row')} wrong**]: early results were never retracted.")
 
 
 def _table(run: Run, edge: Edge) -> TableAsOf:

@@ -22,7 +22,7 @@ _PLACE: Final = """
 .st-key-page-tools button { min-height: 2rem; padding: 0 .6rem; }
 </style>
 """
-# Large, and nothing but the page. By the font's size, which all else is measured in: charts do not fit when zoomed.
+# Large text and only the page itself. By the font's size, which all else is measured in: charts do not fit when zoomed.
 _PRESENTED: Final = """
 <style>
 [data-testid="stHeader"], [data-testid="stToolbar"], [data-testid="stStatusWidget"], .st-key-engine-note
@@ -101,7 +101,7 @@ def page_tools(title: str) -> None:
                 key=IMAGE_FORMAT,
                 required=True,
                 format_func=str.upper,
-                help="By the camera above a chart, which shows when the mouse is over it.",
+                help="Use the camera above a chart; it appears when the mouse is over the chart.",
             )
         st.button(
             "Present",
@@ -110,5 +110,5 @@ def page_tools(title: str) -> None:
             key="present-begin",
             on_click=_present,
             args=(True,),
-            help="Large, and nothing but the page.",
+            help="Large text and only the page itself.",
         )

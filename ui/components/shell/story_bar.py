@@ -96,7 +96,7 @@ def _wait(run_id: int) -> None:
     """While the example runs. What stands beside it may have seen the end before: the page is drawn anew."""
     if not _is_running(run_id):
         st.rerun()
-    st.caption(":material/progress_activity: The example runs; the story goes on when it has ended.")
+    st.caption(":material/progress_activity: The example is running; the tour continues when it has finished.")
 
 
 def story_bar() -> None:
@@ -137,10 +137,10 @@ def story_bar() -> None:
                 disabled=waits,
                 on_click=_to,
                 args=(name, at),
-                help="Back to the page that this step is told on.",
+                help="Go to the page of this step.",
             )
             st.button(
-                "Finish" if at == last else "End the story",
+                "Finish" if at == last else "End the tour",
                 icon=":material/close:",
                 key="story-end",
                 type="primary" if at == last else "tertiary",

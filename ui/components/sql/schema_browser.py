@@ -23,7 +23,7 @@ def schema_browser(run: Run) -> None:
         _table(table)
     if edges:
         st.caption(f'The table after event n: `FROM "{edges[-1].name} as of"(n)`')
-    st.markdown("**What the studio noted of it**")
+    st.markdown("**Events, windows and late records**")
     for table in own:
         _table(table)
     st.markdown("**All runs**")

@@ -119,7 +119,7 @@ def time_player(run: Run, edge: Edge) -> int:
             run,
             event,
             navigation.next_retraction,
-            "To the next event for which anything was taken back",
+            "To the next event that causes a retraction",
         )
         _jump(
             "Next window",
@@ -137,7 +137,7 @@ def time_player(run: Run, edge: Edge) -> int:
             run,
             event,
             navigation.next_late,
-            "To the next event with a record that came too late",
+            "To the next event with a late record",
         )
         if sentence := st.session_state.pop(_NOTHING, ""):
             st.caption(sentence, width="content")
@@ -241,7 +241,7 @@ def _play(run_id: int, event: int, last_seq: int) -> None:
         shortcut="K",
         on_click=turn,
         icon=":material/pause:" if is_playing else ":material/play_arrow:",
-        help="Event by event, about one a second; after the last from the start.",
+        help="About one event per second; after the last one from the start.",
     )
     if is_playing:
         # The page draws the fragment once by itself: only what comes after that is a beat.

@@ -23,14 +23,14 @@ def key_state(found: KeyState, *, name: str) -> bool:
     wants_all = False
     if found.is_cut:
         st.warning(
-            f"There are {words.count(found.total, 'record')} of this key up to here. The first {replayed.records:,} "
+            f"This key has {words.count(found.total, 'record')} up to this event. The first {replayed.records:,} "
             f"were replayed: this is the state after event {replayed.event:,}.",
             icon=":material/content_cut:",
         )
         wants_all = st.button("Replay all of them", key=f"state-all-{name}", help="It may take some seconds.")
     earlier = {table.title: table for table in found.before.state} if found.before is not None else {}
     if not replayed.state:
-        st.caption("Nothing is kept of this key.")
+        st.caption("No state is kept for this key.")
     for row in _rows(replayed.state):
         for place, table in zip(st.columns(len(row)) if len(row) > 1 else [st.container()], row, strict=True):
             with place:
@@ -38,7 +38,7 @@ def key_state(found: KeyState, *, name: str) -> bool:
                 before = table if found.is_cut else earlier.pop(table.title, None)
                 _draw(table, before, f"{name} {table.title}")
     for gone in earlier.values():
-        st.caption(f"{gone.title}: nothing any more.")
+        st.caption(f"{gone.title}: now empty.")
     return wants_all
 
 

@@ -107,7 +107,7 @@ def lanes(around: Around, event: int, *, key: str, on_event: Any) -> None:
     )
     cut = [name_of(lane.edge) for lane in around.lanes if lane.is_cut]
     if cut:
-        st.caption(f"There are more records than marbles on {', '.join(cut)}.")
+        st.caption(f"Not all records are drawn for {', '.join(cut)}.")
 
 
 def _places(around: Around) -> dict[tuple[int, int], float]:

@@ -37,7 +37,7 @@ def operator_state(run: Run, event: int, cascade: Sequence[CascadeRecord]) -> No
         _again()
         return
     except StudioError as error:
-        st.warning(f"No state can be shown of this run: {as_sentence(error)}", icon=":material/memory:")
+        st.warning(f"The state of this run cannot be shown: {as_sentence(error)}", icon=":material/memory:")
         return
     names = keyed_nodes(plan)
     if not names:
@@ -58,7 +58,7 @@ def operator_state(run: Run, event: int, cascade: Sequence[CascadeRecord]) -> No
     with right:
         keys = _pick_keys(node, touched, before)
     if not keys:
-        st.caption(f"{name} has no keys yet: none of its records has come." if event else "Before the first event.")
+        st.caption(f"{name} has no keys yet: none of its records has arrived." if event else "Before the first event.")
         return
     try:
         for key in keys[:_DRAWN]:
@@ -83,13 +83,13 @@ def _one(run: Run, node: KeyedNode, key: Key, event: int) -> None:
     store, spark = workspace.store(), gate().spark
     said = _label(node, key)
     with st.container(border=True, gap="small"):
-        st.markdown(f"What **{words.escaped(node.plan.id)}** holds of **{words.escaped(said)}** after event {event:,}")
+        st.markdown(f"State of **{words.escaped(node.plan.id)}** for **{words.escaped(said)}** after event {event:,}")
         asked = f"{run.run_id} {node.plan.id} {key} {event}"
         most = None if st.session_state.get(_ALL) == asked else MOST
         with st.spinner("Replaying the records of this key …", show_time=most is None):
             found = state_of(store, run.run_id, node, key, event, spark, most)
         if found is None:
-            st.caption("No record of this key has come yet.")
+            st.caption("No record of this key has arrived yet.")
         elif key_state(found, name=f"{node.plan.id} {said}"):
             st.session_state[_ALL] = asked
             st.rerun()
@@ -153,7 +153,7 @@ def _pick_keys(node: KeyedNode, touched: Sequence[Key], before: Sequence[Key]) -
         format_func=label,
         on_change=choose,
         accept_new_options=bool(node.key_names),
-        help="Choose, or type a key" + (", its parts divided by commas." if len(node.key_names) > 1 else "."),
+        help="Choose, or type a key" + (", its parts separated by commas." if len(node.key_names) > 1 else "."),
     )
     if chosen:
         found = known.get(chosen) or _parsed(chosen)
