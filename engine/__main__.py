@@ -43,11 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m engine", description="Changelog Studio without the app.")
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="run a pipeline and print a changelog")
-    running.add_argument("--epochs", type=_count, help="split the run into so many epochs; else by its size")
+    running.add_argument("--epochs", type=_count, help="split the run into this many epochs; default: by input size")
     running.add_argument("--edge", metavar="NODE", help="print this output (NODE or NODE.late) instead of the sink's")
     running.add_argument("--format", choices=["table", "jsonl"], default="table")
     running.add_argument("--check", action="store_true", help="compare the result with Spark's own batch answer")
-    running.add_argument("--store", type=Path, metavar="FILE", help="also keep the run in this DuckDB file")
+    running.add_argument("--store", type=Path, metavar="FILE", help="also store the run in this DuckDB file")
     explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies, kernels and why")
     writing = commands.add_parser("sql", help="print the pipeline as a script of Flink SQL")
     writing.add_argument("--program", action="store_true", help="print a PySpark program instead")
@@ -191,14 +191,14 @@ def _edge(planned: Plan, wanted: str | None, job: str | None) -> tuple[str, str]
         node = planned.node(name)
         known = (OUT, *node.second)
         if (port or OUT) not in known:
-            message = f"{name} has no output {port!r}; there is: {', '.join(known)}."
+            message = f"{name} has no output {port!r}; it has: {', '.join(known)}."
             raise PipelineError(message)
         return node.id, port or OUT
     if job is not None:
         return job, OUT
     sinks = [node.id for node in planned.sinks]
     if len(sinks) > 1:
-        message = f"the pipeline ends in {', '.join(sinks)}; say which to print with --edge."
+        message = f"the pipeline ends in {', '.join(sinks)}; choose one with --edge."
         raise PipelineError(message)
     return sinks[0], OUT
 

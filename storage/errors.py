@@ -43,8 +43,8 @@ class StoreLocked(StoreUnavailable):
         self.pid = pid
         who = f"process {pid}" if pid else "another process"
         super().__init__(
-            f"the store {path} is in use by {who}. Close that studio (or DuckDB client) first, or use another "
-            "file: set CHANGELOG_STUDIO_STORE or --store."
+            f"the store {path} is in use by {who}. Stop that process first, or use another file: set "
+            "CHANGELOG_STUDIO_STORE or --store."
         )
 
 
@@ -95,7 +95,7 @@ class UnknownPipeline(StoreError):
         self.pipeline_id = pipeline_id
         self.version = version
         if version is None:
-            super().__init__(f"there is no pipeline {pipeline_id}; it may have been deleted for good.")
+            super().__init__(f"there is no pipeline {pipeline_id}; it may have been deleted.")
         else:
             versions = ", ".join(map(str, known))
             super().__init__(f"pipeline {pipeline_id} has no version {version}; it has {versions}.")

@@ -25,7 +25,7 @@ from engine.model.changelog import INSERT
 from engine.model.timeline import MIN_WATERMARK
 
 LATE_WATERMARK = "the watermark had reached its time"
-LATE_PASSED = "rows of its time or later have gone out"
+LATE_PASSED = "rows of its time or later had been emitted"
 
 
 class OverKernel(Kernel):
@@ -144,8 +144,8 @@ class OverTimeKernel(OverKernel):
             for time_ms, waiting in sorted(self.waiting.items())
             for row in waiting
         )
-        note = "They go out in the order of their times, when the watermark has reached them."
-        return (state_table("Rows that wait", ("waits for", *names.columns()[: self.width]), rows, note),)
+        note = "They are emitted in order of event time, when the watermark reaches them."
+        return (state_table("Waiting rows", ("waits for", *names.columns()[: self.width]), rows, note),)
 
     @abstractmethod
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
@@ -211,7 +211,7 @@ class OverBoundedKernel(OverTimeKernel):
         waiting = super().describe_more(names)
         if self.passed_ms == MIN_WATERMARK:
             return waiting
-        passed = state_table("Gone out up to", ("event time",), [(instant(self.passed_ms),)])
+        passed = state_table("Emitted up to", ("event time",), [(instant(self.passed_ms),)])
         return (*waiting, passed)
 
     def kept(self) -> Any | None:

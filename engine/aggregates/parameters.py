@@ -47,14 +47,14 @@ class Aggregate(Parameters):
     name: str | None = Field(
         None, min_length=1, title="Name", description="The name of the result; empty: made from function and column."
     )
-    distinct: bool = Field(False, title="Distinct", description="Take each value once.")
+    distinct: bool = Field(False, title="Distinct", description="Use each distinct value once.")
     filter: str | None = Field(
         None,
         title="Only where",
         description="A condition that a row must meet to be aggregated; other rows still count as rows of the group.",
         json_schema_extra={"expression": True},
     )
-    separator: str = Field(",", title="Separator", description="What LISTAGG puts between two values.")
+    separator: str = Field(",", title="Separator", description="The text that LISTAGG puts between two values.")
 
     @property
     def output_name(self) -> str:

@@ -145,10 +145,7 @@ def _paragraph(node: NodeExplanation) -> str:
         ("state", node.state),
         *([("kernel", node.kernel)] if node.kernel else []),
         *((f"from {_output(given)}", f"{given.mode}, {_need(given)}") for given in node.inputs),
-        *(
-            (f"port {more.port}", f"{more.mode}, the records that were too late, as they came in")
-            for more in node.second_outputs
-        ),
+        *((f"port {more.port}", f"{more.mode}, the late records, unchanged") for more in node.second_outputs),
     ]
     lines = [f"{node.id}: {node.title}  {node.mode}  {node.strategy}"]
     lines += [f"    {name:<13} {fact}" for name, fact in facts]
@@ -161,5 +158,5 @@ def _output(given: InputExplanation) -> str:
 
 def _need(given: InputExplanation) -> str:
     if not given.takes_back:
-        return "which takes nothing back"
+        return "which has no retractions"
     return f"{'needs' if given.needs_retract else 'does not need'} retraction: {given.reason}"

@@ -33,8 +33,8 @@ class RoutesLate(Operator):
     late_records: LateRecords = Field(
         LateRecords.LEDGER,
         title="Late records",
-        description="Ledger: they are kept with the reason and go no further. Port: they also come out of the "
-        "second output, late, from which a pipeline can go on.",
+        description="Ledger: late records are stored with the reason. Port: they are also emitted from the second "
+        "output, late, to which other nodes can connect.",
         json_schema_extra={"last": True},
     )
 

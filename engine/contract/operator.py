@@ -172,7 +172,7 @@ class Parameters(BaseModel):
         for name, value in self:
             # Far below 2^63: sums of a few such numbers have to fit as well.
             if isinstance(value, int) and abs(value) >= 1 << 60:
-                message = f"{name} is too large; numbers go up to {(1 << 60) - 1}"
+                message = f"{name} is too large; the largest number is {(1 << 60) - 1}"
                 raise ValueError(message)
         return self
 
@@ -214,7 +214,7 @@ class Operator(Parameters):
         By default an operator that keeps what it emitted: it can write any, and asks its inputs for -U.
         wanted is NONE where the output has no updates.
         """
-        reason = "it has to take back what the old row contributed"
+        reason = "it has to retract what the old row contributed"
         return (Offer((UpdateKind.BEFORE_AND_AFTER,) * len(inputs), (reason,) * len(inputs)),)
 
     @abstractmethod

@@ -99,32 +99,32 @@ class Source(Parameters):
     event_time: str | None = Field(
         None,
         title="Event time",
-        description="The column that says when it happened.",
+        description="The column with the time at which a record happened.",
         json_schema_extra={"column": True},
     )
     event_time_unit: TimeUnit | None = Field(
-        None, title="Event time counts in", description="Empty: from the type; a number is epoch ms."
+        None, title="Unit of the event time", description="Empty: inferred from the type; numbers are epoch ms."
     )
     watermark_delay_ms: int | None = Field(
         0,
         ge=0,
         title="Watermark delay",
-        description="How far out of order records may arrive; empty: only explicit watermarks move the time.",
+        description="How far out of order records may arrive; empty: only explicit watermarks advance event time.",
         json_schema_extra={"duration": True},
     )
     watermark_every: int = Field(
-        1, ge=1, title="Watermark every", description="Send the watermark after every so many records."
+        1, ge=1, title="Watermark every", description="Emit the watermark after this many records."
     )
     arrival_column: str | None = Field(
         None,
         title="Arrival column",
-        description="Where sources merge by a column: this source's.",
+        description="If the sources are merged by a column: the column of this source.",
         json_schema_extra={"column": True},
     )
     computed: tuple[ComputedColumn, ...] = Field(
         (),
         title="Computed columns",
-        description="Columns made of those that are read; one of them can be the event time.",
+        description="Columns computed from those that are read; one of them can be the event time.",
         json_schema_extra={"last": True},
     )
 

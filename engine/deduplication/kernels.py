@@ -100,9 +100,9 @@ class RowTimeKeepFirstKernel(Kernel):
     def describe(self, names: Names) -> Description:
         """The candidate, or that the key is done."""
         if isinstance(self.state, tuple):
-            note = "The earliest row so far: it goes out when the watermark reaches its time."
+            note = "The earliest row so far: it is emitted when the watermark reaches its time."
             return kept_row("Candidate", names, self.state[: self.width], note)
-        return _seen("The first row has gone out; all others are ignored.") if self.state else ()
+        return _seen("The first row was emitted; all others are ignored.") if self.state else ()
 
 
 class KeepFirstKernel(Kernel):
@@ -124,7 +124,7 @@ class KeepFirstKernel(Kernel):
 
     def describe(self, names: Names) -> Description:
         """That the key was seen; its row is not kept."""
-        return _seen("Only that the key was seen: all further rows are ignored.") if self.seen else ()
+        return _seen("The key was seen: all further rows are ignored.") if self.seen else ()
 
 
 class KeepLastKernel(Kernel):

@@ -44,7 +44,7 @@ class UpsertMaterializeKernel(Kernel):
 
     def describe(self, names: Names) -> Description:
         """The rows that are there, in order of arrival."""
-        note = "The last of them stands in the sink."
+        note = "The last of them is the row in the sink."
         return (
             (state_table("Rows of this key", names.columns(), map(names.show, self.rows), note),) if self.rows else ()
         )

@@ -27,7 +27,7 @@ def first_pipeline(path: str, folder: Path) -> Pipeline:
     cls = next((source for source in sources().values() if Path(path).suffix.lower() in source.opens), None)
     if cls is None:
         message = (
-            f"{Path(path).name} is no kind of file that the studio reads; it reads {', '.join(sorted(readable()))}."
+            f"{Path(path).name} is not a file type that the studio reads; it reads {', '.join(sorted(readable()))}."
         )
         raise PipelineError(message)
     parameters = dict(cls.parameters_for(path))
@@ -40,7 +40,7 @@ def first_pipeline(path: str, folder: Path) -> Pipeline:
     step = _step(schema, time)
     nodes = [source, *([step] if step else []), Node(id="sink", operator="sink")]
     edges = tuple(Edge(source=a.id, target=b.id) for a, b in zip(nodes, nodes[1:], strict=False))
-    return Pipeline(name=name, description=f"Made from the file {Path(path).name}.", nodes=tuple(nodes), edges=edges)
+    return Pipeline(name=name, description=f"Created from the file {Path(path).name}.", nodes=tuple(nodes), edges=edges)
 
 
 def _schema(cls: type[Source], parameters: Mapping[str, Any], folder: Path) -> Schema | None:

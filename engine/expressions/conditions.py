@@ -62,7 +62,7 @@ class _Part:
 
 
 class _Unsupported(Exception):
-    """A part that is not understood."""
+    """A part that is not supported."""
 
 
 def compile_condition(condition: str, schema: Schema, node: str, field: str) -> Function:
@@ -71,11 +71,13 @@ def compile_condition(condition: str, schema: Schema, node: str, field: str) -> 
         part = _Compiler(schema).part(tree_of(condition))
     except (_Unsupported, SqlglotError) as error:
         reason = (
-            f"{str(error).splitlines()[0]}. A join condition is made of columns, literals, comparisons, AND, OR, NOT."
+            f"{str(error).splitlines()[0]}. A join condition consists of columns, literals, comparisons, AND, OR, NOT."
         )
         raise ExpressionError(node, field, condition, reason) from error
     if part.kind not in ("boolean", "null"):
-        raise ExpressionError(node, field, condition, f"it is of type {part.kind}, and a condition is true or false.")
+        raise ExpressionError(
+            node, field, condition, f"it is of type {part.kind}, but a condition must be true or false."
+        )
     return part.value
 
 
@@ -133,7 +135,7 @@ class _Compiler:
                 return _Part(_with(change, self._of_kind(node.this, "text").value), "text")
             case exp.Length():
                 return _Part(_with(len, self._of_kind(node.this, "text").value), "integer")
-        message = f"{node.sql(dialect='spark')} is not understood"
+        message = f"{node.sql(dialect='spark')} is not supported"
         raise _Unsupported(message)
 
     def _column(self, node: exp.Column) -> _Part:
@@ -191,7 +193,7 @@ class _Compiler:
         if isinstance(node.expression, exp.Boolean):
             wanted = bool(node.expression.this)
             return _Part(lambda row: inner(row) is wanted, "boolean")
-        message = f"{node.sql(dialect='spark')} is not understood"
+        message = f"{node.sql(dialect='spark')} is not supported"
         raise _Unsupported(message)
 
     def _in(self, node: exp.In) -> _Part:
@@ -206,7 +208,7 @@ class _Compiler:
     def _like(self, node: exp.Like) -> _Part:
         text = self._of_kind(node.this, "text").value
         if not (isinstance(node.expression, exp.Literal) and node.expression.is_string):
-            message = "LIKE needs its pattern as a literal"
+            message = "LIKE needs a literal as its pattern"
             raise _Unsupported(message)
         marks = {"%": ".*", "_": "."}
         # A backslash takes the meaning from the character after it.
@@ -255,7 +257,7 @@ class _Compiler:
             return _Part(_with(int, number.value), kind)
         if kind in ("float", "decimal"):
             return _Part(_as(kind, number), kind)
-        message = f"{node.sql(dialect='spark')} is not understood; cast in a projection before the join"
+        message = f"{node.sql(dialect='spark')} is not supported; cast in a projection before the join"
         raise _Unsupported(message)
 
     def _coalesce(self, node: exp.Coalesce) -> _Part:
@@ -317,7 +319,7 @@ def _literal(node: exp.Expr) -> _Part:
 def _interval(node: exp.Interval) -> _Part:
     unit = str(node.unit or "").upper().removesuffix("S")
     if unit not in _INTERVALS or not isinstance(node.this, exp.Literal):
-        message = f"{node.sql(dialect='spark')} is not understood; use DAY, HOUR, MINUTE or SECOND"
+        message = f"{node.sql(dialect='spark')} is not supported; use DAY, HOUR, MINUTE or SECOND"
         raise _Unsupported(message)
     micros = int(Decimal(node.this.this) * _INTERVALS[unit])
     return _Part(lambda row: micros, "interval")

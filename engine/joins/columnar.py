@@ -26,7 +26,7 @@ def columnar_join(
     if is_bundled:
         return Columnar(None, "record by record: mini-batch folds the changes of a bundle first")
     if has_condition:
-        return Columnar(None, "record by record: a further condition is tried pair by pair")
+        return Columnar(None, "record by record: a further condition is checked pair by pair")
     if refused := without_equality(key_types):
         return Columnar(None, f"record by record: a key of {refused} has no columnar kernel")
     if left.unique_key == () == right.unique_key:

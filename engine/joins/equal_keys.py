@@ -59,8 +59,8 @@ class KeyedJoin(Operator):
         None,
         min_length=1,
         title="Further condition",
-        description="What else a pair must fulfil, over the joined columns: x < y. A right column whose name "
-        "is taken on the left has a number: k0.",
+        description="A further condition on the joined columns, such as x < y. A right column with the name of a left "
+        "one gets a number: k0.",
         json_schema_extra={"expression": True, "last": True},
     )
 
@@ -83,7 +83,7 @@ class KeyedJoin(Operator):
         pair = Schema(joined(left, right, JoinKind.INNER))
         found = analyzer.type_of(self.condition, pair, node, "condition")
         if found != "boolean":
-            reason = f"it is of type {found}, and a condition is true or false."
+            reason = f"it is of type {found}, but a condition must be true or false."
             raise ExpressionError(node, "condition", self.condition, reason)
         compile_condition(self.condition, pair, node, "condition")
 

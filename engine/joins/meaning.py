@@ -11,13 +11,13 @@ def of_join(emission: Emission, kind: JoinKind) -> Meaning:
     record = emission.record
     match kind:
         case JoinKind.SEMI:
-            return Meaning("it has a partner" if record.adds else "its last partner has gone, or the row itself")
+            return Meaning("it has a partner" if record.adds else "its last partner is gone, or the row itself")
         case JoinKind.ANTI:
-            return Meaning("it has no partner" if record.adds else "it has a partner now, or the row itself has gone")
+            return Meaning("it has no partner" if record.adds else "it has a partner now, or the row itself is gone")
     if kind is not JoinKind.INNER and _is_padded(record):
         if record.adds:
             return Meaning("no partner: the row stands alone, padded with NULL")
-        return Meaning("the padded row goes: a partner has come")
+        return Meaning("the padded row is retracted: a partner has arrived")
     return Meaning("two rows meet" if record.adds else "one of the two rows was retracted, and the pair with it")
 
 

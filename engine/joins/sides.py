@@ -60,7 +60,7 @@ def key_expressions(
     if len(left_keys) != len(right_keys):
         message = (
             f"the left input has {len(left_keys)} join columns, the right one {len(right_keys)}. "
-            "Choose as many on both sides; they are compared in this order."
+            "Choose the same number on both sides; they are compared in this order."
         )
         raise PlanRejected(message, node, "right_keys")
     pairs = [
@@ -155,7 +155,7 @@ def join_side(given: Derived, keys: Sequence[str]) -> JoinSide:
     width, types = len(given.schema), tuple(column.type for column in given.schema)
     found = given.upsert_keys if given.has_updates else _keys_with(given, keys)
     if not found:
-        return JoinSide("NoUniqueKey", width, None, "has no unique key that holds the join key", types)
+        return JoinSide("NoUniqueKey", width, None, "has no unique key that contains the join key", types)
     shortest = min(found, key=lambda key: (not key <= frozenset(keys), len(key), sorted(key)))
     named = ", ".join(name for name in given.schema.names if name in shortest) or "nothing: it is a single row"
     if shortest <= frozenset(keys):

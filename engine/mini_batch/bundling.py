@@ -42,10 +42,12 @@ def mini_batch(options: Mapping[str, str]) -> MiniBatch | None:
         return None
     size, latency_ms = records(options, BUNDLE_SIZE), time_ms(options, LATENCY)
     if size < 1:
-        message = f"options: mini-batch is on, but not {BUNDLE_SIZE.name}. Set a number of records above zero."
+        message = (
+            f"options: mini-batch is on, but {BUNDLE_SIZE.name} is not set. Set it to a number of records above zero."
+        )
         raise PipelineError(message, "", "options")
     if latency_ms < 1:
-        message = f"options: mini-batch is on, but not {LATENCY.name}. Set a time such as 5 s."
+        message = f"options: mini-batch is on, but {LATENCY.name} is not set. Set it to a time such as 5 s."
         raise PipelineError(message, "", "options")
     return MiniBatch(size, latency_ms)
 

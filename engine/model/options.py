@@ -49,59 +49,59 @@ class Option:
 MINI_BATCH: Final = Option(
     "table.exec.mini-batch.enabled",
     "Mini-batch",
-    "Fold the records of a bundle first, so that a key says once per bundle what they come to.",
+    "Fold the records of a bundle first, so that each key emits once per bundle.",
     Value.SWITCH,
     "false",
 )
 BUNDLE_SIZE: Final = Option(
-    "table.exec.mini-batch.size", "Bundle size", "After so many records a bundle ends.", Value.NUMBER, "-1"
+    "table.exec.mini-batch.size", "Bundle size", "The number of records after which a bundle ends.", Value.NUMBER, "-1"
 )
 LATENCY: Final = Option(
     "table.exec.mini-batch.allow-latency",
     "Allowed latency",
-    "Flink ends a bundle after this time, too. Here no time passes; watermarks go on in steps of it.",
+    "Flink also ends a bundle after this time. Here no real time passes; watermarks advance in steps of this length.",
     Value.TIME,
     "0 ms",
 )
 COMPACT: Final = Option(
     "table.exec.deduplicate.mini-batch.compact-changes-enabled",
     "Compact the changes of a bundle",
-    "Deduplication by event time says only the last change of a key in a bundle.",
+    "Deduplication by event time emits only the last change of a key in a bundle.",
     Value.SWITCH,
     "false",
 )
 PHASES: Final = Option(
     "table.optimizer.agg-phase-strategy",
     "Aggregation in phases",
-    "Whether a bundle is folded per key before it is counted into the bundles that emit.",
+    "Whether a bundle is first folded per key, before the bundles that emit are counted.",
     Value.PHASES,
     "AUTO",
 )
 STATE_TTL: Final = Option(
     "table.exec.state.ttl",
     "State TTL",
-    "Above zero, an operator may have forgotten a row, so it repeats results that did not change.",
+    "Above zero, state may have expired, so operators also emit results that did not change.",
     Value.TIME,
     "0 ms",
 )
 SENSITIVE: Final = Option(
     "table.exec.deduplicate.insert-update-after-sensitive-enabled",
     "Tell +I from +U",
-    "Off, deduplication calls the first row of a key +U where nobody needs -U.",
+    "Off: deduplication emits the first row of a key as +U where no consumer needs -U.",
     Value.SWITCH,
     "true",
 )
 DUPLICATES: Final = Option(
     "table.exec.source.cdc-events-duplicate",
     "The source may repeat events",
-    "A changelog with a primary key is normalised, so that an event that comes twice counts once.",
+    "A changelog with a primary key is normalised, so that an event that arrives twice counts once.",
     Value.SWITCH,
     "false",
 )
 RETRACTION: Final = Option(
     "changelog-studio.retraction",
     "Retraction",
-    "Off, nothing is ever taken back, which gives wrong answers: to see what retraction is for. Ours, not Flink's.",
+    "Off: nothing is ever retracted, which gives wrong results. Shows what retraction is for. Not an option of Flink.",
     Value.SWITCH,
     "true",
 )
@@ -117,7 +117,7 @@ def check_options(options: Mapping[str, str]) -> None:
         if name not in OPTIONS:
             near = get_close_matches(name, OPTIONS, n=1)
             hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(OPTIONS)}."
-            message = f"options: {name!r} is none that changes a changelog. {hint}"
+            message = f"options: {name!r} is not an option that changes a changelog. {hint}"
             raise PipelineError(message, "", "options")
         if not _is_right(OPTIONS[name].value, text):
             message = f"options: {name} is {OPTIONS[name].value.value}, not {text!r}."

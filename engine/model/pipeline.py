@@ -112,7 +112,7 @@ class Pipeline(_Document):
         seen: set[str] = set()
         for node in self.nodes:
             if node.id.lower() in seen:
-                message = f"two nodes are called {node.id!r}; ids are unique, whatever their case."
+                message = f"two nodes are called {node.id!r}; ids must differ in more than case."
                 raise PipelineError(message, node.id, "id")
             seen.add(node.id.lower())
         for edge in self.edges:
@@ -133,10 +133,10 @@ class Pipeline(_Document):
             message = f"the pipeline is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
             raise PipelineError(message) from error
         except RecursionError as error:
-            message = "the pipeline is not JSON that can be read: it is nested too deeply."
+            message = "the pipeline cannot be read as JSON: it is nested too deeply."
             raise PipelineError(message) from error
         except ValueError as error:
-            message = "the pipeline is not JSON that can be read: it has a number of thousands of digits."
+            message = "the pipeline cannot be read as JSON: it has a number of thousands of digits."
             raise PipelineError(message) from error
         return cls.from_dict(raw)
 

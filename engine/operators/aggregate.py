@@ -191,7 +191,7 @@ class GroupAggregate(Operator):
     group_by: GroupBy = Field(
         (),
         title="Group by",
-        description="The columns or expressions that make a group; none: all rows are one group.",
+        description="The columns or expressions to group by; none: all rows are one group.",
         json_schema_extra={"columns": True},
     )
     aggregates: tuple[Aggregate, ...] = Field(
@@ -225,7 +225,7 @@ class GroupAggregate(Operator):
         """It can write any; of an updating input it needs -U."""
         if not inputs[0].has_updates:
             return (Offer((UpdateKind.NONE,), ("no row of its input is replaced",)),)
-        reason = "the old row has to be taken out of its group, which may not be the group of the new one"
+        reason = "the old row must be retracted from its group, which may differ from the group of the new one"
         return (Offer((UpdateKind.BEFORE_AND_AFTER,), (reason,)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
@@ -236,11 +236,11 @@ class GroupAggregate(Operator):
         calls = described(self.aggregates, retracting=retracting, steady=steady)
         per_group = f"per group: {calls or 'the distinct groups'}"
         if not retracting:
-            reason = f"{given.node} only inserts, so rows are only added to their group and no group ever goes away"
+            reason = f"{given.node} only inserts, so rows are only added to their group and no group is ever deleted"
             return Strategy("without retraction", reason, per_group)
         reason = (
-            f"{given.node} emits {given.mode}, so rows are taken out of their group too; "
-            "a group without rows is deleted"
+            f"{given.node} emits {given.mode}, so rows are also retracted from their group; a group without rows is "
+            "deleted"
         )
         return Strategy("with retraction", reason, f"{per_group}, and the number of its rows")
 

@@ -102,20 +102,20 @@ class ChangelogNormalize(Operator):
 
     operator: ClassVar[str] = "changelog_normalize"
     title: ClassVar[str] = "Normalise changelog"
-    summary: ClassVar[str] = "Completes upserts with the rows that they replace, and drops repetitions."
+    summary: ClassVar[str] = "Completes upserts with the rows that they replace, and drops duplicates."
     group: ClassVar[str] = "keyed"
 
     keys: tuple[str, ...] = Field(
         min_length=1,
         title="Key columns",
-        description="The primary key: what identifies a row.",
+        description="The primary key: the columns that identify a row.",
         json_schema_extra={"columns": True},
     )
     condition: str | None = Field(
         None,
         min_length=1,
         title="Only where",
-        description="A condition on the rows that go out; one that ceases to meet it is deleted.",
+        description="A condition on the emitted rows; a row that no longer meets it is deleted.",
         json_schema_extra={"expression": True},
     )
 
@@ -126,7 +126,7 @@ class ChangelogNormalize(Operator):
         if self.condition is not None:
             found = analyzer.type_of(self.condition, given.schema, node, "condition")
             if found != "boolean":
-                reason = f"it is of type {found}, and a condition is true or false."
+                reason = f"it is of type {found}, but a condition must be true or false."
                 raise ExpressionError(node, "condition", self.condition, reason)
         return replace(given, modify=ALL_CHANGES, upsert_keys=frozenset({keys}), lone_updates=False)
 
@@ -143,7 +143,11 @@ class ChangelogNormalize(Operator):
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """There is one way."""
         (given,) = inputs
-        what = "somebody needs the rows that upserts replace" if output.has_update_before else "deletes need whole rows"
+        what = (
+            ("a consumer needs the rows that upserts replace")
+            if output.has_update_before
+            else "deletes need whole rows"
+        )
         if given.mode.has_update_before:
             what = "its input may repeat records"
         only = f", of those where {self.condition}" if self.condition is not None else ""

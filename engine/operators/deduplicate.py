@@ -111,12 +111,12 @@ class Deduplicate(RoutesLate):
     order: Order = Field(
         Order.EVENT_TIME,
         title="Order by",
-        description="event_time: when it happened, however late it arrives. arrival: the order of the records.",
+        description="event_time: by the time at which a row happened. arrival: in the order of the records.",
     )
     keep: Keep = Field(Keep.LAST, title="Keep", description="Which row of a key is kept.")
     first_row: FirstRow = Field(
         FirstRow.WHEN_COMPLETE,
-        title="The first row goes out",
+        title="Emit the first row",
         description=(
             "For the first row by event time. when_complete: once, when the watermark has reached it. "
             "at_once: on arrival; an earlier row that arrives later replaces it."
@@ -126,7 +126,7 @@ class Deduplicate(RoutesLate):
     @model_validator(mode="after")
     def _may_be_late(self) -> Self:
         if self.routes_late and not self._waits:
-            message = "late_records: a row is late only for the first row by event_time that goes out when_complete."
+            message = "late_records: rows can be late only if the first row by event_time is emitted when_complete."
             raise ValueError(message)
         return self
 
@@ -142,7 +142,7 @@ class Deduplicate(RoutesLate):
         if self.order is Order.EVENT_TIME:
             require_insert_only(node, "rowtime deduplication", given, advice)
             if given.schema.event_time is None:
-                message = "order: its input has no event time. Name one in the source, or order by arrival."
+                message = "order: its input has no event time. Declare one in the source, or order by arrival."
                 raise PipelineError(message, node, "order")
         elif self.keep is Keep.FIRST:
             require_insert_only(node, "keeping the first row", given, advice)
@@ -178,19 +178,19 @@ class Deduplicate(RoutesLate):
                 reason = f"by event time, at once: a {word} row replaces the kept one, one of the same time {tie}"
                 state = row if output.has_update_before else "per key: the time of the kept row"
             case Function.ROWTIME_FIRST_COMPLETE:
-                reason = "by event time, once: the first row goes out when the watermark has reached it"
-                state = "per key: the earliest row so far, then only that it went out"
+                reason = "by event time, once: the first row is emitted when the watermark reaches it"
+                state = "per key: the earliest row so far, then only a mark that it was emitted"
             case Function.PROCTIME_FIRST:
-                reason = "by arrival: the first row goes out at once, all others are ignored"
-                state = "per key: that it was seen"
+                reason = "by arrival: the first row is emitted at once, all others are ignored"
+                state = "per key: a mark that it was seen"
             case Function.PROCTIME_LAST:
                 reason = "by arrival, and its input is insert-only: each row replaces the one before"
                 state = row
             case Function.CHANGELOG_LAST:
-                reason = "by arrival, and its input takes rows back: that deletes the stored row of the key"
+                reason = "by arrival, and its input has retractions: they delete the stored row of the key"
                 if frozenset(self.keys) not in given.upsert_keys:
                     reason += ", whichever row it was (the key is not the input's upsert key)"
-                state = f"{row}, until it is taken back"
+                state = f"{row}, until it is retracted"
             case _:
                 assert_never(function)
         return Strategy(function.value, reason, state)

@@ -31,7 +31,7 @@ class Filter(Operator):
 
     operator: ClassVar[str] = "filter"
     title: ClassVar[str] = "Filter"
-    summary: ClassVar[str] = "Keeps the records that match a condition, kinds and all."
+    summary: ClassVar[str] = "Keeps the records that match a condition, with their kinds."
     group: ClassVar[str] = "records"
 
     condition: str = Field(
@@ -46,7 +46,7 @@ class Filter(Operator):
         (given,) = inputs
         found = analyzer.type_of(self.condition, given.schema, node, "condition")
         if found != "boolean":
-            reason = f"it is of type {found}, and a condition is true or false."
+            reason = f"it is of type {found}, but a condition must be true or false."
             raise ExpressionError(node, "condition", self.condition, reason)
         alone = given.lone_updates or (given.has_updates and not self._keeps_whole_rows(given))
         return replace(
@@ -63,11 +63,11 @@ class Filter(Operator):
             return forwarded(inputs, wanted, "the condition is on the upsert key: a row matches always or never")
         if wanted is UpdateKind.ONLY_UPDATE_AFTER:
             return ()
-        return forwarded(inputs, wanted, "a row that no longer matches must be taken back, by the -U that still does")
+        return forwarded(inputs, wanted, "a row that no longer matches must be retracted, by the -U that still matches")
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """There is one way."""
-        return Strategy("filter", "each record is judged by itself, and its kind stays what it is")
+        return Strategy("filter", "each record is checked on its own and keeps its kind")
 
     def step(self, context: StepContext) -> Step:
         """One projection of all columns, with the condition."""

@@ -38,7 +38,7 @@ from engine.windows.assigners import duration, interval
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-LATE = "nobody could meet it any more when it arrived"
+LATE = "no row could match it any more when it arrived"
 
 
 class Kept:
@@ -145,8 +145,8 @@ class IntervalJoinKernel(Kernel):
                 for row, met in kept
             ]
             if rows:
-                columns = ("event time", *names.columns(port, skip=1), "has met")
-                found.append(state_table(f"{PORTS[port].capitalize()} rows that may still meet", columns, rows))
+                columns = ("event time", *names.columns(port, skip=1), "matched")
+                found.append(state_table(f"{PORTS[port].capitalize()} rows that can still match", columns, rows))
         return tuple(found)
 
     def _meet(self, columns: Row, kept: list[tuple[Row, bool]], port: int, out: Output) -> bool:
@@ -175,19 +175,19 @@ class IntervalJoin(KeyedJoin, RoutesLate):
 
     operator: ClassVar[str] = "interval_join"
     title: ClassVar[str] = "Interval join"
-    summary: ClassVar[str] = "Pairs rows of two streams that have equal keys and happened close to each other."
+    summary: ClassVar[str] = "Pairs rows of two streams that have equal keys and event times close to each other."
     kinds: ClassVar[tuple[JoinKind, ...]] = (JoinKind.INNER, JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL)
 
     left_keys: LeftKeys = ()
     right_keys: RightKeys = ()
     lower_ms: int = Field(
         title="From",
-        description="The left row happened no earlier than this long after the right one; negative: before it.",
+        description="The least time from the right row to the left one; negative: the left row may be earlier.",
         json_schema_extra={"duration": True},
     )
     upper_ms: int = Field(
         title="To",
-        description="The left row happened no later than this long after the right one.",
+        description="The greatest time from the right row to the left one.",
         json_schema_extra={"duration": True},
     )
 
@@ -220,9 +220,9 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         """There is one way."""
         return Strategy(
             f"{self.kind.value} interval join",
-            "both inputs are insert-only, and no row waits longer than the interval; the watermark is held back "
-            f"by {duration(max(-self.lower_ms, self.upper_ms))} on the way",
-            "per key: the rows of both sides that may still meet somebody",
+            "both inputs are insert-only, and no row is kept longer than the interval; the watermark after it is "
+            f"held back by {duration(max(-self.lower_ms, self.upper_ms))}",
+            "per key: the rows of both sides that can still match",
         )
 
     def step(self, context: StepContext) -> Keyed:

@@ -296,9 +296,9 @@ class Join(KeyedJoin):
         if wanted is UpdateKind.ONLY_UPDATE_AFTER:
             if not self._takes_lone_updates_after(inputs):
                 return ()
-            reason = "+U replaces the row of its unique key, which holds the join key"
+            reason = "+U replaces the row of its unique key, which contains the join key"
             return (Offer((UpdateKind.ONLY_UPDATE_AFTER,) * 2, (reason,) * 2),)
-        reason = "pairs of the old row must be taken back"
+        reason = "pairs of the old row must be retracted"
         return (Offer((UpdateKind.BEFORE_AND_AFTER,) * 2, (reason,) * 2),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:

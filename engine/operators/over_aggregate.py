@@ -65,18 +65,18 @@ class OverAggregate(RoutesLate):
     partition_by: tuple[str, ...] = Field(
         (),
         title="Partition by",
-        description="Each row looks back on rows that agree in these columns; none: on all rows.",
+        description="Each row looks back on rows with equal values in these columns; none: on all rows.",
         json_schema_extra={"columns": True},
     )
     order: OverOrder = Field(
         OverOrder.EVENT_TIME,
         title="Order by",
-        description="event_time: a row waits until the watermark reaches it. arrival: it goes out at once.",
+        description="event_time: a row waits until the watermark reaches it. arrival: it is emitted at once.",
     )
     frame: Frame = Field(
         Frame.RANGE,
         title="Frame",
-        description="rows: one by one, so many rows back. range: rows of one time together, so much time back.",
+        description="rows: a number of rows back, one by one. range: a length of time back, equal times together.",
     )
     preceding_rows: int | None = Field(
         None, ge=0, title="Rows back", description="How many rows before the current one; empty: all."
@@ -110,7 +110,7 @@ class OverAggregate(RoutesLate):
         (given,) = inputs
         require_insert_only(node, "an over aggregate", given, "Aggregate with a group instead, or put it before.")
         if self.order is OverOrder.EVENT_TIME and given.schema.event_time is None:
-            message = "order: its input has no event time. Name one in the source, or order by arrival."
+            message = "order: its input has no event time. Declare one in the source, or order by arrival."
             raise PipelineError(message, node, "order")
         if self.order is OverOrder.ARRIVAL and self.preceding_ms is not None:
             message = (
@@ -133,8 +133,12 @@ class OverAggregate(RoutesLate):
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """By time or arrival, over all rows or some."""
         calls = described(self.aggregates, retracting=self._is_bounded)
-        by = "by event time: rows go out in order of time" if self._by_time else "by arrival: rows go out at once"
-        what = "the rows in the frame, since they leave it again" if self._is_bounded else "no rows that have gone out"
+        by = (
+            ("by event time: rows are emitted in order of time")
+            if self._by_time
+            else "by arrival: rows are emitted at once"
+        )
+        what = "the rows in the frame, since they leave it again" if self._is_bounded else "no emitted rows"
         waiting = ", the rows that wait for the watermark" if self._by_time else ""
         name = f"Over[{self.frame.value}, {'bounded' if self._is_bounded else 'unbounded'}]"
         return Strategy(name, by, f"per partition: {calls}{waiting}, and {what}")

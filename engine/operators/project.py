@@ -75,11 +75,13 @@ class Project(Operator):
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """What is wanted is asked of the input."""
-        return forwarded(inputs, wanted, "it passes every record on, so its input has to write updates as wanted")
+        return forwarded(
+            inputs, wanted, "it passes every record on, so its input must emit updates as its consumers need them"
+        )
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """There is one way."""
-        return Strategy("projection", "each record is computed by itself, and its kind stays what it is")
+        return Strategy("projection", "each record is computed on its own and keeps its kind")
 
     def step(self, context: StepContext) -> Step:
         """One projection."""
@@ -104,7 +106,7 @@ class Project(Operator):
         for at, column in enumerate(self.columns):
             if column.name.lower() in seen:
                 field = f"columns.{at}.name"
-                message = f"{field}: two columns are called {column.name!r}; names are unique, whatever their case."
+                message = f"{field}: two columns are called {column.name!r}; names must differ in more than case."
                 raise PipelineError(message, node, field)
             seen.add(column.name.lower())
 

@@ -54,12 +54,12 @@ class Repeat(Operator):
 
     operator: ClassVar[str] = "repeat"
     title: ClassVar[str] = "Repeat rows"
-    summary: ClassVar[str] = "Puts each record out as often as a number in it says (INTERSECT ALL, EXCEPT ALL)."
+    summary: ClassVar[str] = "Emits each record as often as one of its columns says (INTERSECT ALL, EXCEPT ALL)."
     group: ClassVar[str] = "records"
 
     times_column: str = Field(
         title="Number of copies",
-        description="The integer column that says how often; it does not come out itself.",
+        description="The integer column with the number of copies; it is not part of the output.",
         json_schema_extra={"column": True},
     )
 
@@ -85,7 +85,7 @@ class Repeat(Operator):
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """There is one way."""
-        return Strategy("repeat", "each record is put out as often as it says, and its kind stays what it is")
+        return Strategy("repeat", "each record is emitted as often as its column says and keeps its kind")
 
     def step(self, context: StepContext) -> Keyed:
         """Records of equal content together, which keeps their order."""

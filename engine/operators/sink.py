@@ -54,7 +54,7 @@ class Sink(Operator):
 
     operator: ClassVar[str] = "sink"
     title: ClassVar[str] = "Sink"
-    summary: ClassVar[str] = "Where a result ends: a changelog, a table kept up by key, or rows that are only added."
+    summary: ClassVar[str] = "The end of a pipeline: a changelog, a table updated by key, or rows that are only added."
     group: ClassVar[str] = "sinks"
     role: ClassVar[str] = "sink"
 
@@ -102,7 +102,7 @@ class Sink(Operator):
                 return ()
             if not given.has_updates:
                 return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
-            reason = "an update may take its row to another key of the sink, where the old one has to go"
+            reason = "an update may move its row to another key of the sink, so the old row must be deleted"
             return (Offer((both,), (reason,)),)
         if self.mode is SinkMode.UPSERT and not self._needs_before(self._key(node, given), given):
             if wanted is both:
@@ -115,7 +115,7 @@ class Sink(Operator):
             return ()
         if self.mode is SinkMode.UPSERT:
             return (Offer((both,), ("a -U may come without a +U of the same key, so the sink has to see it",)),)
-        return (Offer((both,), ("a changelog sink records what is taken back",)),)
+        return (Offer((both,), ("a changelog sink records retractions",)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """The mode, and what becomes of -U."""
@@ -128,8 +128,9 @@ class Sink(Operator):
             case SinkMode.UPSERT if _materializes(self._key(given.node, given.derived), given.derived):
                 return Strategy(
                     "upsert, materialised",
-                    f"several rows of {given.node} can share the sink's key, so the last one that is there stands",
-                    "per key of the sink: the rows that are there",
+                    f"several rows of {given.node} can share the sink's key, so the last one that still exists is "
+                    "written",
+                    "per key of the sink: the rows that still exist",
                 )
             case SinkMode.UPSERT if output.has_update_before:
                 return Strategy("upsert", "-U is kept, as a delete by key: it may come without a +U of the same key")
@@ -186,8 +187,8 @@ class Sink(Operator):
         if not self.keys:
             if not keys:
                 message = (
-                    f"keys: an upsert sink needs a key, and {emitter} has none of its own. "
-                    f"Name key columns out of {', '.join(given.schema.names)}, or choose the mode changelog."
+                    f"keys: an upsert sink needs a key, and {emitter} has none. Choose key columns from "
+                    f"{', '.join(given.schema.names)}, or choose the mode changelog."
                 )
                 raise PlanRejected(message, node, "keys")
             return frozenset(keys[0])

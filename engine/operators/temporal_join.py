@@ -113,7 +113,7 @@ class TemporalJoinKernel(Kernel):
         if waiting:
             columns = ("waits for", "kind", *names.columns(skip=1))
             found.append(
-                state_table("Rows that wait", columns, waiting, "They go out when the watermark reaches them.")
+                state_table("Waiting rows", columns, waiting, "They are emitted when the watermark reaches them.")
             )
         if versions:
             columns = ("valid from", "is a row", *names.columns(1, skip=1))
@@ -138,7 +138,9 @@ class TemporalJoin(KeyedJoin):
 
     operator: ClassVar[str] = "temporal_join"
     title: ClassVar[str] = "Temporal join"
-    summary: ClassVar[str] = "Adds to each row of a stream what a versioned table said at the row's event time."
+    summary: ClassVar[str] = (
+        "Adds to each row of a stream the row of a versioned table that was valid at its event time."
+    )
     kinds: ClassVar[tuple[JoinKind, ...]] = (JoinKind.INNER, JoinKind.LEFT)
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
@@ -172,7 +174,7 @@ class TemporalJoin(KeyedJoin):
         return Strategy(
             f"{self.kind.value} temporal join",
             f"a row waits until the watermark has reached its {time}: then the version of that time is known",
-            "per key: the left rows that wait, and the versions from the latest that is due on",
+            "per key: the waiting left rows, and the versions from the latest that the watermark has reached",
         )
 
     def step(self, context: StepContext) -> Keyed:
@@ -221,7 +223,7 @@ class TemporalJoin(KeyedJoin):
         if not set(keys[0]) <= set(self.right_keys):
             message = (
                 f"the primary key of {emitter} is ({', '.join(keys[0])}), but the join compares "
-                f"({', '.join(self.right_keys)}). Compare all of it: it tells whose versions they are."
+                f"({', '.join(self.right_keys)}). Compare all of its columns; they identify the versions."
             )
             raise PlanRejected(message, node, "right_keys")
 

@@ -76,13 +76,13 @@ class TopN(Operator):
     order_by: tuple[OrderBy, ...] = Field(
         (),
         title="Order by",
-        description="What makes a row better: the first row has rank 1. Empty: what came first, as LIMIT has it.",
+        description="The order of the ranking: the first row has rank 1. Empty: the order of arrival, as with LIMIT.",
     )
     rank_start: int = Field(
-        1, ge=1, title="From rank", description="The first rank that comes out: 2 leaves out the best row."
+        1, ge=1, title="From rank", description="The first rank in the output; 2 leaves out the best row."
     )
     rank_end: int | None = Field(
-        None, ge=1, title="To rank", description="The last rank that comes out: the N of Top N."
+        None, ge=1, title="To rank", description="The last rank in the output: the N of Top N."
     )
     rank_end_column: str | None = Field(
         None,
@@ -93,27 +93,29 @@ class TopN(Operator):
     ranking: Ranking = Field(
         Ranking.ROW_NUMBER,
         title="Ranked by",
-        description="Row number: of equally good rows the first to arrive ranks first, as in Flink. Rank and dense "
-        "rank give them the same rank, with a gap after them or without: an addition of ours, which Flink refuses.",
+        description="Row number: of rows equal in the order, the first to arrive ranks first, as in Flink. Rank and "
+        "dense rank give them the same rank, with or without a gap after them; Flink rejects these in streaming.",
     )
     with_rank: bool = Field(
         False,
         title="Output the rank",
-        description="Adds the rank as a column. Every row that shifts is then an update, so leave it out if you can.",
+        description="Adds the rank as a column. Rows whose rank changes are then updates; leave it out if you can.",
     )
     rank_column: str = Field("rank", min_length=1, title="Name of the rank", description="The column with the rank.")
 
     @model_validator(mode="after")
     def _has_an_order(self) -> Self:
         if not self.order_by and (self.partition_by or self.with_rank or self.rank_end is None or self._has_ties):
-            message = "give order_by: without an order the rows that came first are kept, of all and without a rank"
+            message = (
+                "order_by is missing; only the first rows of all, without partitions and without a rank, need no order"
+            )
             raise ValueError(message)
         return self
 
     @model_validator(mode="after")
     def _has_one_range(self) -> Self:
         if (self.rank_end is None) == (self.rank_end_column is None):
-            message = "give either rank_end, a number, or rank_end_column, a column that holds it"
+            message = "set either rank_end, a number, or rank_end_column, a column with that number"
             raise ValueError(message)
         if self.rank_end is not None and self.rank_end < self.rank_start:
             message = f"the range of ranks ends at {self.rank_end}, before it starts at {self.rank_start}"
@@ -160,10 +162,10 @@ class TopN(Operator):
             return self._strategy_with_ties(given)
         kept = f"the best {self.rank_end}" if self.rank_end is not None else f"the best {self.rank_end_column}"
         if not self.order_by:
-            reason = "without an order what came first stays"
+            reason = "without an order the first rows stay"
             if given.mode.is_insert_only:
-                return Strategy("Limit", f"{reason}, and its input takes nothing back", f"{kept} rows")
-            return Strategy("Limit", f"{reason}, and what follows moves up when it is taken back", "all rows, in order")
+                return Strategy("Limit", f"{reason}, and its input has no retractions", f"{kept} rows")
+            return Strategy("Limit", f"{reason}, and the next row moves up when one is retracted", "all rows, in order")
         if given.mode.is_insert_only:
             reason = "its input is insert-only, so what falls past the last rank never comes back"
             return Strategy("AppendFast", reason, f"{kept} rows of each partition")
@@ -254,11 +256,14 @@ class TopN(Operator):
         return self.ranking is not Ranking.ROW_NUMBER
 
     def _strategy_with_ties(self, given: InputPlan) -> Strategy:
-        own = f"{self.ranking.name} is an addition of ours, which Flink refuses in streaming; equal rows share a rank"
+        own = (
+            f"{self.ranking.name} is an addition of Changelog Studio, which Flink rejects in streaming; equal rows "
+            "share a rank"
+        )
         if given.mode.is_insert_only:
             reason = f"{own}. Its input is insert-only, so what falls past the last rank never comes back"
             return Strategy(f"AppendOnly{self.ranking.name}", reason, "the rows of each partition up to the last rank")
-        reason = f"{own}. Its input takes rows back, and then those past the last rank move up"
+        reason = f"{own}. Its input has retractions, after which rows past the last rank move up"
         return Strategy(f"Retract{self.ranking.name}", reason, "all rows of each partition, in order")
 
     def _check_columns(self, node: str, schema: Schema) -> None:
@@ -356,10 +361,10 @@ class TopN(Operator):
         if self._has_ties:
             return "rows that are equally good share a rank, so the old row must leave its own"
         if not self.order_by:
-            return "what came first is kept, and when it is taken back the next one moves up"
+            return "the first rows are kept, and when one is retracted the next one moves up"
         if not self._keys_in_partition(given):
             partition = f" that contains {', '.join(self.partition_by)}" if self.partition_by else ""
-            return f"its input is updated and has no upsert key{partition}, so a row must be taken back as a whole"
+            return f"its input is updated and has no upsert key{partition}, so a row must be retracted as a whole"
         falling = self._falling(given)
         if falling is not None:
             lacks = "may be deleted" if ModifyKind.DELETE in given.modify else f"may get a worse {falling}"

@@ -38,7 +38,7 @@ class Union(Operator):
 
     operator: ClassVar[str] = "union"
     title: ClassVar[str] = "Union"
-    summary: ClassVar[str] = "Puts the records of several inputs with the same columns into one stream (UNION ALL)."
+    summary: ClassVar[str] = "Combines the records of several inputs with the same columns into one stream (UNION ALL)."
     group: ClassVar[str] = "records"
     many_edges: ClassVar[bool] = True
 
@@ -58,7 +58,9 @@ class Union(Operator):
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """What is wanted is asked of every input: all have to write updates in the same way."""
-        return forwarded(inputs, wanted, "it passes every record on, so all its inputs have to write updates as wanted")
+        return forwarded(
+            inputs, wanted, "it passes every record on, so all its inputs must emit updates as its consumers need them"
+        )
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """There is one way."""

@@ -72,7 +72,7 @@ class WindowAggregate(GivenWindows):
     group_by: GroupBy = Field(
         (),
         title="Group by",
-        description="The columns or expressions that make a group; none: all rows of a window are one group.",
+        description="The columns or expressions to group by; none: all rows of a window are one group.",
         json_schema_extra={"columns": True},
     )
     aggregates: tuple[Aggregate, ...] = Field(
@@ -87,14 +87,14 @@ class WindowAggregate(GivenWindows):
         0,
         ge=0,
         title="Allowed lateness",
-        description="For how long after it has fired a window is kept, so that late records update its result.",
+        description="How long a window is kept after it has fired, so that late records update its result.",
         json_schema_extra={"duration": True},
     )
     early_fire_every_ms: int = Field(
         0,
         ge=0,
         title="Early firing every",
-        description="Emit the result so far whenever event time has moved on by this much; 0: only at the end.",
+        description="Emit the result so far each time event time advances by this much; 0: only at the end.",
         json_schema_extra={"duration": True},
     )
 
@@ -142,7 +142,7 @@ class WindowAggregate(GivenWindows):
         (given,) = inputs
         if not given.has_updates:
             return (Offer((UpdateKind.NONE,), ("no row of its input is replaced",)),)
-        return (Offer((UpdateKind.BEFORE_AND_AFTER,), ("the old row has to be taken out of its window",)),)
+        return (Offer((UpdateKind.BEFORE_AND_AFTER,), ("the old row must be retracted from its window",)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """What it keeps, and why it emits what it emits."""
@@ -153,7 +153,9 @@ class WindowAggregate(GivenWindows):
         calls = described(self.aggregates, retracting=retracting)
         reason = f"{windows}; "
         if self.fires_once:
-            reason += "each goes out once, when the watermark reaches its last millisecond, so the output only inserts"
+            reason += (
+                "each is emitted once, when the watermark reaches its last millisecond, so the output is insert-only"
+            )
         else:
             again = []
             if self.allowed_lateness_ms:
@@ -164,7 +166,7 @@ class WindowAggregate(GivenWindows):
                 again.append("it fires early with each record")
             reason += f"a window's result can be updated: {' and '.join(again)}"
         if retracting:
-            reason += f"; {given.node} emits {given.mode}, so rows are taken out of windows that are still open"
+            reason += f"; {given.node} emits {given.mode}, so rows are also retracted from windows that are still open"
         return Strategy(name, reason, f"per group and open {per}: {calls or 'whether there are rows'}")
 
     def step(self, context: StepContext) -> Keyed:

@@ -65,7 +65,7 @@ class WindowAssign(MadeWindows):
             message = f"partition_by is for session windows; {self.kind.value} windows are the same for all rows."
             raise ValueError(message)
         if self.routes_late and self.kind is not WindowKind.SESSION:
-            message = f"late_records: no row is too late to be given its {self.kind.value} windows, only for a session."
+            message = f"late_records: rows can be late only for session windows, not for {self.kind.value} windows."
             raise ValueError(message)
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
@@ -86,15 +86,17 @@ class WindowAssign(MadeWindows):
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """What is wanted is asked of the input."""
-        return forwarded(inputs, wanted, "it passes every record on, so its input has to write updates as wanted")
+        return forwarded(
+            inputs, wanted, "it passes every record on, so its input must emit updates as its consumers need them"
+        )
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """Sessions wait, other windows do not."""
         what = self.windowing.described()
         if self.kind is WindowKind.SESSION:
-            reason = f"{what}; a row goes out when its session ends, since only then its bounds are known"
+            reason = f"{what}; a row is emitted when its session ends, because only then its bounds are known"
             return Strategy("session windows", reason, "per partition and open session: its rows")
-        return Strategy(f"{self.kind.value} windows", f"{what}; a row goes out once for each window that it is in")
+        return Strategy(f"{self.kind.value} windows", f"{what}; a row is emitted once for each of its windows")
 
     def step(self, context: StepContext) -> Step:
         """A projection, for several windows of an array; for sessions a kernel per partition."""

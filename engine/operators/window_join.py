@@ -166,13 +166,13 @@ class WindowJoin(KeyedJoin, RoutesLate):
     left_window: tuple[str, ...] = Field(
         (),
         title="Left window",
-        description="Where rows have a window already: the columns in which it starts and ends. Then no size is given.",
+        description="If rows already have a window: the columns of its start and end. Then leave the size empty.",
         json_schema_extra={"columns": True, "port": "left"},
     )
     right_window: tuple[str, ...] = Field(
         (),
         title="Right window",
-        description="The same of the right input.",
+        description="The same for the right input.",
         json_schema_extra={"columns": True, "port": "right"},
     )
 
@@ -180,17 +180,19 @@ class WindowJoin(KeyedJoin, RoutesLate):
     def _has_windows(self) -> Self:
         if self.left_window or self.right_window:
             if (len(self.left_window), len(self.right_window)) != (2, 2):
-                message = "left_window and right_window are two columns each: where a window starts and where it ends."
+                message = "left_window and right_window take two columns each: the start and the end of a window."
                 raise ValueError(message)
             if self.size_ms or self.slide_ms or self.step_ms or self.offset_ms:
-                message = "left_window and right_window name windows that are there already, so no size is given."
+                message = "left_window and right_window name existing windows; leave the size empty."
                 raise ValueError(message)
             return self
         if self.windows is WindowKind.SESSION:
-            message = "windows to make are tumble, hop or cumulate; sessions come from a node of windows on each side."
+            message = (
+                "the windows of a join are tumble, hop or cumulate; for sessions, put a Windows node before each side."
+            )
             raise ValueError(message)
         if self.size_ms is None:
-            message = "size_ms is needed, or the columns left_window and right_window of windows that rows have."
+            message = "set size_ms, or the columns left_window and right_window of existing windows."
             raise ValueError(message)
         _ = self.windowing
         return self

@@ -127,20 +127,20 @@ class WindowTopN(GivenWindows):
         json_schema_extra={"columns": True},
     )
     order_by: tuple[OrderBy, ...] = Field(
-        min_length=1, title="Order by", description="What makes a row better: the first row has rank 1."
+        min_length=1, title="Order by", description="The order of the ranking: the first row has rank 1."
     )
-    rank_start: int = Field(1, ge=1, title="From rank", description="The first rank that comes out.")
-    rank_end: int = Field(ge=1, title="To rank", description="The last rank that comes out: the N of Top N.")
+    rank_start: int = Field(1, ge=1, title="From rank", description="The first rank in the output.")
+    rank_end: int = Field(ge=1, title="To rank", description="The last rank in the output: the N of Top N.")
     with_rank: bool = Field(False, title="Output the rank", description="Adds the rank as a column.")
     rank_column: str = Field("rank", min_length=1, title="Name of the rank", description="The column with the rank.")
     later_first: bool = Field(
-        False, title="Later rows first", description="Of rows that are equal in the order the later one is better."
+        False, title="Later rows first", description="Of rows that are equal in the order, the later one ranks first."
     )
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if self.kind is WindowKind.SESSION and not self.window_columns:
-            message = "windows to make are tumble, hop or cumulate; sessions come from a node of windows before it"
+            message = "the windows of a ranking are tumble, hop or cumulate; for sessions, put a Windows node before it"
             raise ValueError(message)
         if self.rank_end < self.rank_start:
             message = f"the range of ranks ends at {self.rank_end}, before it starts at {self.rank_start}"
@@ -175,7 +175,7 @@ class WindowTopN(GivenWindows):
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """There is one way."""
         windows = "the windows that the rows have" if self.window_columns else self.windowing.described()
-        reason = f"{windows}; each goes out once, when the watermark reaches its last millisecond"
+        reason = f"{windows}; each is emitted once, when the watermark reaches its last millisecond"
         return Strategy("window rank", reason, f"per partition and open window: the best {self.rank_end} rows")
 
     def step(self, context: StepContext) -> Keyed:

@@ -17,7 +17,9 @@ def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
         case "listed":
             for name in dict.fromkeys(pipeline.arrival.order):
                 if name not in sources:
-                    message = f"arrival.order names {name!r}, which is no source; there are {', '.join(sources)}."
+                    message = (
+                        f"arrival.order names {name!r}, which is not a source; the sources are {', '.join(sources)}."
+                    )
                     raise PipelineError(message, "", "arrival.order")
         case "by_column":
             types = {_arrival_type(name, node) for name, node in sources.items()}
@@ -32,6 +34,6 @@ def _arrival_type(name: str, node: DerivedNode) -> str:
     source = node.operator
     assert isinstance(source, Source)
     if source.arrival_column is None:
-        message = "the sources arrive by column, but this one names none. Set its arrival column."
+        message = "the sources are merged by a column, but this one has no arrival column. Set its arrival column."
         raise PipelineError(message, name, "arrival_column")
     return node.derived.schema.column(source.arrival_column, name, "arrival_column").type

@@ -100,7 +100,7 @@ def _edges_by_port(pipeline: Pipeline, node: Node, operator: Operator | Source) 
             raise PipelineError(message, node.id, port)
         if len(found) > 1 and not (isinstance(operator, Operator) and operator.many_edges):
             sources = ", ".join(edge.source for edge in found)
-            message = f"{name} takes one edge, but {sources} are all connected to it. Put a union between."
+            message = f"{name} takes one edge, but {sources} are all connected to it. Put a union before it."
             raise PipelineError(message, node.id, port)
     return tuple(edge for port in ports for edge in by_port[port])
 
@@ -110,7 +110,7 @@ def _check_outputs(node: Node, edges: tuple[Edge, ...], done: Mapping[str, Deriv
     for edge in edges:
         known = (OUT, *done[edge.source].second)
         if edge.source_port not in known:
-            message = f"{edge.source} has no output {edge.source_port!r}; there is: {', '.join(known)}."
+            message = f"{edge.source} has no output {edge.source_port!r}; it has: {', '.join(known)}."
             raise PipelineError(message, node.id, edge.target_port)
 
 
@@ -118,9 +118,9 @@ def _check_names(node: str, derived: Derived) -> None:
     seen: dict[str, str] = {}
     for column in derived.schema:
         if column.name.startswith("__"):
-            message = f"the column {column.name!r} begins with two underscores, which the studio keeps for itself."
+            message = f"the column {column.name!r} begins with two underscores, which the studio reserves."
             raise PipelineError(message, node)
         if (other := seen.get(column.name.lower())) is not None:
-            message = f"two columns are called {other!r} and {column.name!r}; names are unique, whatever their case."
+            message = f"two columns are called {other!r} and {column.name!r}; names must differ in more than case."
             raise PipelineError(message, node)
         seen[column.name.lower()] = column.name

@@ -35,7 +35,7 @@ def normalised(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> Pipeline
             continue
         is_upsert = node.operator.update_kind is UpdateKind.ONLY_UPDATE_AFTER
         if is_upsert and not node.derived.upsert_keys:
-            message = "a source of upserts needs a primary key, by which a row replaces another. Name its columns."
+            message = "an upsert source needs a primary key, by which a row replaces another. Set its columns."
             raise PlanRejected(message, name, "primary_key")
         if is_upsert or (node.derived.upsert_keys and _may_repeat(pipeline)):
             pipeline = _with_normaliser(pipeline, name, node)

@@ -78,8 +78,8 @@ class _Search:
         if found is None:
             inputs = ", ".join(edge.source for edge in node.edges) or "its source"
             message = (
-                f"it cannot be given the updates that it needs by {inputs}: a changelog without -U reaches an "
-                "operator that has to know the old row. Put a changelog normaliser after the source."
+                f"it needs updates that {inputs} cannot emit: a changelog without -U reaches an operator that needs "
+                "the old row. Put a changelog normaliser after the source."
             )
             raise PlanRejected(message, name)
         self.chosen.update(found)

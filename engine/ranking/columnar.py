@@ -38,7 +38,7 @@ def columnar_topn(ranks: Ranks, order: Sequence[SortColumn], given: Schema, mode
     """The planner's choice for ROW_NUMBER. given, mode: the input's."""
     types = [given.columns[part.place].type for part in order]
     if not mode.is_insert_only:
-        reason = "rows of its input are replaced or taken back"
+        reason = "rows of its input are replaced or retracted"
     elif ranks.end is None:
         reason = "each partition has its own last rank"
     elif ranks.end > _MOST_RANKS:

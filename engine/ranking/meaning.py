@@ -24,9 +24,9 @@ def of_ranking(emission: Emission, rank_end: int | None, rank_column: str | None
     ]
     if not ranks:
         if record.adds:
-            return Meaning(f"rank {rank}: a row comes in")
+            return Meaning(f"rank {rank}: a row enters")
         gone = "falls past the last rank" if _is_pushed_out(emission) else "is gone"
-        return Meaning(f"rank {rank}: the row that stood there {gone}")
+        return Meaning(f"rank {rank}: the row that was there {gone}")
     before, after = (ranks[0], rank) if record.adds else (rank, ranks[0])
     if before == after:
         return Meaning(f"rank {rank}: the row stays, and is emitted again")
@@ -47,8 +47,8 @@ def _unranked(emission: Emission, best: str) -> Meaning:
         case RowKind.INSERT:
             return Meaning(f"it is among {best} now")
         case RowKind.UPDATE_BEFORE:
-            return Meaning("the row that stood there is retracted")
+            return Meaning("the row that was there is retracted")
         case RowKind.UPDATE_AFTER:
-            return Meaning("the row that stands there now")
+            return Meaning("the row that is there now")
         case _:
             return Meaning(f"it is no longer among {best}")

@@ -39,7 +39,7 @@ def check_names(names: Sequence[str], node: str, field: str) -> None:
             message = f"{field}: a column has no name; name all of them."
             raise PipelineError(message, node, field)
         if name.startswith("__"):
-            message = f"{field}: the column {name!r} starts with two underscores, which the studio keeps for itself."
+            message = f"{field}: the column {name!r} starts with two underscores, which the studio reserves."
             raise PipelineError(message, node, field)
         if name.lower() in seen:
             message = (

@@ -24,7 +24,7 @@ from engine.reading.kinds import kinds_of
 from engine.reading.text_files import NOT_UTF8, Block, LineNumbers, TextPart, blocks_of
 from engine.reading.typed_rows import RowTypes, all_fit, records_of
 
-_OPEN: Final = "a quoted field is not closed in its line, or goes on after its closing quote"
+_OPEN: Final = "a quoted field is not closed in its line, or continues after its closing quote"
 _TRUE: Final = ["t", "true", "y", "yes", "1", "T", "True", "TRUE", "Y", "Yes", "YES"]
 _FALSE: Final = ["f", "false", "n", "no", "0", "F", "False", "FALSE", "N", "No", "NO"]
 # What Arrow reads as the same number, date or truth as Spark where it reads it at all.

@@ -19,7 +19,7 @@ from typing import Any, Final
 # The years 1 to 9999, which Python, Arrow and DuckDB all can write. Beyond them it is the unit that is wrong.
 MIN_EVENT_TIME_MS: Final = -62_135_596_800_000
 MAX_EVENT_TIME_MS: Final = 253_402_300_799_999
-OUT_OF_RANGE: Final = "is no event time between the years 1 and 9999; is its unit right?"
+OUT_OF_RANGE: Final = "is not an event time between the years 1 and 9999; check its unit"
 _BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)

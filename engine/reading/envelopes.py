@@ -42,7 +42,11 @@ class EnvelopeFile(FileSource):
     """What Flink calls the format."""
 
     sample_rows: int = Field(
-        1000, ge=1, le=100_000, title="Rows for types", description="So many lines are looked at to infer the types."
+        1000,
+        ge=1,
+        le=100_000,
+        title="Rows for type inference",
+        description="The number of lines that are read to infer the types.",
     )
 
     @staticmethod

@@ -43,13 +43,13 @@ class FileSource(Source):
     types: dict[str, str] = Field(
         default_factory=dict,
         title="Types",
-        description="By column, where another type than the inferred one is wanted: BIGINT, DECIMAL(10,2), ...",
+        description="Per column, to override the inferred type: BIGINT, DECIMAL(10,2), ...",
         json_schema_extra={"column": True},
     )
     primary_key: tuple[str, ...] = Field(
         (),
         title="Primary key",
-        description="Columns of which the values identify a row. Empty: only the whole row does.",
+        description="Columns whose values identify a row. Empty: only the whole row does.",
         json_schema_extra={"columns": True, "last": True},
     )
 
@@ -94,13 +94,13 @@ class RowFile(FileSource):
     kind_column: str | None = Field(
         None,
         title="Kind column",
-        description="It says what a row does: +I, -U, +U, -D, or insert, update, delete. Empty: all are inserts.",
+        description="The column with the row kind: +I, -U, +U, -D, or insert, update, delete. Empty: all are inserts.",
         json_schema_extra={"column": True, "last": True},
     )
     updates_by_key: bool = Field(
         False,
         title="Updates come without -U",
-        description="Where rows have a kind: a +I or +U replaces the row of its primary key (an upsert source).",
+        description="If rows have a kind: a +I or +U replaces the row of its primary key (an upsert source).",
         json_schema_extra={"last": True},
     )
 

@@ -57,7 +57,7 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
     except (OSError, ValueError) as error:
         # What is not there is for below; this is a name that no file can have.
         if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
-            reason = error.strerror if isinstance(error, OSError) else "it has a character that no file name has"
+            reason = error.strerror if isinstance(error, OSError) else "it has a character that file names cannot have"
             message = f"path: {path[:80]!r} is not a file name: {reason}; check the name."
             raise SourceError(message, node, "path") from error
     if place.is_dir():
@@ -81,7 +81,7 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
             message = f"{file.name} has a colon in its name, which Spark cannot read; rename it."
             raise SourceError(message, node, "path")
         if not os.access(file, os.R_OK):
-            message = f"{file.name} may not be read (no permission); allow it with chmod +r, or choose another file."
+            message = f"{file.name} cannot be read (no permission); allow it with chmod +r, or choose another file."
             raise SourceError(message, node, "path")
     return tuple(InputFile(file, _name(file, folder)) for file in found)
 
@@ -95,7 +95,7 @@ def opened(file: InputFile, node: str) -> Iterator[IO[bytes]]:
         with cast(IO[bytes], opener(file.path, "rb")) as stream:
             yield stream
     except (OSError, EOFError, zlib.error) as error:
-        message = f"{file.name} cannot be read: {error}. Choose another file, or write this one anew."
+        message = f"{file.name} cannot be read: {error}. Choose another file, or write this one again."
         raise SourceError(message, node, "path") from error
 
 
@@ -109,7 +109,7 @@ def text_lines(stream: IO[bytes]) -> Iterator[str]:
 
 def _in_folder(place: Path, path: str, node: str, endings: Collection[str]) -> list[Path]:
     if not os.access(place, os.R_OK | os.X_OK):
-        message = f"the folder {path} may not be read (no permission); allow it with chmod +rx."
+        message = f"the folder {path} cannot be read (no permission); allow it with chmod +rx."
         raise SourceError(message, node, "path")
     found = sorted(
         file for file in place.iterdir() if file.is_file() and not _is_hidden(file) and _ending(file) in endings

@@ -37,4 +37,4 @@ def unknown_kind(name: str, text: str | None) -> str:
     """Why a row is rejected that has no kind. name: the column's."""
     if text is None:
         return f"column {name!r}: the row kind is missing; {NO_KIND_ADVICE}"
-    return f'column {name!r}: "{text[:_WORD_CHARS]}" is no row kind; {NO_KIND_ADVICE}'
+    return f'column {name!r}: "{text[:_WORD_CHARS]}" is not a row kind; {NO_KIND_ADVICE}'

@@ -125,7 +125,7 @@ def without_kind(name: str, kind: Field) -> Column:
     said = F.concat(
         F.lit(f'column {name!r}: "'),
         F.substring(kind.text, 1, _WORD_CHARS),
-        F.lit(f'" is no row kind; {NO_KIND_ADVICE}'),
+        F.lit(f'" is not a row kind; {NO_KIND_ADVICE}'),
     )
     missing = F.lit(f"column {name!r}: the row kind is missing; {NO_KIND_ADVICE}")
     return F.when(kind.value.isNull(), F.when(kind.text.isNull(), missing).otherwise(said))

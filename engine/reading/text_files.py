@@ -82,7 +82,7 @@ def _readable(part: TextPart, stream: IO[bytes], quote: bytes, size: int) -> Ite
             yield found
             lines += found.count(b"\n")
     except (OSError, EOFError, zlib.error) as error:
-        message = f"{part.name} is damaged after line {_count_lines(part) + lines}: {error}. Save or copy it anew."
+        message = f"{part.name} is damaged after line {_count_lines(part) + lines}: {error}. Save or copy it again."
         raise OSError(message) from error
 
 

@@ -51,10 +51,10 @@ def _keyed(step: Keyed) -> str:
 
 def _native(node: NodePlan, step: Native) -> str:
     if any(projection.each is not None for projection in step.projections):
-        return "Spark SQL: it makes several records of one"
+        return "Spark SQL: it makes several records from one"
     for given, projection in zip(node.inputs, step.projections, strict=True):
         if arrow_projection(projection, given.schema, node.schema) is None:
-            return "Spark SQL: it has an expression that Arrow has not"
+            return "Spark SQL: Arrow does not support one of its expressions"
     return "columnar: its expressions in Arrow, a record at a time"
 
 

@@ -76,7 +76,8 @@ def source_table(
         operator, parameters = _file(ddl, node_id, folder, warnings)
     else:
         message = (
-            f"the connector {ddl.connector!r} cannot be read here; there are filesystem (format {', '.join(FORMATS)}) "
+            f"the connector {ddl.connector!r} cannot be read here; supported are filesystem (format "
+            f"{', '.join(FORMATS)}) "
             "and datagen. Save the rows as a file, or insert them with INSERT INTO ... VALUES."
         )
         raise ddl.rejected(message)
@@ -156,7 +157,7 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
         parameters |= {name: options.pop(option) for option, name in _CSV.items() if option in options}
     for option in options:
         if not _OF_NO_MATTER.fullmatch(option):
-            warnings.append(f"{ddl.name}: the option {option!r} is left out; it has no meaning here.")
+            warnings.append(f"{ddl.name}: the option {option!r} is ignored; it has no effect here.")
     return operator, parameters | _types(ddl, operator, parameters, node_id, folder)
 
 
@@ -199,7 +200,7 @@ def _datagen(ddl: TableDdl, warnings: list[str]) -> dict[str, Any]:
                 made[name] = _number(ddl, option, text, read)
         columns.append(made)
     rate = _number(ddl, "rows-per-second", options.pop("rows-per-second", "10000"), float)
-    warnings += [f"{ddl.name}: the option {option!r} is left out; it has no meaning here." for option in options]
+    warnings += [f"{ddl.name}: the option {option!r} is ignored; it has no effect here." for option in options]
     count = _UNBOUNDED_ROWS if rows is None else _number(ddl, "number-of-rows", rows, int)
     return {"columns": columns, "rows": count, "rate": rate}
 

@@ -96,10 +96,11 @@ def _statement(statement: Statement, parts: Parts) -> None:
     elif word == "SET":
         _set(statement, parts)
     elif word in _QUIET or statement.begins("CREATE", "CATALOG") or statement.begins("CREATE", "DATABASE"):
-        parts.warnings.append(f"line {statement.place[0]}: {word} has no meaning here and is left out.")
+        parts.warnings.append(f"line {statement.place[0]}: {word} has no effect here and is ignored.")
     else:
         message = (
-            f"{raw(statement.tokens[:2], statement.text)} is not read. A script has CREATE TABLE, CREATE VIEW, SET, "
+            f"{raw(statement.tokens[:2], statement.text)} is not supported. A script consists of CREATE TABLE, "
+            "CREATE VIEW, SET, "
             "INSERT INTO and SELECT."
         )
         raise SqlRejected(message, place=statement.place)
@@ -150,4 +151,4 @@ def _set(statement: Statement, parts: Parts) -> None:
             raise SqlRejected(error.sentence, place=statement.place) from error
         parts.options[name] = value
     elif name not in _HARMLESS:
-        parts.warnings.append(f"line {statement.place[0]}: the option {name!r} is left out; it has no meaning here.")
+        parts.warnings.append(f"line {statement.place[0]}: the option {name!r} is ignored; it has no effect here.")

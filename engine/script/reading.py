@@ -123,7 +123,7 @@ def _arrival(given: object) -> Arrival:
     try:
         return Arrival.model_validate(given or {})
     except ValidationError as error:
-        message = f"studio.arrival is not read: {error.errors()[0]['msg']}. Leave the line out, or copy it again."
+        message = f"studio.arrival cannot be read: {error.errors()[0]['msg']}. Remove the line, or copy it again."
         raise SqlRejected(message) from error
 
 
@@ -139,7 +139,7 @@ def _view(statement: Statement) -> Expr:
         return query
     items = query.expressions if isinstance(query, exp.Select) else []
     if len(items) != len(names) or any(item.find(exp.Star) and not isinstance(item, exp.Anonymous) for item in items):
-        message = "the columns after a view's name belong to a SELECT that lists as many. Name them there with AS."
+        message = "the columns after a view's name need a SELECT with as many columns. Name them there with AS."
         raise SqlRejected(message, place=statement.place)
     renamed = [exp.alias_(item.unalias(), name, quoted=True) for item, name in zip(items, names, strict=True)]
     query.set("expressions", renamed)
@@ -207,7 +207,7 @@ class Tables(Mapping[str, Table]):
         if node is made.node:
             return made
         if not is_table(node, ddl, self._emitter):
-            warning = f"{ddl.name}: what is said above the table does not fit it any more; the table counts."
+            warning = f"{ddl.name}: the studio's comment above the table no longer fits it; the table is used."
             return replace(made, warnings=(*made.warnings, warning))
         return replace(made, node=node)
 

@@ -90,7 +90,7 @@ def expression(tokens: Sequence[Token], text: str) -> Expr:
     select = Token(TokenType.SELECT, "SELECT", tokens[0].line, 1, 0, 0)
     found = parsed([select, *tokens], text)
     if not isinstance(found, exp.Select) or len(found.expressions) != 1:
-        message = "one expression belongs here."
+        message = "exactly one expression is expected here."
         raise SqlRejected(message, place=place_of_token(tokens[0]))
     item: Expr = found.expressions[0]
     return item

@@ -98,7 +98,7 @@ def create_table(statement: Statement) -> TableDdl:
         list(cursor.listed())
     options = _options(cursor) if cursor.skip("WITH") else {}
     if not cursor.is_done:
-        message = f"{name}: {cursor.here.text!r} is not read after WITH (...). Declare the table without it."
+        message = f"{name}: {cursor.here.text!r} is not supported after WITH (...). Declare the table without it."
         raise cursor.rejected(message)
     return TableDdl(
         name,
@@ -135,7 +135,7 @@ def _watermark(cursor: Cursor) -> Watermark:
     if isinstance(value, exp.Sub) and plain(value.this) == column:
         return Watermark(column, interval_ms(value.expression))
     message = (
-        f"the watermark {raw(tokens, cursor.text)} is not read. Write {column}, or {column} - INTERVAL '5' SECOND."
+        f"the watermark {raw(tokens, cursor.text)} is not supported. Write {column}, or {column} - INTERVAL '5' SECOND."
     )
     raise cursor.rejected(message, tokens[0])
 
@@ -152,7 +152,7 @@ def _column(cursor: Cursor, draft: _Draft, table: str) -> None:
             if cursor.skip("FROM"):
                 cursor.take()
             cursor.skip("VIRTUAL")
-            draft.warnings.append(f"{table}: the metadata column {name} is left out; files have no metadata here.")
+            draft.warnings.append(f"{table}: the metadata column {name} is ignored; files have no metadata here.")
         else:
             draft.columns.append(PhysicalColumn(name, _known_type(type_, cursor, name)))
         while not cursor.is_done:
@@ -165,7 +165,8 @@ def _column(cursor: Cursor, draft: _Draft, table: str) -> None:
         cursor.take()
     if not cursor.sees(",") and not cursor.sees(")"):
         message = (
-            f"the column {name} goes on with {cursor.here.text!r}, which is not read. Write NAME TYPE, or NAME AS x."
+            f"the column {name} continues with {cursor.here.text!r}, which is not supported. "
+            "Write NAME TYPE, or NAME AS x."
         )
         raise cursor.rejected(message, cursor.here or first)
 
@@ -184,7 +185,7 @@ def _type(cursor: Cursor) -> tuple[Token, ...]:
 
 def _known_type(tokens: tuple[Token, ...], cursor: Cursor, name: str) -> str:
     if not tokens:
-        message = f"the column {name} has no type: {name} BIGINT, say."
+        message = f"the column {name} has no type. Write, for example, {name} BIGINT."
         raise cursor.rejected(message)
     try:
         return type_from(raw(tokens, cursor.text))

@@ -59,7 +59,7 @@ def node_of_view(name: str, statement: Statement, names: Names, emitter: Emitter
         last = emitter.add("project", {"columns": [{"name": a, "expression": b} for a, b in columns]}, [last], query)
     called(emitter, last, name)
     if "node" in told or "parameters" in told:
-        return [f"{name}: what is said above the view does not fit its query any more; the query counts."]
+        return [f"{name}: the studio's comment above the view no longer fits its query; the query is used."]
     return []
 
 

@@ -76,7 +76,7 @@ def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
         else:
             _view(node, nodes[node.id], draft)
     if not draft.inserts:
-        draft.warnings.append("the pipeline has no sink, so that in Flink nothing runs. Add a sink.")
+        draft.warnings.append("the pipeline has no sink, so Flink would run nothing. Add a sink.")
     text = "\n\n".join([_header(pipeline, draft), *draft.parts, *_insertion(draft.inserts)]) + "\n"
     return Written(text, tuple(dict.fromkeys(draft.warnings)))
 
@@ -94,7 +94,7 @@ def _header(pipeline: Pipeline, draft: _Draft) -> str:
         lines.append(f"-- studio.description: {_json(pipeline.description)}")
     if pipeline.arrival != Arrival():
         lines.append(f"-- studio.arrival: {_json(pipeline.arrival.model_dump(mode='json', exclude_defaults=True))}")
-        draft.warnings.append("how the sources interleave is not said in SQL: Flink reads them as they come.")
+        draft.warnings.append("SQL cannot express how the sources interleave: Flink reads them as they arrive.")
     lines.append(
         "-- Every view is a node. Lines that begin with -- studio. are for Changelog Studio; Flink skips them."
     )
@@ -164,9 +164,9 @@ def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> N
         if keys:
             # A single row has no key.
             lines.append(f"  PRIMARY KEY ({', '.join(map(identifier, keys))}) NOT ENFORCED")
-        comments.append("An upsert sink: print shows -U as well; upsert-kafka or jdbc, say, take no -U.")
+        comments.append("An upsert sink: print shows -U as well; connectors such as upsert-kafka and jdbc take no -U.")
     if sink.mode is SinkMode.APPEND:
-        comments.append("A sink that takes no updates; print would.")
+        comments.append("An append sink takes no updates; print does.")
     table = f"CREATE TABLE {identifier(node.id)} (\n" + ",\n".join(lines) + "\n) WITH (\n  'connector' = 'print'\n);"
     names = ", ".join(identifier(column.name) for column in schema)
     insert = laid_out(f"INSERT INTO {identifier(node.id)} SELECT {names} FROM {identifier(edge.source)}")
@@ -228,14 +228,14 @@ def _otherwise(node: Node, inputs: Sequence[str], emitter: Emitter) -> list[str]
     operator = configured(node)
     if isinstance(operator, Deduplicate):
         if not emitter.derived[inputs[0]].is_insert_only:
-            return ["Flink has no deduplication of a changelog: it makes a Top N by processing time of it."]
+            return ["Flink has no deduplication of a changelog: it runs a Top N by processing time instead."]
         if operator.keep is Keep.FIRST and operator.first_row is FirstRow.AT_ONCE:
-            return ["In Flink only in mini-batch; else the first row goes out when the watermark reaches it."]
+            return ["In Flink only in mini-batch; otherwise the first row is emitted when the watermark reaches it."]
     return []
 
 
 def _warn_of(node: Node, unknown: Sequence[str], draft: _Draft) -> None:
-    draft.warnings += [f"{node.id}: Flink may not know {part}; write it otherwise there." for part in unknown]
+    draft.warnings += [f"{node.id}: Flink may not support {part}; rewrite it for Flink." for part in unknown]
 
 
 def _json(value: Any) -> str:

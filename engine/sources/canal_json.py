@@ -65,7 +65,7 @@ class CanalJson(EnvelopeFile):
             raise NoChange(unknown("type", type_, _CHANGES))
         rows, old_rows = _rows(data), _rows(old)
         if rows is None:
-            message = '"data" is no list of rows'
+            message = '"data" is not a list of rows'
             raise NoChange(message)
         if type_ != "UPDATE":
             return [(INSERT if type_ == "INSERT" else DELETE, row) for row in rows]

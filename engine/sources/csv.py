@@ -40,16 +40,22 @@ class Csv(RowFile):
 
     header: bool = Field(True, title="First line has names", description="Each file starts with the columns' names.")
     names: tuple[str, ...] = Field(
-        (), title="Names", description="The columns' names, in place of those in the header or where there is none."
+        (), title="Names", description="The column names, if there is no header or to replace it."
     )
     separator: str = Field(",", title="Separator", description=r"One character; \t is a tab.")
     quote: str = Field('"', title="Quote", description="The character around a field that holds a separator.")
-    null_text: str = Field("", title="NULL text", description="What stands for NULL, besides nothing at all.")
+    null_text: str = Field(
+        "", title="NULL text", description="The text that stands for NULL; an empty field does so, too."
+    )
     multi_line: bool = Field(
         False, title="Line breaks in quotes", description="A quoted field may hold line breaks. Slower."
     )
     sample_rows: int = Field(
-        1000, ge=1, le=100_000, title="Rows for types", description="So many rows are looked at to infer the types."
+        1000,
+        ge=1,
+        le=100_000,
+        title="Rows for type inference",
+        description="The number of rows that are read to infer the types.",
     )
 
     @property

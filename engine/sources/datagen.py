@@ -43,7 +43,7 @@ class GeneratedColumn(Parameters):
     kind: Literal["random", "sequence"] = Field("random", title="Kind", description="sequence counts from min to max.")
     min: float | None = Field(None, title="From", description="The smallest value; empty: 0, or 1 of a sequence.")
     max: float | None = Field(None, title="To", description="The largest value; empty: 1000.")
-    length: int = Field(8, ge=1, le=10_000, title="Length", description="Of a random text, in characters.")
+    length: int = Field(8, ge=1, le=10_000, title="Length", description="The length of random texts, in characters.")
     null_rate: float = Field(0.0, ge=0, le=1, title="Share of NULL")
 
 
@@ -53,13 +53,13 @@ class Datagen(Source):
     operator: ClassVar[str] = "datagen"
     title: ClassVar[str] = "Datagen"
     summary: ClassVar[str] = (
-        "Random or counted values for columns of your own, as Flink's datagen, the same every time."
+        "Random or sequential values for your own columns, as from Flink's datagen; the same in every run."
     )
 
     columns: tuple[GeneratedColumn, ...] = Field((), title="Columns", description="Their names, types and values.")
-    rows: int = Field(1000, ge=0, le=1 << 40, title="Records", description="How many to make.")
+    rows: int = Field(1000, ge=0, le=1 << 40, title="Records", description="How many records to generate.")
     rate: float = Field(100.0, ge=0.001, le=1_000_000, title="Rate", description="Records per second of event time.")
-    seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="Another number gives other records.")
+    seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="Another seed gives other records.")
     start_ms: int = Field(
         1_704_067_200_000, title="Start", description="The first timestamp, in ms since 1970; 2024-01-01 by default."
     )
@@ -71,7 +71,8 @@ class Datagen(Source):
         for column in columns:
             if not (is_numeric(column.type) or column.type in ("string", "boolean", "date", *TIMESTAMPS)):
                 message = (
-                    f"columns: {column.name} is {column.type}, for which no values are made up. Choose a plain type."
+                    f"columns: {column.name} is {column.type}, for which no values can be generated. Choose a simple "
+                    "type."
                 )
                 raise PipelineError(message, node, "columns")
         return derive_source(self, node, columns)

@@ -51,7 +51,7 @@ class DebeziumJson(EnvelopeFile):
             changes.append((UPDATE_BEFORE if op == "u" else DELETE, before))
         if op != "d":
             if not isinstance(after, dict):
-                message = 'the line has no "after", the row as it is now'
+                message = 'the line has no "after", the new row'
                 raise NoChange(message)
             changes.append((UPDATE_AFTER if op == "u" else INSERT, after))
         return changes

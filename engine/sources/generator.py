@@ -33,11 +33,15 @@ class Generator(Source):
 
     operator: ClassVar[str] = "generator"
     title: ClassVar[str] = "Generator"
-    summary: ClassVar[str] = "Made-up records with skew, disorder, duplicates and lateness, the same every time."
+    summary: ClassVar[str] = (
+        "Generated records with skew, disorder, duplicates and late records; the same in every run."
+    )
 
-    event_time: str | None = Field("ts", title="Event time", description="The column that says when it happened.")
-    rows: int = Field(1000, ge=0, le=1 << 40, title="Records", description="How many to make.")
-    seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="Another number gives other records.")
+    event_time: str | None = Field(
+        "ts", title="Event time", description="The column with the time at which a record happened."
+    )
+    rows: int = Field(1000, ge=0, le=1 << 40, title="Records", description="How many records to generate.")
+    seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="Another seed gives other records.")
     rate: float = Field(
         100.0, ge=0.001, le=1_000_000, title="Rate", description="Records per second of event time, not of real time."
     )
@@ -46,9 +50,15 @@ class Generator(Source):
     )
     keys: int = Field(10, ge=1, le=1 << 40, title="Keys", description="How many different keys there are at most.")
     skew: float = Field(
-        0.0, ge=0, le=5, title="Skew", description="0: all keys alike; 1: as words in a text (Zipf); more: steeper."
+        0.0,
+        ge=0,
+        le=5,
+        title="Skew",
+        description="0: all keys equally often; 1: like words in a text (Zipf); higher: steeper.",
     )
-    values: int = Field(100, ge=1, title="Values", description="A value is a number from 0 up to, not including, this.")
+    values: int = Field(
+        100, ge=1, title="Values", description="Values range from 0 up to, but not including, this number."
+    )
     disorder: float = Field(
         0.0, ge=0, le=1, title="Disorder", description="The share of records that arrive out of order, 0 to 1."
     )
@@ -56,7 +66,7 @@ class Generator(Source):
         1000,
         ge=1,
         title="Disorder up to",
-        description="How far back the time of such a record is at most.",
+        description="How far back the event time of such a record is at most.",
         json_schema_extra={"duration": True},
     )
     duplicates: float = Field(
@@ -67,9 +77,11 @@ class Generator(Source):
         description="The share of records that repeat the one before.",
     )
     spike_every: int = Field(
-        0, ge=0, title="Late burst every", description="After so many records some come very late; 0: never."
+        0, ge=0, title="Late burst every", description="After this many records some arrive very late; 0: never."
     )
-    spike_records: int = Field(10, ge=1, title="Records of a late burst", description="How many come late each time.")
+    spike_records: int = Field(
+        10, ge=1, title="Records of a late burst", description="How many records are late each time."
+    )
     spike_ms: int = Field(
         60_000,
         ge=0,

@@ -38,7 +38,11 @@ class JsonLines(RowFile):
     opens = endings
 
     sample_rows: int = Field(
-        1000, ge=1, le=100_000, title="Rows for types", description="So many rows are looked at to infer the types."
+        1000,
+        ge=1,
+        le=100_000,
+        title="Rows for type inference",
+        description="The number of rows that are read to infer the types.",
     )
 
     @property

@@ -110,7 +110,7 @@ class Parquet(RowFile):
                     if not left:
                         break
         except (pa.ArrowException, OSError) as error:
-            message = f"{file.name} cannot be read: {error}. Choose another file, or write this one anew."
+            message = f"{file.name} cannot be read: {error}. Choose another file, or write this one again."
             raise SourceError(message, node, "path") from error
 
     def flink_sql(self, node: str, schema: Schema) -> str:

@@ -53,17 +53,19 @@ class Rows(Source):
         description='In order of arrival. {"watermark": ms} moves the watermark; a number in a timestamp is epoch ms.',
     )
     changelog: bool = Field(
-        False, title="Rows carry their kind", description="Each row starts with +I, -U, +U or -D. Else all are +I."
+        False,
+        title="Rows carry their kind",
+        description="Each row starts with +I, -U, +U or -D. Otherwise all rows are +I.",
     )
     updates_by_key: bool = Field(
         False,
         title="Updates come without -U",
-        description="Where rows carry their kind: a +I or +U replaces the row of its primary key (an upsert source).",
+        description="If rows carry their kind: a +I or +U replaces the row of its primary key (an upsert source).",
     )
     primary_key: tuple[str, ...] = Field(
         (),
         title="Primary key",
-        description="Columns of which the values identify a row. Empty: only the whole row does.",
+        description="Columns whose values identify a row. Empty: only the whole row does.",
         json_schema_extra={"column": True},
     )
 
@@ -110,7 +112,11 @@ class Rows(Source):
         read = Schema(tuple(column for column in schema if column.name in [each.name for each in self.columns]))
         rows = [self._sql(item, read) for item in self.rows]
         lost = sum(row is None for row in rows)
-        note = f"-- {lost} of the rows have no form in SQL: watermarks, or values that do not fit.\n" if lost else ""
+        note = (
+            (f"-- {lost} of the rows cannot be written in SQL: watermarks, or values that do not fit.\n")
+            if lost
+            else ""
+        )
         values = ",\n".join(f"  {row}" for row in rows if row is not None)
         if not self.changelog:
             table = create_table(node, schema, self, options, self.primary_key)
@@ -156,7 +162,7 @@ class Rows(Source):
                 message = f"{len(values)} values for {len(schema)} columns ({', '.join(schema.names)})"
                 raise Unfit(message)
         if kind not in SYMBOLS:
-            message = f"the row starts with {json.dumps(kind)}, which is no row kind; use {', '.join(SYMBOLS)}"
+            message = f"the row starts with {json.dumps(kind)}, which is not a row kind; use {', '.join(SYMBOLS)}"
             raise Unfit(message)
         return SYMBOLS.index(kind), values
 

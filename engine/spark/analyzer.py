@@ -41,9 +41,9 @@ class SparkAnalyzer:
             return ("it is empty. Write a Spark SQL expression over the columns.",)
         parsed = Expression.parse(expression)
         if (impure := parsed.impure_function) is not None:
-            return (f"{impure}() gives another answer each time, and the same input must give the same changelog.",)
+            return (f"{impure}() gives another result each time, but the same input must give the same changelog.",)
         if (foreign := parsed.beyond_the_record) is not None:
-            return (f"it has {foreign}, and an expression sees one record at a time.",)
+            return (f"it has {foreign}, but an expression sees one record at a time.",)
         try:
             if (spark := self._session()) is not self._asked:
                 # The first one, or the one after a JVM that died: frames of that one answer nothing more.

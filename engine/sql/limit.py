@@ -18,12 +18,15 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
         return relation
     if limit is None:
         what = "ORDER BY" if order is not None else "OFFSET"
-        message = f"{what} needs LIMIT: a stream has no end after which it could be sorted. Add LIMIT 10, say."
+        message = (
+            f"{what} needs LIMIT: a stream has no end after which it could be sorted. Add a limit, for example LIMIT "
+            "10."
+        )
         raise SqlRejected(message, order or offset)
     count = _count(limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression, limit)
     skipped = _count(offset.expression, offset) if offset is not None else 0
     if count < 1:
-        message = "LIMIT 0 lets nothing through. Give a number from 1."
+        message = "LIMIT 0 gives no rows. Use a number of at least 1."
         raise SqlRejected(message, limit)
     columns = relation.columns
     keys = [

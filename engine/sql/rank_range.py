@@ -34,8 +34,8 @@ def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]
             end = high if end is None or isinstance(high, str) or isinstance(end, str) else min(end, high)
     if end is None:
         message = (
-            f"{numbered.function} needs a last rank: rows have to be kept up to there, and no end would mean all of "
-            f"them. Add WHERE {numbered.name} <= 10, say, around this query."
+            f"{numbered.function} needs a last rank: without it all rows would have to be kept. Add, for example, "
+            f"WHERE {numbered.name} <= 10 in a query around this one."
         )
         raise SqlRejected(message, numbered.at)
     if isinstance(end, int) and end < start:

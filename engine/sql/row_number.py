@@ -37,9 +37,7 @@ def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[
     functions = {window.this.name.upper() for _, window in found if isinstance(window.this, exp.Anonymous)}
     if functions & set(NUMBERING):
         if len(found) > 1:
-            message = (
-                "a row number stands alone among the window functions of a SELECT. Put the others into another query."
-            )
+            message = "a row number must be the only window function of its SELECT. Put the others into another query."
             raise SqlRejected(message, found[1][1])
         (name, window), *_ = found
         relation = Numbered(relation, window.this.name.upper(), partition, order, name, window)

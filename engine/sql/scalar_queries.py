@@ -80,7 +80,7 @@ class Scalars:
         is_plain = item is not None and is_aggregate(item) and not query.args.get("group")
         if not is_plain or any(query.args.get(clause) for clause in ("having", "distinct", "limit", "order")):
             message = (
-                "a sub-query that names columns of the query around it gives one aggregate: (SELECT MAX(x) FROM t "
+                "a sub-query that uses columns of the outer query must give one aggregate: (SELECT MAX(x) FROM t "
                 "WHERE t.k = outer.k). Write anything else as a join with a sub-query in FROM."
             )
             raise SqlRejected(message, query)
@@ -132,7 +132,7 @@ def split_ties(query: Expr, scope: Scope, names: Names, read: Read) -> Ties | No
         sides = {side(one): one for one in (part.this, part.args.get("expression")) if isinstance(one, exp.Expr)}
         if not isinstance(part, exp.EQ) or sides.keys() != {"inner", "outer"}:
             message = (
-                "a sub-query is tied to the query around it by equality of a column of each: WHERE u.k = t.k. Write "
+                "a sub-query and the outer query are related by equality of a column of each: WHERE u.k = t.k. Write "
                 "other conditions as a join with a sub-query in FROM."
             )
             raise SqlRejected(message, part)

@@ -62,7 +62,7 @@ class Scope:
         def swap(node: Expr) -> Expr:
             if isinstance(node, exp.Exists | exp.Select | exp.SetOperation):
                 message = (
-                    "a sub-query can stand in FROM, for one value, and in WHERE as [NOT] EXISTS (...) or x [NOT] "
+                    "a sub-query is supported in FROM, for one value, and in WHERE as [NOT] EXISTS (...) or x [NOT] "
                     "IN (...), joined to the other conditions by AND; not here. Write it as a join."
                 )
                 raise SqlRejected(message, node)

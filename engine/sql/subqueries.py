@@ -82,7 +82,10 @@ def _exists_grouped(scope: Scope, query: exp.Select, ties: Ties, kind: JoinKind,
     keys = query.args["group"].expressions
     foreign = next((one for one in ties.inner if not ties.is_among(one, keys)), None)
     if foreign is not None:
-        message = "a grouped sub-query is tied to the query around it by what it groups by. Add it to GROUP BY."
+        message = (
+            "a grouped sub-query can be compared with the outer query only by columns that it groups by. Add the "
+            "column to GROUP BY."
+        )
         raise SqlRejected(message, foreign)
     right = read(ties.grouped(query, []), names)
     shape = Join(scope.relation, right, kind, (), query)
@@ -118,7 +121,7 @@ def _inner(query: Expr, names: Names, read: Read) -> tuple[Relation, list[Expr],
             for clause in ("group", "having", "distinct", "limit", "order"):
                 if query.args.get(clause):
                     message = (
-                        f"a sub-query with {clause.upper()} cannot name columns of the query around it. "
+                        f"a sub-query with {clause.upper()} cannot use columns of the outer query. "
                         "Write it as a join with a sub-query in FROM."
                     )
                     raise SqlRejected(message, correlated[0])

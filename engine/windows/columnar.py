@@ -282,7 +282,7 @@ def columnar_windows(
     if lateness_ms:
         reason = "allowed lateness keeps windows open after they fired"
     elif not fires_once:
-        reason = "windows that fire early replace what went out before"
+        reason = "windows that fire early replace what was emitted before"
     elif windowing is not None and windowing.kind is WindowKind.SESSION:
         reason = "sessions merge with each record"
     if reason is not None:

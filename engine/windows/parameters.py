@@ -31,7 +31,7 @@ Size = Annotated[
     Field(
         gt=0,
         title="Window size",
-        description="How long a window is; of cumulating windows the longest.",
+        description="The length of a window; for cumulating windows, of the longest.",
         json_schema_extra={"duration": True},
     ),
 ]
@@ -40,7 +40,7 @@ Slide = Annotated[
     Field(
         gt=0,
         title="Slide",
-        description="Hop: a window starts every so often; the size is a multiple of it.",
+        description="Hop: the time between the starts of two windows; the size is a multiple of it.",
         json_schema_extra={"duration": True},
     ),
 ]
@@ -124,8 +124,8 @@ class MadeWindows(RoutesLate):
         """Raise PlanRejected where there is no event time to make windows of."""
         if schema.event_time is None:
             message = (
-                "a window needs an event time, but its input has none. Choose one in the source; an updating result, "
-                "such as that of an aggregate without windows, has lost it."
+                "a window needs an event time, but its input has none. Choose one in the source. Updating results, "
+                "such as those of an aggregate without windows, have no event time."
             )
             raise PlanRejected(message, node)
 
@@ -136,11 +136,11 @@ class GivenWindows(MadeWindows):
     window_start: str | None = Field(
         None,
         title="Window start",
-        description="Where rows have a window already: the column in which it starts. Then no lengths are given.",
+        description="If rows already have a window: the column of its start. Then leave the lengths empty.",
         json_schema_extra={"column": True},
     )
     window_end: str | None = Field(
-        None, title="Window end", description="The column in which it ends.", json_schema_extra={"column": True}
+        None, title="Window end", description="The column of its end.", json_schema_extra={"column": True}
     )
 
     @property
@@ -150,7 +150,7 @@ class GivenWindows(MadeWindows):
 
     def _check_windows(self) -> None:
         if (self.window_start is None) != (self.window_end is None):
-            message = "window_start and window_end are given together, or none of them."
+            message = "set both window_start and window_end, or neither."
             raise ValueError(message)
         if self.window_start is None:
             self._check_lengths()
@@ -158,8 +158,8 @@ class GivenWindows(MadeWindows):
         given = [name for name in ("size_ms", "slide_ms", "step_ms", "gap_ms") if getattr(self, name) is not None]
         if given or self.offset_ms:
             message = (
-                f"{given[0] if given else 'offset_ms'} is not used where window_start and window_end name columns: "
-                "their windows are taken as they are."
+                f"{given[0] if given else 'offset_ms'} is not used with window_start and window_end: the rows "
+                "already have windows."
             )
             raise ValueError(message)
 

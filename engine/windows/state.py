@@ -28,4 +28,4 @@ def results(sent: Mapping[Any, Row], names: Names) -> Description:
         [label.show(value) for label, value in zip(names.output, row, strict=False)] for _, row in sorted(sent.items())
     ]
     columns = [label.name for label in names.output[: len(rows[0])]]
-    return (state_table("Results that went out", columns, rows, "The next change takes them back."),)
+    return (state_table("Emitted results", columns, rows, "The next change retracts them."),)

@@ -92,7 +92,7 @@ def create_run(run: RunTables) -> list[str]:
         run.fires: "Windows that fired; seq is the event whose watermark fired them.",
         run.rejected: "Rows of the sources that could not be read, with file, line and reason.",
         run.key_times: "The keys of each operator that took longest, per epoch and task: the key's values as a "
-        "JSON array, nanoseconds, records. The only table of a run that is not the same every time.",
+        "JSON array, nanoseconds, records. The only table of a run that can differ between equal runs.",
     }
     return [
         f"CREATE SCHEMA IF NOT EXISTS {identifier(run.schema)}",

@@ -129,7 +129,7 @@ class Runs:
 
         The last that is known of such a run is its last commit, so there it ends.
         """
-        sentence = "the studio was closed or killed while this run was going on; what it had committed is here."
+        sentence = "the studio was closed or killed during this run; the committed epochs are here."
         with self._database.catalog_transaction() as cursor:
             cursor.execute(
                 "UPDATE runs SET status = ?, error = ?, finished_at = "

@@ -87,17 +87,17 @@ class Catalog:
         result = edges[-1]
         table = identifier(result.table)
         found = [
-            Example(f"What {result.node} said", f"FROM {table}\nORDER BY seq, step\nLIMIT 100"),
+            Example(f"Changelog of {result.node}", f"FROM {table}\nORDER BY seq, step\nLIMIT 100"),
             Example("Records by kind", f"SELECT kind, count(*) AS records\nFROM {table}\nGROUP BY kind\nORDER BY kind"),
-            Example("The table in the end", f"FROM {identifier(as_of_macro(result.table))}({run.last_seq})"),
-            Example("Which events said the most", _loudest(result)),
+            Example("The final table", f"FROM {identifier(as_of_macro(result.table))}({run.last_seq})"),
+            Example("Events with the most records", _loudest(result)),
         ]
         timed = any(column.time for edge in edges for column in edge.columns)
         if timed:
             found += [
                 Example("Event time over arrival", "SELECT seq, event_time_ms\nFROM _events\nORDER BY seq"),
                 Example(
-                    "How out of order the sources are",
+                    "Disorder of the sources",
                     "SELECT source, state, count(*) AS records,\n"
                     "    max(max_event_time_ms - event_time_ms) AS behind_ms\n"
                     "FROM _events\nWHERE NOT is_end\nGROUP BY ALL\nORDER BY ALL",

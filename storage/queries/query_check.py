@@ -107,12 +107,12 @@ def checked(cursor: Cursor, text: str, schema: str) -> str:
     except duckdb.Error as error:
         raise QueryRefused(first_sentence(str(error))) from error
     if len(statements) != 1:
-        what = "There is no query." if not statements else f"These are {len(statements)} statements; ask one at a time."
+        what = "There is no query." if not statements else f"These are {len(statements)} statements; run one at a time."
         raise QueryRefused(what)
     kind = statements[0].type.name
     if kind != "SELECT":
         reason = _KINDS.get(kind, f"it is a statement of the kind {kind}")
-        msg = f"This is no query: {reason}. Only SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE may be asked."
+        msg = f"This is not a query: {reason}. Only SELECT, FROM, WITH, VALUES, DESCRIBE and SUMMARIZE are allowed."
         raise QueryRefused(msg)
     serialized = str(_one(cursor.execute("SELECT json_serialize_sql(?)", [text]).fetchone()))
     tree = json.loads(serialized)
@@ -147,7 +147,7 @@ class _Check:
         if not isinstance(type_, str):
             return
         if type_.endswith("_NODE") and type_ not in _NODES:
-            msg = f"A part of the query is no query: {type_.removesuffix('_NODE').replace('_', ' ').lower()}."
+            msg = f"A part of the query is not a query: {type_.removesuffix('_NODE').replace('_', ' ').lower()}."
             raise QueryRefused(msg)
         if part.get("class") == "FUNCTION":
             self._function(part)
@@ -156,7 +156,7 @@ class _Check:
 
     def _table(self, type_: str, part: Mapping[str, Any]) -> None:
         if type_ not in _TABLES:
-            msg = f"A table of the kind {type_} may not be asked."
+            msg = f"A table of the kind {type_} is not allowed."
             raise QueryRefused(msg)
         if type_ == "TABLE_FUNCTION":
             self._table_function(part["function"])
@@ -194,7 +194,7 @@ class _Check:
             return
         if (schema or self._schema, name) in self._known.macros:
             return
-        msg = f"The table function {function['function_name']} may not be asked here."
+        msg = f"The table function {function['function_name']} is not allowed here."
         raise QueryRefused(msg)
 
     def _function(self, function: Mapping[str, Any]) -> None:
@@ -202,7 +202,7 @@ class _Check:
         if name not in self._known.functions and name not in _TABLE_FUNCTIONS and name not in _CATALOG:
             if ((str(function.get("schema") or "").lower() or self._schema), name) in self._known.macros:
                 return
-            msg = f"The function {function.get('function_name')} may not be asked here."
+            msg = f"The function {function.get('function_name')} is not allowed here."
             raise QueryRefused(msg)
 
 

@@ -121,7 +121,7 @@ class Recording:
             self.abandon()
             edges = self._runs.edges(self.run_id)
             if not edges:
-                raise EpochRefused(self.run_id, epoch, "the run was not begun: its edges are not known.")
+                raise EpochRefused(self.run_id, epoch, "the run was not started: its edges are not known.")
             self._open = _Loading(self._database, epoch, edges)
         return self._open
 

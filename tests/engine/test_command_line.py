@@ -93,8 +93,8 @@ def test_explain_shows_modes_keys_strategies_and_why(spark: SparkSession, capsys
     [
         ("{", "the pipeline is not JSON: Expecting property name enclosed in double quotes in line 1, column 2."),
         ("[]", "a pipeline is a JSON object with nodes and edges, not list."),
-        ("[" * 100_000, "the pipeline is not JSON that can be read: it is nested too deeply."),
-        ('{"version":' + "1" * 5000 + "}", "the pipeline is not JSON that can be read: it has a number of thousands"),
+        ("[" * 100_000, "the pipeline cannot be read as JSON: it is nested too deeply."),
+        ('{"version":' + "1" * 5000 + "}", "the pipeline cannot be read as JSON: it has a number of thousands"),
         ("\ufeff{}", "the pipeline is empty. Add a source."),
         ({"version": 9}, "the pipeline has version 9; this studio reads up to 1. Update the studio."),
         ({}, "the pipeline is empty. Add a source."),
@@ -182,7 +182,7 @@ def test_an_output_port_that_does_not_exist_is_refused(tmp_path: Path, capsys: p
     document = words()
     document["edges"][0]["source_port"] = "late"
     assert main(["explain", write(tmp_path / "p.json", document), *ENGINE]) == 2
-    assert capsys.readouterr().err == "count_words: words has no output 'late'; there is: out.\n"
+    assert capsys.readouterr().err == "count_words: words has no output 'late'; it has: out.\n"
 
 
 @pytest.mark.parametrize("path", ["x" * 300 + ".csv", "a\0b.csv"])
@@ -225,7 +225,7 @@ def test_a_number_that_no_bigint_holds_is_refused_before_the_run(
     document = words()
     document["nodes"][0]["parameters"]["watermark_delay_ms"] = 10**30
     assert main(["explain", write(tmp_path / "p.json", document), *ENGINE]) == 2
-    assert capsys.readouterr().err.startswith("words: watermark_delay_ms is too large; numbers go up to ")
+    assert capsys.readouterr().err.startswith("words: watermark_delay_ms is too large; the largest number is ")
 
 
 def test_run_checks_the_result_against_the_batch_answer(

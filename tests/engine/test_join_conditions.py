@@ -96,9 +96,9 @@ def test_null_follows_three_valued_logic(condition: str, answer: bool | None) ->
     [
         ("q > 1", "there is no column 'q'; there are i, f, d, s, b, t, day, odd name"),
         ("s > 1", "s is of type text and 1 of type integer; cast one of them"),
-        ("i + 1", "it is of type integer, and a condition is true or false"),
-        ("soundex(s) = 'x'", r"SOUNDEX\(s\) is not understood"),
-        ("i >", "A join condition is made of"),
+        ("i + 1", "it is of type integer, but a condition must be true or false"),
+        ("soundex(s) = 'x'", r"SOUNDEX\(s\) is not supported"),
+        ("i >", "A join condition consists of"),
         ("s + 1 > 2", "s is of type text where integer or decimal or float is needed"),
         ("CASE i WHEN 1 THEN b END", "CASE needs conditions"),
         ("t < TIMESTAMP 'yesterday'", "'yesterday' is not a timestamp"),

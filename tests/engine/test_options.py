@@ -28,10 +28,13 @@ def test_what_is_not_set_is_as_flink_has_it() -> None:
     [
         (
             {"table.exec.minibatch.enabled": "true"},
-            "options: 'table.exec.minibatch.enabled' is none that changes a changelog. "
+            "options: 'table.exec.minibatch.enabled' is not an option that changes a changelog. "
             "Did you mean table.exec.mini-batch.enabled?",
         ),
-        ({"parallelism": "4"}, f"'parallelism' is none that changes a changelog. There are {', '.join(OPTIONS)}."),
+        (
+            {"parallelism": "4"},
+            f"'parallelism' is not an option that changes a changelog. There are {', '.join(OPTIONS)}.",
+        ),
         ({"table.exec.mini-batch.enabled": "yes"}, "table.exec.mini-batch.enabled is true or false, not 'yes'."),
         ({"table.exec.mini-batch.size": "0"}, "is a number of records, -1 where there is no limit, not '0'."),
         ({"table.exec.state.ttl": "1 fortnight"}, "table.exec.state.ttl is a time such as 5 s, not '1 fortnight'."),

@@ -78,8 +78,8 @@ def test_ranks_shift_down_when_a_row_comes_in() -> None:
     changes = [("-U", ("b1", 1)), ("+U", ("b2", 1)), ("-U", ("b0", 2)), ("+U", ("b1", 2))]
     assert said("topn", ["row", "rank"], changes, key=["rank"], with_rank=True, rank_end=2) == [
         "rank 1 → 2: the incumbent moves down",
-        "rank 1: a row comes in",
-        "rank 2: the row that stood there falls past the last rank",
+        "rank 1: a row enters",
+        "rank 2: the row that was there falls past the last rank",
         "rank 1 → 2: the incumbent moves down",
     ]
 
@@ -87,7 +87,7 @@ def test_ranks_shift_down_when_a_row_comes_in() -> None:
 def test_ranks_shift_up_when_a_row_goes() -> None:
     changes = [("-U", ("b2", 1)), ("+U", ("b1", 1)), ("-D", ("b1", 2))]
     assert said("topn", ["row", "rank"], changes, key=["rank"], with_rank=True, rank_end=2) == [
-        "rank 1: the row that stood there is gone",
+        "rank 1: the row that was there is gone",
         "rank 2 → 1: the row moves up",
         "rank 2 → 1: the row moves up",
     ]
@@ -111,7 +111,7 @@ def test_a_deduplication_says_which_row_it_keeps() -> None:
 def test_a_padded_row_goes_before_its_first_partner_comes() -> None:
     changes = [("-D", (1, "a", None, None)), ("+I", (1, "a", 1, "b"))]
     assert said("join", ["k", "v", "k0", "v0"], changes, kind="left") == [
-        "the padded row goes: a partner has come",
+        "the padded row is retracted: a partner has arrived",
         "two rows meet",
     ]
 

@@ -28,7 +28,7 @@ def test_what_may_not_be_asked_is_a_sentence(seeded: dict[str, int], open_view: 
     app = open_view("sql", run=seeded["windows"])
     app.text_area(key="sql-text").set_value("DROP TABLE runs")
     app.button(key="sql-ask").click().run()
-    assert app.error[0].value.startswith("This is no query: it drops something.")
+    assert app.error[0].value.startswith("This is not a query: it drops something.")
 
 
 def test_more_rows_than_are_shown_are_announced(seeded: dict[str, int], open_view: OpenView) -> None:

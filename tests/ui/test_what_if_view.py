@@ -126,7 +126,7 @@ def test_an_interval_join_keeps_rows_for_longer_and_its_results_wait_for_nothing
         name: [(seq, b"", "+I", (key, time)) for seq, (source, key, time) in enumerate(arrivals, 1) if source == name]
         for name in ("orders", "payments")
     }
-    late = [("paid", "right", 5, b"", 100, None, None, 4500, 4400, "nobody could meet it any more when it arrived")]
+    late = [("paid", "right", 5, b"", 100, None, None, 4500, 4400, "no row could match it any more when it arrived")]
     epoch = Epoch(records=records, watermarks=marks, late=late)
     run = seeded_store.record(store, tmp_path, "orders with their payments", json.dumps(raw), edges, epoch)
     app = open_view("what_if", run=run)

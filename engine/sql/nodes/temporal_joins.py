@@ -48,7 +48,7 @@ def _as_of(emitter: Emitter, left: Emitted, time: str, at: Expr) -> Emitted:
     """The left side with this event time only. Raises SqlRejected where the column is none."""
     if time in left.arrival:
         message = (
-            f"a join as of the processing time {time!r} is not supported, by Flink neither: it could not wait for the "
+            f"a join as of the processing time {time!r} is not supported, as in Flink: it could not wait for the "
             "versions. Use the event time of the left side."
         )
         raise SqlRejected(message, at)

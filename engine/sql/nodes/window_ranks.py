@@ -19,7 +19,7 @@ def window_rank(emitter: Emitter, relation: Rank, used: list[str], *, wants_numb
     if set(bounds.values()) != {START, END}:
         return None
     if relation.function != "ROW_NUMBER" or not isinstance(relation.end, int):
-        message = "in a window ROW_NUMBER goes from one number to another: WHERE rn <= 3."
+        message = "ROW_NUMBER in a window needs constant ranks: WHERE rn <= 3."
         raise SqlRejected(message, relation.at)
     given = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
     at = {which: given.names[name] for name, which in bounds.items()}
@@ -47,7 +47,7 @@ def _is_time(windows: WindowColumns, order: tuple[SortKey, ...]) -> bool:
 def _order(key: SortKey, given: Emitted) -> dict[str, Any]:
     name = plain(key.expression)
     if name is None or name not in given.names:
-        message = "the rows of a window are ordered by columns that they have."
+        message = "the ORDER BY of a ranking in a window takes columns of its input."
         raise SqlRejected(message, key.expression)
     nulls = "lowest" if key.nulls_first is None else "first" if key.nulls_first else "last"
     return {"column": given.names[name], "descending": key.descending, "nulls": nulls}

@@ -45,7 +45,7 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
     given = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
     is_arrival = time in given.arrival
     if not is_arrival and emitter.schema(given).column(given.names[time]).time is None:
-        message = f"an aggregate OVER rows is ordered by a time, and {time!r} is none. Order by the event time."
+        message = f"an aggregate OVER rows is ordered by a time, but {time!r} is not one. Order by the event time."
         raise SqlRejected(message, relation.at)
     if not is_arrival:
         given = only_event_time(emitter, given, time, relation.at)
@@ -68,8 +68,8 @@ def numbered(emitter: Emitter, relation: Numbered, needed: frozenset[str]) -> Em
     if relation.name not in needed:
         return emitter.emit(relation.input, needed)
     message = (
-        f"{relation.function} needs a last rank: rows have to be kept up to there. Add WHERE {relation.name} <= 10, "
-        "say, in a query around this one."
+        f"{relation.function} needs a last rank: without it all rows would have to be kept. Add, for example, WHERE "
+        f"{relation.name} <= 10 in a query around this one."
     )
     if relation.function != "ROW_NUMBER":
         raise SqlRejected(message, relation.at)

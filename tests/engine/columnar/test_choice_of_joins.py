@@ -62,4 +62,4 @@ def test_a_join(left: tuple[str, dict[str, object]], kind: str, options: Mapping
 
 def test_a_join_with_a_further_condition() -> None:
     why = choice(aggregate("SUM"), "inner", {}, condition="s > s0")
-    assert why == "record by record: a further condition is tried pair by pair"
+    assert why == "record by record: a further condition is checked pair by pair"

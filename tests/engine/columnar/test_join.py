@@ -107,7 +107,7 @@ DOUBLES = JoinSide("NoUniqueKey", 2, None, "", ("bigint", "double"))
     ("sides", "has_condition", "is_bundled", "why"),
     [
         (SINGLE, False, False, "columnar: both inputs are unique by the join key"),
-        (SINGLE, True, False, "record by record: a further condition is tried pair by pair"),
+        (SINGLE, True, False, "record by record: a further condition is checked pair by pair"),
         (SINGLE, False, True, "record by record: mini-batch folds the changes of a bundle first"),
         ((ONE, BY_CONTENT), False, False, "columnar: rows meet by the join key alone"),
         (

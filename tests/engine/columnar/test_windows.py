@@ -256,7 +256,7 @@ CHOSEN = [
         ({"kind": "hop", "slide_ms": 5_000}, "columnar: hopping windows"),
         ({"kind": "cumulate", "step_ms": 5_000}, "columnar: cumulating windows"),
         ({"allowed_lateness_ms": 1}, "record by record: allowed lateness keeps windows open after they fired"),
-        ({"early_fire_each_record": True}, "record by record: windows that fire early replace what went out before"),
+        ({"early_fire_each_record": True}, "record by record: windows that fire early replace what was emitted before"),
         ({"kind": "session", "size_ms": None, "gap_ms": 5}, "record by record: sessions merge with each record"),
         (
             {"aggregates": ({"function": "SUM", "argument": "x"},)},

@@ -158,7 +158,7 @@ def test_a_window_aggregate_takes_the_windows_of_another() -> None:
     node = planned.node("x")
     assert node.schema.names == ("window_start", "window_end", "n")
     assert node.strategy.name == "attached without retraction"
-    assert node.strategy.reason.startswith("the windows that the rows have; each goes out once")
+    assert node.strategy.reason.startswith("the windows that the rows have; each is emitted once")
     operator: Any = node.operator
     assert operator.flink_sql([("w", node.inputs[0].schema)]) == (
         "SELECT `window_start` AS window_start, `window_end` AS window_end, COUNT(*) AS `n`\n"
@@ -169,8 +169,8 @@ def test_a_window_aggregate_takes_the_windows_of_another() -> None:
 @pytest.mark.parametrize(
     ("parameters", "match"),
     [
-        ({"window_end": None}, "window_start and window_end are given together, or none of them"),
-        ({"size_ms": 1000}, "size_ms is not used where window_start and window_end name columns"),
+        ({"window_end": None}, "set both window_start and window_end, or neither"),
+        ({"size_ms": 1000}, "size_ms is not used with window_start and window_end"),
         ({"window_start": "k", "window_end": "rt"}, "window_start: k is of type string, not a timestamp"),
     ],
 )

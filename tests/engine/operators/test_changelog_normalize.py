@@ -200,7 +200,7 @@ def test_a_changelog_that_may_repeat_is_normalised_whoever_reads_it() -> None:
 
 def test_upserts_without_a_key_are_refused() -> None:
     keyless = rows("k string, v bigint", changelog=True, updates_by_key=True)
-    with pytest.raises(PlanRejected, match=r"t: a source of upserts needs a primary key"):
+    with pytest.raises(PlanRejected, match=r"t: an upsert source needs a primary key"):
         plan_of("t -> total -> out", t=keyless, total=TOTAL, out=CHANGELOG)
 
 
@@ -208,7 +208,11 @@ def test_upserts_without_a_key_are_refused() -> None:
     ("parameters", "error", "match"),
     [
         ({"keys": ["x"]}, UnknownColumn, r"there is no column 'x'; the input has k, v"),
-        ({"keys": ["k"], "condition": "v"}, ExpressionError, r"it is of type bigint, and a condition is true or false"),
+        (
+            {"keys": ["k"], "condition": "v"},
+            ExpressionError,
+            r"it is of type bigint, but a condition must be true or false",
+        ),
     ],
 )
 def test_wrong_parameters_are_named(parameters: Mapping[str, Any], error: type[Exception], match: str) -> None:

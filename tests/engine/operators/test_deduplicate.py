@@ -546,7 +546,7 @@ def test_an_updated_input_is_refused(parameters: Mapping[str, Any], what: str) -
 
 
 def test_order_by_event_time_without_one_is_refused() -> None:
-    with pytest.raises(PipelineError, match=r"^d: order: its input has no event time\. Name one in the source"):
+    with pytest.raises(PipelineError, match=r"^d: order: its input has no event time\. Declare one in the source"):
         node_plan(LAST_BY_TIME, PLAIN)
 
 

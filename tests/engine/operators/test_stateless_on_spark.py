@@ -84,12 +84,15 @@ def checked(pipeline: Pipeline, spark: SparkSession) -> None:
     [
         (("filter", {"condition": "v >"}), "x: condition: 'v >' cannot be used: .*"),
         (("filter", {"condition": "w > 1"}), "x: condition: .*`w`.*"),
-        (("filter", {"condition": "v + 1"}), "x: condition: .* it is of type bigint, and a condition is true or false"),
-        (("filter", {"condition": "rand() > 0.5"}), r"x: condition: .* rand\(\) gives another answer each time"),
+        (
+            ("filter", {"condition": "v + 1"}),
+            "x: condition: .* it is of type bigint, but a condition must be true or false",
+        ),
+        (("filter", {"condition": "rand() > 0.5"}), r"x: condition: .* rand\(\) gives another result each time"),
         (computed(n="sum(v)"), r"x: columns\.0\.expression: 'sum\(v\)' cannot be used: .*"),
         (computed(n="struct(v)"), r"x: columns\.0\.expression: .* is not supported; use one of"),
     ],
-    ids=["half a condition", "an unknown column", "no boolean", "another answer each time", "an aggregate", "a struct"],
+    ids=["half a condition", "an unknown column", "no boolean", "another result each time", "an aggregate", "a struct"],
 )
 def test_an_expression_is_checked_before_the_run(step: tuple[str, dict], sentence: str, spark: SparkSession) -> None:
     with pytest.raises(ExpressionError, match=sentence):

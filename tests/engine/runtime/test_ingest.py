@@ -67,7 +67,10 @@ def test_sources_interleave_as_asked_and_end_with_their_last_record(
             "a: arrival.order lists it 1 times, but it has 3 events, rejected rows not counted. "
             "List every event, or choose another order of arrival.",
         ),
-        ({"mode": "listed", "order": ["x"]}, "arrival.order names 'x', which is no source; there are a, b, c."),
+        (
+            {"mode": "listed", "order": ["x"]},
+            "arrival.order names 'x', which is not a source; the sources are a, b, c.",
+        ),
     ],
 )
 def test_an_order_that_does_not_fit_the_sources_is_refused(
@@ -80,7 +83,9 @@ def test_an_order_that_does_not_fit_the_sources_is_refused(
 
 def test_arrival_by_column_needs_a_column_of_every_source(spark: SparkSession, tmp_path: Path) -> None:
     without = source("b", [["b1", 10]])
-    with pytest.raises(PipelineError, match="b: the sources arrive by column, but this one names none"):
+    with pytest.raises(
+        PipelineError, match="b: the sources are merged by a column, but this one has no arrival column"
+    ):
         run_pipeline(pipeline(A, without, mode="by_column"), spark, FOLDER, tmp_path)
 
 

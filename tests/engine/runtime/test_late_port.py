@@ -99,8 +99,8 @@ def test_a_row_that_one_of_its_windows_takes_is_not_lost(spark: SparkSession, tm
 def test_the_plan_shows_the_second_output() -> None:
     planned = plan_of("t -> w -> out\nw.late -> late_out", t=source(), w=TUMBLE, out=SINK, late_out=SINK)
     text = to_text(explanation(planned))
-    assert "port late     [I], the records that were too late, as they came in" in text
-    assert "from w.late   [I], which takes nothing back" in text
+    assert "port late     [I], the late records, unchanged" in text
+    assert "from w.late   [I], which has no retractions" in text
     assert planned.node("late_out").schema.event_time is None
     assert [node.id for node in planned.sinks] == ["out", "late_out"]
 
@@ -108,7 +108,7 @@ def test_the_plan_shows_the_second_output() -> None:
 @pytest.mark.parametrize(
     ("given", "operator", "parameters", "error", "sentence"),
     [
-        (source(), *TUMBLE, PipelineError, "w has no output 'later'; there is: out, late."),
+        (source(), *TUMBLE, PipelineError, "w has no output 'later'; it has: out, late."),
         (
             source(changelog=True, rows=[]),
             *TUMBLE,
@@ -120,14 +120,14 @@ def test_the_plan_shows_the_second_output() -> None:
             "window_assign",
             {"size_ms": 4000, "late_records": "port"},
             PipelineError,
-            "no row is too late to be given its tumble windows, only for a session",
+            "rows can be late only for session windows, not for tumble windows",
         ),
         (
             source(),
             "deduplicate",
             {"keys": ["k"], "late_records": "port"},
             PipelineError,
-            "a row is late only for the first row by event_time that goes out when_complete",
+            "rows can be late only if the first row by event_time is emitted when_complete",
         ),
         (
             source(),

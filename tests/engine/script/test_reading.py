@@ -52,8 +52,8 @@ def test_a_csv_file_with_a_computed_event_time_lies_beside_the_script(spark: Spa
     """
     script = read(text, spark, tmp_path)
     assert script.warnings == (
-        "t: the metadata column partition_id is left out; files have no metadata here.",
-        "t: the option 'what' is left out; it has no meaning here.",
+        "t: the metadata column partition_id is ignored; files have no metadata here.",
+        "t: the option 'what' is ignored; it has no effect here.",
     )
     with finished(script.pipeline, spark, tmp_path) as job:
         sums = [row["s"] for row in job.changelog("result").collect()]
@@ -181,7 +181,7 @@ REFUSED = [
     ("CREATE TABLE t (k); SELECT k FROM t", "the column k has no type"),
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'kafka');\nSELECT k FROM t",
-        "line 1, column 1: t: the connector 'kafka' cannot be read here; there are filesystem",
+        "line 1, column 1: t: the connector 'kafka' cannot be read here; supported are filesystem",
     ),
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'avro'); SELECT k FROM t",
@@ -195,7 +195,7 @@ REFUSED = [
     (WORDS + ROWS + "SELECT x FROM t", "line 3, column 8: there is no column 'x'; there are k, v."),
     (WORDS + "INSERT INTO t VALUES ('a');", "t has 2 columns (k, v), but a row has 1 values."),
     (WORDS + "INSERT INTO t VALUES ('a', 1 + 1);", "line 2, column 28: VALUES takes literals here, not 1 + 1."),
-    (WORDS + ROWS + "CREATE FUNCTION f AS 'x'", "line 3, column 1: CREATE FUNCTION is not read."),
+    (WORDS + ROWS + "CREATE FUNCTION f AS 'x'", "line 3, column 1: CREATE FUNCTION is not supported."),
     (WORDS + WORDS + "SELECT k FROM t", "line 2, column 1: there is already a table or view 't'."),
     (
         "CREATE TABLE t (ts BIGINT, WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen'); SELECT ts FROM t",
@@ -203,7 +203,7 @@ REFUSED = [
     ),
     (
         "CREATE TABLE t (ts TIMESTAMP(3), WATERMARK FOR ts AS CURRENT_TIMESTAMP) WITH ('connector' = 'datagen');",
-        "the watermark CURRENT_TIMESTAMP is not read. Write ts, or ts - INTERVAL '5' SECOND.",
+        "the watermark CURRENT_TIMESTAMP is not supported. Write ts, or ts - INTERVAL '5' SECOND.",
     ),
     (
         "SET 'table.exec.mini-batch.enabled' = 'perhaps';",
@@ -230,4 +230,4 @@ def test_options_that_change_nothing_are_left_out_with_a_warning(spark: SparkSes
     script = read(
         "SET 'parallelism.default' = '1'; SET state.backend = rocksdb;" + WORDS + ROWS + "SELECT k FROM t", spark
     )
-    assert script.warnings == ("line 1: the option 'state.backend' is left out; it has no meaning here.",)
+    assert script.warnings == ("line 1: the option 'state.backend' is ignored; it has no effect here.",)

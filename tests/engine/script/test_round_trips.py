@@ -138,7 +138,9 @@ def test_a_view_that_is_edited_counts_for_more_than_what_is_said_above_it(spark:
     body = re.compile(r"(VIEW first_by_time_at_once AS\n).*?;", re.DOTALL)
     found = read(body.sub(r"\1SELECT * FROM clicks WHERE page = 'home';", script), spark)
     assert found.pipeline.node("first_by_time_at_once").operator == "filter"
-    assert any("first_by_time_at_once: what is said above the view does not fit" in one for one in found.warnings)
+    assert any(
+        "first_by_time_at_once: the studio's comment above the view no longer fits" in one for one in found.warnings
+    )
 
 
 @pytest.mark.slow

@@ -45,11 +45,11 @@ def test_lines_become_typed_rows_in_their_order(spark: SparkSession, tmp_path: P
         ("b,,3", "column 'ts': the event time is null"),
         (
             "b,9999999999999999,3",
-            "column 'ts': \"9999999999999999\" is no event time between the years 1 and 9999; is its unit right?",
+            "column 'ts': \"9999999999999999\" is not an event time between the years 1 and 9999; check its unit",
         ),
-        ('"b,2000,3', "a quoted field is not closed in its line, or goes on after its closing quote"),
-        ('b,2000,"3', "a quoted field is not closed in its line, or goes on after its closing quote"),
-        ('"b"x,2000,3', "a quoted field is not closed in its line, or goes on after its closing quote"),
+        ('"b,2000,3', "a quoted field is not closed in its line, or continues after its closing quote"),
+        ('b,2000,"3', "a quoted field is not closed in its line, or continues after its closing quote"),
+        ('"b"x,2000,3', "a quoted field is not closed in its line, or continues after its closing quote"),
         (b"b\xff,2000,3", "the line is not UTF-8; save the file as UTF-8"),
     ],
 )
@@ -282,7 +282,7 @@ def test_a_file_that_cannot_be_read_at_all_is_a_sentence(
 def test_a_file_without_permission_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, EVENTS)
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(SourceError, match="in.csv may not be read"):
+    with pytest.raises(SourceError, match="in.csv cannot be read"):
         Csv(path="in.csv").derive("n", tmp_path)
 
 

@@ -81,10 +81,10 @@ def test_debezium_updates_come_as_the_row_before_and_the_row_after(spark: SparkS
         (8, f'the delete has no "before"; {FULL}'),
         (9, '"op" is "t", not c, r, u or d'),
         (10, 'the line has no "op" (c, r, u or d); is it another format?'),
-        (11, 'the line has no "after", the row as it is now'),
+        (11, 'the line has no "after", the new row'),
         (12, "column 'id': \"two\" is not an INT"),
         (13, "the line is broken JSON"),
-        (14, 'the line has no "after", the row as it is now'),
+        (14, 'the line has no "after", the new row'),
         (15, 'the line has no "op" (c, r, u or d); is it another format?'),
     ]
 
@@ -127,7 +127,7 @@ def test_canal_has_several_rows_per_line_and_only_the_old_values_that_changed(
         (7, 'the update has no "old" for each row of "data"'),
         (8, 'the update has no "old" for each row of "data"'),
         (9, '"type" is "UPSERT", not INSERT, UPDATE or DELETE'),
-        (10, '"data" is no list of rows'),
+        (10, '"data" is not a list of rows'),
         (11, "column 'id': \"two\" is not a BIGINT"),
         (12, "the line is broken JSON"),
     ]

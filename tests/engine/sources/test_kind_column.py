@@ -60,7 +60,7 @@ def test_every_row_has_the_kind_that_its_column_says(spark: SparkSession, tmp_pa
     assert frames.rejected is not None
     first = len(WORDS) + (2 if make is csv else 1)
     assert [tuple(row) for row in frames.rejected.orderBy("line").select("line", "reason").collect()] == [
-        (first, f"column 'op': \"upsert\" is no row kind; {ADVICE}"),
+        (first, f"column 'op': \"upsert\" is not a row kind; {ADVICE}"),
         (first + 1, f"column 'op': the row kind is missing; {ADVICE}"),
     ]
 

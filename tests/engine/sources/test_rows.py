@@ -79,7 +79,7 @@ def test_a_row_without_a_kind_is_rejected_where_kinds_are_expected(spark: SparkS
     _, rejected = read(spark, rows(["a", 1, 2], changelog=True))
     assert rejected[0][3] == "2 values for 3 columns (k, ts, v)"
     _, rejected = read(spark, rows(["I", "a", 1, 2], changelog=True))
-    assert rejected[0][3] == 'the row starts with "I", which is no row kind; use +I, -U, +U, -D'
+    assert rejected[0][3] == 'the row starts with "I", which is not a row kind; use +I, -U, +U, -D'
 
 
 @pytest.mark.parametrize(

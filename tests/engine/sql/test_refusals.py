@@ -17,7 +17,7 @@ REFUSED = [
     ("SELECT SUM(COUNT(*)) FROM t", "line 1, column 8: an aggregate cannot stand inside another."),
     ("SELECT SOUNDEX(k) FROM t", "line 1, column 8: there is no function SOUNDEX; there are ABS,"),
     ("SELECT UPPER(k, g) FROM t", "line 1, column 8: UPPER takes 1 arguments, but it is given 2."),
-    ("SELECT * FROM t", "the processing time 'pt' has no value that could be put out."),
+    ("SELECT * FROM t", "the processing time 'pt' has no value to output."),
     ("SELECT pt IS NULL AS x FROM t", "line 1, column 8: 'pt' is a processing time"),
     ("SELECT k FROM t ORDER BY k", "line 1, column 26: ORDER BY needs LIMIT"),
     ("SELECT k FROM t OFFSET 3", "OFFSET needs LIMIT"),
@@ -40,10 +40,10 @@ REFUSED = [
         "GROUP BY window_start, window_end",
         "hop needs a size that is a multiple of its slide, but got 10000 ms and 3000 ms.",
     ),
-    ("SELECT k FROM w FOR SYSTEM_TIME AS OF w.wt", "FOR SYSTEM_TIME AS OF is read after JOIN"),
+    ("SELECT k FROM w FOR SYSTEM_TIME AS OF w.wt", "FOR SYSTEM_TIME AS OF must follow JOIN"),
     (
         "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF t.pt ON t.k = w.k",
-        "line 1, column 48: a join as of the processing time 'pt' is not supported, by Flink neither",
+        "line 1, column 48: a join as of the processing time 'pt' is not supported, as in Flink",
     ),
     (
         "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF PROCTIME() ON t.k = w.k",
@@ -76,21 +76,21 @@ REFUSED = [
     ("SELECT k, RANK() OVER (PARTITION BY k ORDER BY rt) AS rn FROM t", "RANK needs a last rank"),
     (
         "SELECT k FROM t WHERE v > ANY (SELECT w FROM u)",
-        "a sub-query can stand in FROM, for one value, and in WHERE as",
+        "a sub-query is supported in FROM, for one value, and in WHERE as",
     ),
-    ("SELECT k FROM t WHERE k = 'a' OR v IN (SELECT w FROM u)", "line 1, column 47: a sub-query can stand in FROM"),
+    ("SELECT k FROM t WHERE k = 'a' OR v IN (SELECT w FROM u)", "line 1, column 47: a sub-query is supported in FROM"),
     ("SELECT k FROM t WHERE v > (SELECT k, w FROM u)", "a scalar sub-query gives one column, but this one gives k, w."),
     (
         "SELECT k FROM t WHERE v > (SELECT MAX(w) FROM u WHERE u.w > t.v)",
-        "a sub-query is tied to the query around it by equality of a column of each",
+        "a sub-query and the outer query are related by equality of a column of each",
     ),
     (
         "SELECT k FROM t WHERE v > (SELECT w FROM u WHERE u.k = t.k)",
-        "a sub-query that names columns of the query around it gives one aggregate",
+        "a sub-query that uses columns of the outer query must give one aggregate",
     ),
     (
         "SELECT k FROM t WHERE EXISTS (SELECT w FROM u WHERE u.k = t.k GROUP BY w)",
-        "a grouped sub-query is tied to the query around it by what it groups by.",
+        "a grouped sub-query can be compared with the outer query only by columns that it groups by.",
     ),
     ("SELECT k FROM t WHERE (k, v) NOT IN (SELECT k, w FROM u)", "Instead of NOT IN write NOT EXISTS."),
     (

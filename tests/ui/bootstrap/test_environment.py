@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHANGELOG_STUDIO_VENV", str(file / "inside-a-file"))
-    with pytest.raises(SetupError, match=r"cannot be made in .*: Not a directory\. Set CHANGELOG_STUDIO_VENV"):
+    with pytest.raises(SetupError, match=r"cannot be created in .*: Not a directory\. Set CHANGELOG_STUDIO_VENV"):
         ready_python(file)
 
 

@@ -54,7 +54,7 @@ def _field(drafting: Drafting, option: Option) -> None:
         case Value.SWITCH:
             is_on = text.strip().lower() == "true"
             pending().draw(key, is_on, take)
-            st.toggle(option.title, is_on, key=key, help=f"{option.description} Flink's {option.name}.")
+            st.toggle(option.title, is_on, key=key, help=f"{option.description} Option: {option.name}.")
         case Value.PHASES:
             shown = text.strip().upper() if text.strip().upper() in _PHASES else _PHASES[0]
             pending().draw(key, shown, take)
@@ -63,8 +63,8 @@ def _field(drafting: Drafting, option: Option) -> None:
                 _PHASES,
                 _PHASES.index(shown),
                 key=key,
-                help=f"{option.description} Flink's {option.name}.",
+                help=f"{option.description} Option: {option.name}.",
             )
         case Value.NUMBER | Value.TIME:
             pending().draw(key, text, take)
-            st.text_input(option.title, text, key=key, help=f"{option.description} Flink's {option.name}.")
+            st.text_input(option.title, text, key=key, help=f"{option.description} Option: {option.name}.")

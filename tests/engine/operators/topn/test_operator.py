@@ -164,11 +164,11 @@ def test_a_rank_end_of_another_type_is_refused() -> None:
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        ({"rank_end": None}, "give either rank_end, a number, or rank_end_column"),
-        ({"rank_end_column": "c"}, "give either rank_end, a number, or rank_end_column"),
+        ({"rank_end": None}, "set either rank_end, a number, or rank_end_column"),
+        ({"rank_end_column": "c"}, "set either rank_end, a number, or rank_end_column"),
         ({"rank_start": 4}, "the range of ranks ends at 3, before it starts at 4"),
         ({"rank_end": None, "rank_end_column": "c", "rank_start": 2}, "leave rank_start at 1"),
-        ({"order_by": []}, "give order_by: without an order the rows that came first are kept"),
+        ({"order_by": []}, "order_by is missing; only the first rows of all"),
     ],
 )
 def test_a_range_that_makes_no_sense_is_refused(more: dict[str, Any], sentence: str) -> None:
@@ -210,7 +210,7 @@ def test_ranks_with_ties_say_that_they_are_our_own_and_keep_the_key_of_the_row(r
         assert isinstance(kernel, TiedTopN)
     inputs = (InputPlan("source", APPEND, ChangelogMode.of(APPEND.modify, UpdateKind.NONE)),)
     reason = operator.strategy(inputs, inputs[0].mode).reason
-    assert f"{name} is an addition of ours, which Flink refuses in streaming" in reason
+    assert f"{name} is an addition of Changelog Studio, which Flink rejects in streaming" in reason
     first, *_, last = operator.flink_sql((("words", SCHEMA),)).splitlines()
     assert first == f"-- Flink refuses {name} in streaming; it is an addition of Changelog Studio."
     assert last == "WHERE `rank` <= 3"
@@ -234,7 +234,7 @@ def test_without_an_order_what_came_first_stays_and_over_inserts_nothing_is_ever
         (top(1, with_rank=True), APPEND, "columnar: the best row of an insert-only input"),
         (top(101), APPEND, "record by record: it keeps more than 100 rows of a partition"),
         (top(None, rank_end_column="c"), APPEND, "record by record: each partition has its own last rank"),
-        (top(2), DELETES, "record by record: rows of its input are replaced or taken back"),
+        (top(2), DELETES, "record by record: rows of its input are replaced or retracted"),
         (top(2, ranking="rank"), APPEND, "record by record: this rule has no columnar kernel"),
     ],
 )
