@@ -27,7 +27,7 @@ def test_a_finished_run_shows_what_went_in_and_out_of_every_operator(
     assert "2 late records" in app.caption[-1].value
     assert rows_of(app, "operators") == [
         ["● done", "clicks", "rows", "", "6", "", "2"],
-        ["● done", "per_window", "tumbling window", "6", "3", "2", ""],
+        ["● done", "per_window", "window aggregate", "6", "3", "2", ""],
         ["● done", "out", "sink", "3", "3", "", ""],
     ]
 
@@ -38,6 +38,7 @@ def test_a_failure_is_shown_at_its_node(seeded: dict[str, int], open_view: OpenV
     assert rows_of(app, "operators")[1:] == [
         ["✕ failed", "ratio", "project", "", ""],
         ["division by zero in `a / b`. Guard it with NULLIF."],
+        ["◌ stopped", "out", "sink", "", ""],
     ]
     assert all(button.disabled for button in app.button if button.label.startswith(("Open", "Look")))
 
