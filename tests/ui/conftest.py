@@ -55,8 +55,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("CHANGELOG_STUDIO_STORE", str(path))
     with Store.open(path) as opened:
         yield opened
-    workspace._open.cache_clear()
-    runs._manager.cache_clear()
+    workspace.forget()
+    runs.forget()
     opened.close()
 
 
