@@ -61,8 +61,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.fixture
-def seeded(store: Store, template: Template) -> dict[str, int]:
-    """The runs of `seeded_store`, by name."""
+def seeded(store: Store, template: Template, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """The runs of `seeded_store`, by name. No page has Spark check them by itself, as it would once Spark is ready."""
+    monkeypatch.setattr("ui.shell.engine_gate.EngineGate.warm_up", lambda self: None)
+    monkeypatch.setattr("ui.components.runs.batch_check.SMALL", 0)
     return dict(template.runs)
 
 
