@@ -123,7 +123,7 @@ def _run(
     # Workers need not find our code on their path: it travels with the functions.
     register_pickle_by_value(engine)  # type: ignore[no-untyped-call]
     views = views_of(plan)
-    recorder.begin(_describe(plan, epochs or 1, views))
+    recorder.begin(described(plan, epochs or 1, views))
     progress.phase = "reading the sources"
     for node in plan.sources:
         progress.nodes[node.id].state = "running"
@@ -169,7 +169,8 @@ def _run(
         )
 
 
-def _describe(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]) -> RunPlan:
+def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]) -> RunPlan:
+    """What a recorder is told of a run before its first epoch. views: `engine.runtime.views.views_of` the plan."""
     edges = []
     for node in plan.nodes:
         key = min(node.derived.upsert_keys, key=lambda names: (len(names), sorted(names)), default=None)

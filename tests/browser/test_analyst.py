@@ -68,12 +68,13 @@ def test_sql_is_asked_answered_and_downloaded(open_page: OpenPage, tmp_path: Pat
     page = open_page("sql?run=2")
     page.get_by_role("button", name="Late records by operator").click()
     expect(rows(page, "Result")).to_have_count(1)
-    expect(rows(page, "Result").first).to_contain_text("window closed")
+    expect(rows(page, "Result").first).to_contain_text("the window had closed")
     wait_until_settled(page)
     with page.expect_download() as got:
         page.get_by_role("button", name="CSV").click()
     got.value.save_as(tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_text().splitlines()[1] == '"per_window","window closed","2","5001"'
+    line = (tmp_path / "out.csv").read_text().splitlines()[1]
+    assert line == '"per_window","the window had closed before the record arrived","2","5001"'
     page.get_by_role("textbox").fill("COPY runs TO 'x.csv'")
     page.get_by_role("button", name="Ask").click()
     expect(page.get_by_role("alert")).to_contain_text("it copies to or from a file")
@@ -130,7 +131,7 @@ def test_a_page_is_exported_as_one_file_that_fetches_nothing(open_page: OpenPage
     reader.goto((tmp_path / "page.html").as_uri())
     expect(reader.locator(".js-plotly-plot .legendtext").first).to_have_text("in time")
     expect(reader.get_by_text("2 of 6 records were late")).to_be_visible()
-    expect(reader.locator("table").first).to_contain_text("window closed")
+    expect(reader.locator("table").first).to_contain_text("the window had closed")
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 

@@ -21,7 +21,7 @@ from engine.spark.analyzer import SparkAnalyzer
 from engine.sql import pipeline_of, table_of
 from storage import Store
 from tests.engine.batch_answer import checked, complaints
-from tests.ui.conftest import OpenView, open_view, seeded, store
+from tests.ui.conftest import OpenView, open_view, seeded, store, template
 from tests.ui.drawn import rows_of
 from ui.builder.editing import palette
 from ui.forms.spec import fields_of
@@ -32,7 +32,7 @@ from ui.shell.state import KEY, Opened
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["open_view", "seeded", "store"]
+__all__ = ["open_view", "seeded", "store", "template"]
 HERE = Path(__file__).parent
 Add = Callable[[str, str], None]
 

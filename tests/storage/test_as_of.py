@@ -101,8 +101,8 @@ def test_so_it_does_where_lifetimes_are_not_noted_yet(
             for name, expected in (("keyed", fold_by_key(seen)), ("whole", fold_by_row(seen))):
                 table = shared_store.changelog.table_as_of(run_id, name, seq)
                 assert Counter(row.values for row in table.rows) == expected
-                macro = shared_store._database.rows(f'FROM run_{run_id}."{name} as of"({seq})')
-                assert Counter(macro) == expected
+                macro = shared_store.queries.run(f'FROM run_{run_id}."{name} as of"({seq})')
+                assert Counter(macro.rows) == expected
             assert Counter(table.removed) == previous - expected
             previous = expected
 

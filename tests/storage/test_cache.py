@@ -9,6 +9,7 @@ import pytest
 from storage import Store
 from storage import store as store_module
 from storage.database import cache
+from tests.storage.beside import beside
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan
 
 CLICKS = edge("clicks", columns(k="string", ts="bigint*"), watermark_delay_ms=0)
@@ -34,7 +35,8 @@ def epoch(number: int, first: int) -> Epoch:
 
 
 def kept(store: Store) -> dict[str, str]:
-    return dict(store._database.rows("SELECT question, document FROM run_answers"))
+    with beside(store) as database:
+        return dict(database.rows("SELECT question, document FROM run_answers"))
 
 
 def test_a_run_that_ends_is_looked_through_and_its_answers_survive_a_restart(tmp_path: Path) -> None:
@@ -51,7 +53,7 @@ def test_a_run_that_ends_is_looked_through_and_its_answers_survive_a_restart(tmp
         )
         found = store.flows.keys(run.run_id, "totals")
         assert [(key.key, key.records, key.taken_back) for key in found] == [(("a",), 2, 1)]
-        with store._database.transaction() as cursor:
+        with beside(store) as database, database.transaction() as cursor:
             cursor.execute("UPDATE run_answers SET document = '[[1, 20, 10]]' WHERE question LIKE '%by retractions'")
     with Store.open(tmp_path / "studio.duckdb") as store:
         # What is read is what was kept: nothing is counted again.
@@ -78,7 +80,7 @@ def test_answers_that_cannot_be_kept_are_given_all_the_same(store: Store, tmp_pa
         asked.append(1)
         return [1, 2]
 
-    with store._database.transaction() as cursor:
+    with beside(store) as database, database.transaction() as cursor:
         cursor.execute("DROP TABLE run_answers")
         cursor.execute("CREATE TABLE run_answers (run_id BIGINT, question VARCHAR, found_for VARCHAR, document BLOB[])")
     assert store.cache.get(1, "what", (5,), find) == [1, 2]

@@ -10,6 +10,7 @@ from engine.model.changelog import RowKind
 from storage import Store
 from storage.changelogs.flow import Amplification, RetractedKey, RetractedSecond, SlowKey, Wire
 from storage.database.run_tables import RunTables
+from tests.storage.beside import beside
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 WORDS = edge("words", columns(word="string", ts="bigint*"), watermark_delay_ms=0)
@@ -83,7 +84,7 @@ def test_the_keys_that_an_operator_was_at_work_for_longest_come_first(store: Sto
 
 
 def test_a_run_of_before_key_times_were_kept_has_none(store: Store, run_id: int) -> None:
-    with store._database.catalog_transaction() as cursor:
+    with beside(store) as database, database.catalog_transaction() as cursor:
         cursor.execute(f"DROP TABLE {RunTables(run_id).key_times}")
     assert store.flows.slowest(run_id, "totals") == ()
 

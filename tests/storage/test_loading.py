@@ -176,15 +176,15 @@ def test_a_sources_files_are_numbered_and_only_what_is_meant_of_them_counts(
         (n - 1, n, b"", (f"k{n}", n)) for n in range(1, 7)
     ]
     assert store.runs.edge(recording.run_id, "clicks").counts[RowKind.INSERT] == 6
-    assert store._database.rows("SELECT * FROM run_1._events") == [
+    assert store.queries.run("SELECT * FROM run_1._events").rows == (
         (1, "clicks", 10, 5, False, 10, "in time"),
         (2, "clicks", 30, 25, False, 30, "in time"),
         (3, "clicks", 20, 25, False, 30, "out of order"),
         (4, "clicks", None, 25, False, 30, None),
         (5, "clicks", 25, 25, False, 30, "out of order"),
         (6, "clicks", 40, 35, False, 40, "in time"),
-    ]
-    assert store._database.row("SELECT sum(records) FROM run_1._overview") == (5,)
+    )
+    assert store.queries.run("SELECT sum(records) FROM run_1._overview").rows == ((5,),)
 
 
 def test_ends_and_late_records_are_put_where_they_belong(store: Store, tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_ends_and_late_records_are_put_where_they_belong(store: Store, tmp_path:
         late=[("totals", "in", 3, b"", 2, 0, 10, 25, 16, "window closed")],
     ).write(tmp_path, PLAN.edges)
     recording.commit(replace(others, clocks=clocks, last_seq=7))
-    assert store._database.rows("SELECT * FROM run_1._events") == [
+    assert store.queries.run("SELECT * FROM run_1._events").rows == (
         (1, "clicks", 10, 5, False, 10, "in time"),
         (2, "clicks", 30, 25, False, 30, "in time"),
         (3, "clicks", 2, 25, False, 30, "late"),
@@ -209,8 +209,8 @@ def test_ends_and_late_records_are_put_where_they_belong(store: Store, tmp_path:
         (5, "untimed", None, None, False, None, None),
         (6, "untimed", None, None, False, None, None),
         (7, "untimed", None, end, True, None, None),
-    ]
-    assert store._database.row("SELECT needed_delay_ms, source FROM run_1._late") == (22, "clicks")
+    )
+    assert store.queries.run("SELECT needed_delay_ms, source FROM run_1._late").rows == ((22, "clicks"),)
 
 
 def test_steps_of_any_length_and_number_keep_the_order(store: Store, tmp_path: Path) -> None:

@@ -185,12 +185,12 @@ def test_a_run_of_an_older_studio_is_read_and_taken_up_again(tmp_path: Path) -> 
         )
     with Store.open(tmp_path / "s.duckdb") as store:
         assert [row.values for row in store.changelog.table_as_of(run.run_id, "totals", 2).rows] == [("a", 2)]
-        assert store._database.rows("SELECT records, last_seq FROM run_lifetimes") == [(2, 2)]
+        assert store.queries.run("SELECT records, last_seq FROM run_lifetimes").rows == ((2, 2),)
         recording = store.record(run.run_id)
         recording.begin(planned)
         recording.commit(Epoch(1, {"totals": [(3, b"\0", "+U", ("a", 3))]}).write(tmp_path, planned.edges))
-        assert store._database.rows('FROM run_1."totals as of"(3)') == [("a", 3)]
-        assert store._database.rows('FROM run_1."totals as of"(1)') == [("a", 1)]
+        assert store.queries.run('FROM run_1."totals as of"(3)').rows == (("a", 3),)
+        assert store.queries.run('FROM run_1."totals as of"(1)').rows == (("a", 1),)
         assert [row.values for row in store.changelog.table_as_of(run.run_id, "totals", 3).rows] == [("a", 3)]
 
 

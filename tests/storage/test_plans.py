@@ -14,6 +14,7 @@ from engine.model.changelog import RowKind
 from storage import Store
 from storage.database.connection import Database
 from storage.model import Filter
+from tests.storage.beside import beside
 from tests.storage.written_runs import columns, edge, plan
 
 EVENTS: Final = 600_000
@@ -51,7 +52,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         files = {(name, "out"): (EdgeFile(str(folder / name / "part.parquet")),) for name in ("clicks", "totals")}
         recording.commit(EpochOutput(0, files, watermarks=(folder / "watermarks",), last_seq=EVENTS))
         # Several threads begin with a row group each before the first has found enough for a page.
-        with opened._database.cursor() as cursor:
+        with beside(opened) as database, database.cursor() as cursor:
             cursor.execute("SET threads = 1")
         yield opened
 
@@ -110,7 +111,7 @@ def test_a_hot_question_reads_few_row_groups(store: Store, monkeypatch: pytest.M
 
 def groups_read(store: Store, sql: str, parameters: Any) -> int:
     """How many row groups of the run's tables a query reads."""
-    with store._database.cursor() as cursor:
+    with beside(store) as database, database.cursor() as cursor:
         found = cursor.execute(f"EXPLAIN (ANALYZE, FORMAT json) {sql}", parameters).fetchall()
     return sum(_scans(json.loads(found[0][1])["operator"]))
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from storage import Store
 from storage.event_time.needed_waits import LateOperator
+from tests.storage.beside import beside
 from tests.storage.written_runs import Epoch, columns, edge, planned, recorded
 
 MAX = (1 << 63) - 1
@@ -141,7 +142,7 @@ def test_below_several_sources_the_lowest_watermark_decides(
 def test_results_come_later_by_the_events_that_are_waited_for(store: Store, tmp_path: Path) -> None:
     run = run_of(store, tmp_path, [("a", time) for time in range(0, 400, 4)], 0, 0, "tumble")
     fires = f"run_{run}._fires"
-    with store._database.transaction() as cursor:
+    with beside(store) as database, database.transaction() as cursor:
         cursor.execute(f"INSERT INTO {fires} SELECT 'window', 1, i * 10, i * 10 + 10 FROM range(10) r(i)")
     late_one = asked(store, run)
     assert store.added_latency.compared(run, late_one, 0).events == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,28 +20,52 @@ ROOT = Path(__file__).resolve().parents[2]
 OpenView = Callable[..., AppTest]
 
 
+STORE = "studio.duckdb"
+
+
+@dataclass(frozen=True)
+class Template:
+    """A folder with a store, the files that its runs read, and the runs by name."""
+
+    folder: Path
+    runs: Mapping[str, int]
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """The runs of `seeded_store`, made once."""
+    folder = tmp_path_factory.mktemp("template")
+    with Store.open(folder / STORE) as store:
+        runs = {
+            "word_count": seeded_store.word_count(store, folder),
+            "windows": seeded_store.windows(store, folder),
+            "two_sources": seeded_store.two_sources(store, folder),
+            "future": seeded_store.future(store, folder),
+            "failed": seeded_store.failed(store),
+        }
+    return Template(folder, runs)
+
+
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    """An empty store, at the place where the app looks for its own."""
-    path = tmp_path / "studio.duckdb"
+def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """A store where the app looks for its own: a copy of the template for tests that ask for `seeded`, else empty."""
+    path = tmp_path / STORE
+    if "seeded" in request.fixturenames:
+        shutil.copytree(request.getfixturevalue("template").folder, tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("CHANGELOG_STUDIO_STORE", str(path))
     with Store.open(path) as opened:
         yield opened
-    workspace._open.cache_clear()
-    runs._manager.cache_clear()
+    workspace.forget()
+    runs.forget()
     opened.close()
 
 
 @pytest.fixture
-def seeded(store: Store, tmp_path: Path) -> dict[str, int]:
-    """The runs of `seeded_store`, by name."""
-    return {
-        "word_count": seeded_store.word_count(store, tmp_path),
-        "windows": seeded_store.windows(store, tmp_path),
-        "two_sources": seeded_store.two_sources(store, tmp_path),
-        "future": seeded_store.future(store, tmp_path),
-        "failed": seeded_store.failed(store),
-    }
+def seeded(store: Store, template: Template, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """The runs of `seeded_store`, by name. No page has Spark check them by itself, as it would once Spark is ready."""
+    monkeypatch.setattr("ui.shell.engine_gate.EngineGate.warm_up", lambda self: None)
+    monkeypatch.setattr("ui.components.runs.batch_check.SMALL", 0)
+    return dict(template.runs)
 
 
 @pytest.fixture

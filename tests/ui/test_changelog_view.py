@@ -79,7 +79,7 @@ def test_what_an_event_did_is_a_tree_over_all_edges(seeded: dict[str, int], open
     ]
 
 
-FIRED = "the watermark reached 2001-09-09 01:47:39.999, which event 1 waited for: the first result of its key"
+FIRED = "the watermark reached 2001-09-09 01:47:39.999, which event 1 waited for: the window's result"
 
 
 def test_what_a_watermark_fires_is_not_said_to_be_the_records_doing(

@@ -72,7 +72,7 @@ def test_the_late_ledger_says_what_would_have_kept_them(seeded: dict[str, int], 
         "01:48:35.000",
         "5.001 s",
         "10.002 s",
-        "window closed",
+        "the window had closed before the record arrived",
     ]
     assert [row[0] for row in current_rows(app, f"late-{run}-grid")] == ["6"]
 
@@ -83,14 +83,14 @@ def test_no_late_record_is_good_news(seeded: dict[str, int], open_view: OpenView
 
 
 def test_rejected_rows_are_listed_with_file_line_and_reason(seeded: dict[str, int], open_view: OpenView) -> None:
-    run = seeded["windows"]
+    run = seeded["future"]
     app = open_view("event_time", run=run)
     assert rows_of(app, f"rejected-{run}-grid")[0] == [
         "clicks",
         "clicks.csv",
-        "4",
-        "ts: 'yesterday' is not a BIGINT",
-        "a,2,yesterday",
+        "22",
+        "column 'ts': \"yesterday\" is not a BIGINT",
+        "21,yesterday",
     ]
 
 
@@ -147,7 +147,7 @@ def test_sources_and_operators_are_there_in_figures(seeded: dict[str, int], open
     app.segmented_control(key=f"part-{run}").set_value("Sources and operators").run()
     assert rows_of(app, "sources-grid")[0][:5] == ["clicks", "6", "0", "2", "19.999 s"]
     assert rows_of(app, "operators-grid") == [
-        ["per_window", "tumbling window", "clicks", "3", "2", "5.001 s"],
+        ["per_window", "window aggregate", "clicks", "3", "2", "5.001 s"],
     ]
 
 

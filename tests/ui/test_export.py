@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from streamlit.proto.Element_pb2 import Element
 
 from engine.examples import examples
 from ui.builder.picture import document
 from ui.components.grid import Cell, Row, Table, html_of
+from ui.export.markdown import as_html, as_inline_html
 from ui.export.page import page_as_html
 
 
@@ -36,8 +38,8 @@ def test_texts_tables_and_charts_are_inside() -> None:
         ],
     )
     assert "<h2>Late records</h2>" in page
-    assert "<b>2 of 6</b> were <code>late</code>" in page
-    assert "<li>one</li><li>two</li>" in page
+    assert "<p><strong>2 of 6</strong> were <code>late</code></p>" in page
+    assert "<li>one</li>\n<li>two</li>" in page
     assert "<span>Hello</span>" in page
     assert "Plotly.newPlot" in page
     assert '"template"' not in re.findall(r'<script type="application/json">(.*?)</script>', page)[0]
@@ -71,6 +73,46 @@ def test_a_canvas_is_a_picture_with_what_went_along_its_edges() -> None:
     assert "<span>cnt=&lt;1&gt;</span>" in page
     assert "count_words → count_counts: and 2 more" in page
     assert "<i>" not in page
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("one  \n:small[:gray[version 2]]", "<p>one<br />\nversion 2</p>"),
+        (
+            ":red[:material/error: **1 row** of `a[0]` is wrong]: too early",
+            "<p><strong>1 row</strong> of <code>a[0]</code> is wrong: too early</p>",
+        ),
+        (r"per\_window costs 3 \$ for \[0, 10)", "<p>per_window costs 3 $ for [0, 10)</p>"),
+        (
+            "`:red[code]` stays, and so does 10:30 and a :lone colon",
+            "<p><code>:red[code]</code> stays, and so does 10:30 and a :lone colon</p>",
+        ),
+        (":red[open, and <b>bold</b>", "<p>:red[open, and &lt;b&gt;bold&lt;/b&gt;</p>"),
+    ],
+)
+def test_streamlits_own_marks_leave_their_text(text: str, expected: str) -> None:
+    assert as_html(text).strip() == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<img src=x onerror=alert(1)>",
+        "<script>alert(1)</script>",
+        "a <b onclick=alert(1)>b</b>",
+        ":red[<img src=x>]",
+        "![picture](http://example.org/x.png)",
+        "[click](javascript:alert(1))",
+        "<http://example.org>",
+        "[a]: http://example.org\n\n![a]",
+        "| a |\n|---|\n| <img src=x> |",
+    ],
+)
+def test_neither_html_nor_links_nor_images_get_through(text: str) -> None:
+    allowed = r"</?(?:p|table|thead|tbody|tr|th|td)>"
+    assert "<" not in re.sub(allowed, "", as_html(text))
+    assert "<" not in as_inline_html(text)
 
 
 def test_what_users_wrote_is_text() -> None:

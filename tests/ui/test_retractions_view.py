@@ -43,6 +43,7 @@ def test_the_last_record_of_the_event_is_traced_to_its_sources(seeded: dict[str,
         ["out", "3", "+I", "cnt=2, words=1"],
         ["outer", "3", "+I", "cnt=2, words=1"],
         ["inner", "3", "+U", "word=Hello, cnt=2"],
+        ["words", "1", "+I", "word=Hello"],
         ["words", "3", "+I", "word=Hello"],
     ]
     assert current_rows(app, "retraction-cascade")[0][0] == "out"
@@ -53,9 +54,17 @@ def test_the_operators_of_a_cascade_say_how_they_work_and_what_computes_them(
 ) -> None:
     [how] = open_view("retractions", run=seeded["word_count"], event=3).expander
     assert [text.value for text in how.markdown] == [
-        f"**{node}** · as it comes: nobody asked for more." for node in ("inner", "outer", "out")
+        "**inner** · without retraction: words only inserts, so rows are only added to their group and no group ever "
+        "goes away.",
+        "**outer** · with retraction: inner emits [I,UB,UA], so rows are taken out of their group too; a group without "
+        "rows is deleted.",
+        "**out** · changelog: every record is written with its kind.",
     ]
-    assert [text.value for text in how.caption] == ["Kernel: columnar: the rule of this test."] * 3
+    assert [text.value for text in how.caption] == [
+        "Kernel: columnar: COUNT.",
+        "Kernel: columnar: COUNT.",
+        "Kernel: a view of outer.",
+    ]
 
 
 def test_an_event_without_a_record_says_so(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -80,7 +89,7 @@ def test_the_whole_run_names_who_starts_retractions_and_for_which_keys(
     app.segmented_control(key="retraction-part").set_value("The whole run").run()
     assert rows_of(app, "amplification")[0] == [
         "inner",
-        "group aggregate",
+        "aggregate",
         "3",
         "4",
         "1.33",

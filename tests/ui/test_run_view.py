@@ -9,6 +9,7 @@ from storage import Store
 from storage.model import RunStatus
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of
+from ui.runs import manager as runs
 from ui.runs.manager import Job, RunManager
 
 
@@ -27,7 +28,7 @@ def test_a_finished_run_shows_what_went_in_and_out_of_every_operator(
     assert "2 late records" in app.caption[-1].value
     assert rows_of(app, "operators") == [
         ["● done", "clicks", "rows", "", "6", "", "2"],
-        ["● done", "per_window", "tumbling window", "6", "3", "2", ""],
+        ["● done", "per_window", "window aggregate", "6", "3", "2", ""],
         ["● done", "out", "sink", "3", "3", "", ""],
     ]
 
@@ -38,6 +39,7 @@ def test_a_failure_is_shown_at_its_node(seeded: dict[str, int], open_view: OpenV
     assert rows_of(app, "operators")[1:] == [
         ["✕ failed", "ratio", "project", "", ""],
         ["division by zero in `a / b`. Guard it with NULLIF."],
+        ["◌ stopped", "out", "sink", "", ""],
     ]
     assert all(button.disabled for button in app.button if button.label.startswith(("Open", "Look")))
 
@@ -97,20 +99,15 @@ def test_a_running_run_shows_its_operators_and_can_be_cancelled(store: Store, op
         job.cancel.wait(20)
 
     manager = RunManager(store, execute=hold)
-    from ui.runs import manager as runs
-
-    original, runs._manager = runs._manager, lambda _path: manager
-    try:
-        run_id = manager.start(Pipeline(nodes=(Node(id="numbers", operator="rows"),)), epochs=3)
-        assert begun.wait(10)
-        app = open_view("run", run=run_id)
-        assert rows_of(app, "operators-live") == [["◐ running", "numbers", "rows", "", "1,234", "2.0 s"]]
-        assert "running" in app.markdown[0].value
-        app.button(key="run-cancel").click().run()
-        assert manager.wait(run_id, 10)
-        assert store.runs.get(run_id).status is RunStatus.FINISHED
-    finally:
-        runs._manager = original
+    runs.use(manager)
+    run_id = manager.start(Pipeline(nodes=(Node(id="numbers", operator="rows"),)), epochs=3)
+    assert begun.wait(10)
+    app = open_view("run", run=run_id)
+    assert rows_of(app, "operators-live") == [["◐ running", "numbers", "rows", "", "1,234", "2.0 s"]]
+    assert "running" in app.markdown[0].value
+    app.button(key="run-cancel").click().run()
+    assert manager.wait(run_id, 10)
+    assert store.runs.get(run_id).status is RunStatus.FINISHED
 
 
 def test_a_run_that_nobody_here_started_is_not_waited_for(store: Store, open_view: OpenView) -> None:

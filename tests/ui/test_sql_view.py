@@ -10,7 +10,9 @@ def test_an_example_is_asked_with_a_click(seeded: dict[str, int], open_view: Ope
     app = open_view("sql", run=seeded["windows"])
     button = next(button for button in app.button if button.label == "Late records by operator")
     button.click().run()
-    assert rows_of(app, "sql-result") == [["per_window", "window closed", "2", "5001"]]
+    assert rows_of(app, "sql-result") == [
+        ["per_window", "the window had closed before the record arrived", "2", "5001"]
+    ]
 
 
 def test_a_query_of_ones_own_is_answered_with_a_chart_where_columns_fit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.contract.described import StateTable
 from storage import Store
+from tests.storage.local_runs import computed, keep
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
@@ -122,11 +124,16 @@ def test_the_player_goes_event_by_event_and_jumps(seeded: dict[str, int], open_v
     assert "fired windows of per\\_window" in said(app) or "fired windows of per_window" in said(app)
 
 
-def test_a_run_whose_pipeline_cannot_be_planned_says_why(seeded: dict[str, int], open_view: OpenView) -> None:
-    app = open_view("time_travel", run=seeded["word_count"], event=3)
+def test_a_run_whose_pipeline_cannot_be_planned_says_why(store: Store, open_view: OpenView, tmp_path: Path) -> None:
+    pipeline = seeded_store.words_counted()
+    run_plan, epoch = computed(pipeline, tmp_path)
+    source, *others = pipeline.nodes
+    without_columns = pipeline.model_copy(update={"nodes": (source.model_copy(update={"parameters": {}}), *others)})
+    run = keep(store, without_columns, replace(run_plan, pipeline_json=without_columns.to_json()), epoch)
+    app = open_view("time_travel", run=run, event=3)
     assert "The state of this run cannot be shown" in said(app)
     assert "a source needs at least one" in said(app)
-    assert rows_of(app, f"as-of-{seeded['word_count']}-out-grid") == [["1", "1"], ["2", "1"]]
+    assert rows_of(app, f"as-of-{run}-out-grid") == [["1", "1"], ["2", "1"]]
 
 
 def test_changes_of_the_state_are_marked() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.model.pipeline import Pipeline
+from engine.model.pipeline import Arrival, Pipeline
 from storage import Store
-from tests.storage.written_runs import Epoch, columns, edge
-from tests.ui import seeded_store
+from tests.engine.planning import pipeline_of, rows
+from tests.storage.local_runs import run_locally
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
 from ui.runs import manager as runs
@@ -94,41 +94,18 @@ def test_a_run_without_such_an_operator_says_so(seeded: dict[str, int], open_vie
 def test_an_interval_join_keeps_rows_for_longer_and_its_results_wait_for_nothing(
     store: Store, open_view: OpenView, tmp_path: Path
 ) -> None:
-    raw = json.loads(
-        seeded_store.document(
-            "orders with their payments", [("orders", "rows"), ("payments", "rows"), ("paid", "interval_join")], []
-        )
+    arrivals = {"orders": [[1, 0], [2, 5000]], "payments": [[1, 800], [9, 5000], [2, 100]]}
+    pipeline = pipeline_of(
+        "orders -> paid:left -> out\npayments -> paid:right",
+        **{
+            source: rows("id bigint, ts bigint", rows=given, event_time="ts", watermark_delay_ms=500)
+            for source, given in arrivals.items()
+        },
+        paid=("interval_join", {"left_keys": ["id"], "right_keys": ["id"], "lower_ms": -1000, "upper_ms": 0}),
+        out=("sink", {"mode": "append"}),
     )
-    raw["nodes"][2]["parameters"] = {"left_keys": ["id"], "right_keys": ["id"], "lower_ms": -1000, "upper_ms": 0}
-    raw["edges"] = [
-        {"source": source, "target": "paid", "target_port": port}
-        for source, port in (("orders", "left"), ("payments", "right"))
-    ]
-    ids = columns(id="bigint", ts="bigint*")
-    edges = (
-        edge("orders", ids, operator="rows", watermark_delay_ms=500),
-        edge("payments", ids, operator="rows", watermark_delay_ms=500),
-        edge("paid", columns(id="bigint", id0="bigint"), operator="interval_join"),
-    )
-    arrivals = [
-        ("orders", 1, 0),
-        ("payments", 1, 800),
-        ("orders", 2, 5000),
-        ("payments", 9, 5000),
-        ("payments", 2, 100),
-    ]
-    top: dict[str, int] = {}
-    marks = []
-    for seq, (source, _, time) in enumerate(arrivals, 1):
-        top[source] = max(top.get(source, 0), time)
-        marks.append((seq, source, time, top[source] - 500, False))
-    records = {
-        name: [(seq, b"", "+I", (key, time)) for seq, (source, key, time) in enumerate(arrivals, 1) if source == name]
-        for name in ("orders", "payments")
-    }
-    late = [("paid", "right", 5, b"", 100, None, None, 4500, 4400, "no row could match it any more when it arrived")]
-    epoch = Epoch(records=records, watermarks=marks, late=late)
-    run = seeded_store.record(store, tmp_path, "orders with their payments", json.dumps(raw), edges, epoch)
+    in_turn = Arrival(mode="in_turn", ends="together")
+    run = run_locally(store, tmp_path, pipeline.model_copy(update={"arrival": in_turn}))
     app = open_view("what_if", run=run)
     assert metrics(app)["Records lost"] == "1"
     assert metrics(app)["Rows are kept longer by"] == "500 ms"

@@ -5,27 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from engine.model.pipeline import Pipeline
 from storage import Store
-from storage.model import Run
-from tests.storage.written_runs import Epoch, columns, edge
+from tests.storage.local_runs import run_locally
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import html_of, rows_of
 from ui.runs.variants import without_retraction
-
-
-def off(store: Store, folder: Path, base: Run) -> int:
-    """The word count with retraction switched off: 1 is counted twice for good."""
-    counted = columns(cnt="bigint", words="bigint")
-    edges = tuple(
-        edge(name, counted, "[I,UA]", ["cnt"], operator="sink", role=role)
-        for name, role in (("outer", "operator"), ("out", "sink"))
-    )
-    said = [(1, b"\0\0", "+I", (1, 1)), (2, b"\0\0", "+U", (1, 2)), (3, b"\0\0", "+I", (2, 1))]
-    variant = without_retraction(Pipeline.from_json(base.document))
-    epoch = Epoch(records={"outer": said, "out": said})
-    return seeded_store.record(store, folder, variant.name, variant.to_json(), edges, epoch)
 
 
 def test_without_the_other_run_there_is_a_button_for_it(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -37,7 +22,8 @@ def test_without_the_other_run_there_is_a_button_for_it(seeded: dict[str, int], 
 def test_wrong_cells_of_the_table_without_retraction_are_marked(
     store: Store, seeded: dict[str, int], tmp_path: Path, open_view: OpenView
 ) -> None:
-    off(store, tmp_path, store.runs.get(seeded["word_count"]))
+    # 1 is counted twice for good.
+    run_locally(store, tmp_path, without_retraction(seeded_store.words_counted()))
     app = open_view("why_retraction", run=seeded["word_count"])
     assert rows_of(app, "without-retraction") == [["1", "1 → 2"], ["2", "1"]]
     assert html_of(app, "without-retraction").count("changed") == 1

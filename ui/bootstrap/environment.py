@@ -61,7 +61,7 @@ def _make(folder: Path, file: Path, wanted: str) -> None:
     else:
         install.say(f"{file.name} has changed: updating {folder}.")
     stamp.unlink(missing_ok=True)
-    install.install(folder, file, total=len(requirements.pins(file)))
+    install.install(folder, file)
     unfinished = stamp.with_suffix(".unfinished")
     unfinished.write_text(wanted)
     unfinished.replace(stamp)
@@ -97,6 +97,7 @@ def _open_lock(folder: Path) -> IO[str]:
 
 
 def _empty(folder: Path) -> None:
+    # `venv --clear` would remove the lock, which this start holds and others wait for.
     for entry in folder.iterdir():
         if entry.name == LOCK:
             continue

@@ -1,4 +1,8 @@
-"""Fetch pip itself from the package index that is configured, for a Python that came without ensurepip."""
+"""Fetch pip itself from the package index that is configured, for a Python that came without ensurepip.
+
+All that pip would do by itself, were it there: find its settings, ask the index, choose a version, check the file. The
+installers on the web, get-pip.py and uv's, need hosts that a machine behind a mirror of the index cannot reach.
+"""
 
 from __future__ import annotations
 

@@ -29,6 +29,7 @@ def pins(requirements: Path = REQUIREMENTS) -> dict[str, str]:
 
 def fingerprint(requirements: Path = REQUIREMENTS) -> str:
     """Return a digest that changes whenever an environment made from these requirements would."""
+    # pip would notice as well, but needs seconds for it and builds local packages anew at every start.
     digest = hashlib.sha256(requirements.read_bytes())
     for folder in _local_packages(requirements):
         for file in sorted(folder.rglob("*")):

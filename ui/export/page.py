@@ -7,7 +7,6 @@ reader's own light or dark theme.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -17,6 +16,7 @@ from plotly.offline import get_plotlyjs
 from streamlit.proto.Element_pb2 import Element
 
 from ui.export.canvas import canvas_as_html
+from ui.export.markdown import as_html, as_inline_html
 from ui.shell import theme
 
 _GRID_CSS: Final = Path(__file__).parents[1] / "components" / "grid" / "grid.css"
@@ -57,13 +57,6 @@ code { font-family: var(--st-code-font); font-size: .88em; }
 .grid { margin: .6rem 0 1rem; } pre { overflow-x: auto; }
 """
 _ALERTS: Final = {1: "error", 2: "warning", 3: "info", 4: "success"}
-_MARKS: Final = (
-    (re.compile(r":material/[a-z0-9_]+:\s*"), ""),
-    (re.compile(r":[a-z]+(?:-background)?\[([^\]]*)\]"), r"\1"),
-    (re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"),
-    (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
-    (re.compile(r"\\([\[\]$*`])"), r"\1"),
-)
 
 
 def page_as_html(title: str, about: str, shown: Sequence[Element]) -> str:
@@ -114,18 +107,18 @@ def _variables() -> str:
 def _element(element: Element) -> str:
     match element.WhichOneof("type"):
         case "markdown":
-            text = _markdown(element.markdown.body)
+            text = as_html(element.markdown.body)
             is_caption = element.markdown.element_type == element.markdown.Type.CAPTION
             return f'<div class="caption">{text}</div>' if is_caption else text
         case "heading":
-            return f"<h2>{_inline(element.heading.body)}</h2>"
+            return f"<h2>{as_inline_html(element.heading.body)}</h2>"
         case "alert":
             kind = _ALERTS.get(element.alert.format, "info")
-            return f'<div class="alert {kind}">{_markdown(element.alert.body)}</div>'
+            return f'<div class="alert {kind}">{as_html(element.alert.body)}</div>'
         case "metric":
             metric = element.metric
             change = f' <span class="caption">{escape(metric.delta)}</span>' if metric.delta else ""
-            return f'<div class="metric">{_inline(metric.label)}<b>{escape(metric.body)}</b>{change}</div>'
+            return f'<div class="metric">{as_inline_html(metric.label)}<b>{escape(metric.body)}</b>{change}</div>'
         case "code":
             return f"<pre><code>{escape(element.code.code_text)}</code></pre>"
         case "html":
@@ -168,22 +161,3 @@ def _component(data: str) -> str:
     label = str(drawn.get("label") or "")
     heading = f"<h3>{escape(label)}</h3>" if label else ""
     return f'{heading}<div class="grid">{drawn["html"]}</div>'
-
-
-def _markdown(text: str) -> str:
-    """The Markdown that the studio's pages use: paragraphs, lists, bold, code."""
-    found: list[str] = []
-    for block in re.split(r"\n\s*\n", text.strip()):
-        lines = block.split("\n")
-        if all(line.startswith("- ") for line in lines):
-            found.append("<ul>" + "".join(f"<li>{_inline(line[2:])}</li>" for line in lines) + "</ul>")
-        elif block:
-            found.append("<p>" + "<br>".join(_inline(line) for line in lines) + "</p>")
-    return "".join(found)
-
-
-def _inline(text: str) -> str:
-    shown = escape(text, quote=False)
-    for pattern, replacement in _MARKS:
-        shown = pattern.sub(replacement, shown)
-    return shown

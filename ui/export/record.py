@@ -29,23 +29,39 @@ def start_record() -> None:
     """
     record: dict[Place, Element] = {}
     st.session_state[_KEY] = record
-    context: Any = get_script_run_ctx()
-    if context is None:
-        return
-    send = getattr(context, _NOTED, None) or context.enqueue
-    setattr(context, _NOTED, send)
 
     def note(message: ForwardMsg) -> None:
-        if message.WhichOneof("type") == "delta" and not getattr(context, _ASIDE, False):
+        if message.WhichOneof("type") == "delta":
             place = tuple(message.metadata.delta_path)
             if message.delta.WhichOneof("type") == "new_element":
                 record[place] = message.delta.new_element
             else:
                 # A container takes the place of whatever stood there.
                 record.pop(place, None)
+
+    _listen(note)
+
+
+def _listen(note: Callable[[ForwardMsg], None]) -> None:
+    """Have every message of this session noted before it is sent, in place of whoever noted them before.
+
+    The only place that relies on a private part of Streamlit: `ScriptRunContext.enqueue`, through which 1.67 sends
+    everything. There is no public one: elements are sent once and not kept, and an export of a page is an open request
+    (streamlit/streamlit#611). Wrapping `st.*` instead would need a wrapper per element and container, in every
+    component, and would know neither an element's place in the page nor which one a fragment replaces.
+    """
+    context: Any = get_script_run_ctx()
+    if context is None:
+        return
+    send = getattr(context, _NOTED, None) or context.enqueue
+    setattr(context, _NOTED, send)
+
+    def noted(message: ForwardMsg) -> None:
+        if not getattr(context, _ASIDE, False):
+            note(message)
         send(message)
 
-    context.enqueue = note
+    context.enqueue = noted
 
 
 @contextmanager

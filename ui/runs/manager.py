@@ -15,7 +15,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +30,7 @@ from ui.shell.engine_gate import ENVIRONMENT, wait_for_rehearsal, without_rehear
 
 WAITING: Final = "waiting for another run"
 _LOG: Final = logging.getLogger(__name__)
+_MANAGERS: Final[dict[Path, RunManager]] = {}
 
 
 @dataclass
@@ -233,9 +233,17 @@ def default_master() -> str:
 
 def runs() -> RunManager:
     """The manager of this process, one object for all sessions. Raises StoreError where the store cannot be opened."""
-    return _manager(default_path())
+    path = default_path()
+    if path not in _MANAGERS:
+        _MANAGERS.setdefault(path, RunManager(workspace.store(), folder=workspace.folder()))
+    return _MANAGERS[path]
 
 
-@cache
-def _manager(path: Path) -> RunManager:
-    return RunManager(workspace.store(), folder=workspace.folder())
+def use(manager: RunManager) -> None:
+    """Make this the manager of the store that this process works on."""
+    _MANAGERS[default_path()] = manager
+
+
+def forget() -> None:
+    """Forget the managers: the next question makes one anew."""
+    _MANAGERS.clear()

@@ -21,6 +21,11 @@ def folder() -> Path:
     return default_path().parent
 
 
+def forget() -> None:
+    """Forget the store: the next question opens it anew."""
+    _open.cache_clear()
+
+
 @cache
 def _open(path: Path) -> Store:
     # A failure is not remembered: once the other process is gone, the next rerun finds the file free.

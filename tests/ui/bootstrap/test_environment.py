@@ -73,10 +73,15 @@ def test_of_two_starts_at_once_one_installs_and_one_waits(file: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_failed_install_leaves_no_stamp_and_tells_what_pip_said(file: Path, folder: Path) -> None:
+def test_a_failed_install_leaves_no_stamp_and_tells_what_pip_said(
+    file: Path, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     file.write_text("./part\ngone @ file:///nowhere/gone-1-py3-none-any.whl\n")
-    with pytest.raises(SetupError, match=r"requirements\.txt cannot be installed: ERROR: .*gone-1-py3-none-any\.whl"):
+    with pytest.raises(SetupError, match=r"requirements\.txt cannot be installed: pip says above why\."):
         ready_python(file)
+    heard = capfd.readouterr()
+    assert (heard.out, "gone-1-py3-none-any.whl" in heard.err) == ("", True)
+    assert "gone-1-py3-none-any.whl" in (folder / install.LOG).read_text()
     assert not (folder / STAMP).exists()
 
 

@@ -1,0 +1,61 @@
+"""Markdown as Streamlit's pages use it, as HTML: CommonMark, tables, and of Streamlit's own marks their text.
+
+An icon `:material/info:` is left out; of a coloured or small text `:red[late]` the text stays. HTML is text, and there
+are neither links nor images: an exported page asks for nothing, whatever somebody wrote into it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+
+_ICON: Final = re.compile(r":material/[a-z0-9_]+:\s*")
+_TONE: Final = re.compile(r":[a-z]+(?:-[a-z]+)?(?=\[)")
+
+
+def as_html(text: str) -> str:
+    """A text of paragraphs, lists and tables."""
+    html: str = _MARKDOWN.render(text)
+    return html
+
+
+def as_inline_html(text: str) -> str:
+    """A text of one line, without a paragraph around it."""
+    html: str = _MARKDOWN.renderInline(text)
+    return html
+
+
+def _icon(state: StateInline, silent: bool) -> bool:
+    found = _ICON.match(state.src, state.pos, state.posMax)
+    if found is not None:
+        state.pos = found.end()
+    return found is not None
+
+
+def _tone(state: StateInline, silent: bool) -> bool:
+    found = _TONE.match(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    end = state.md.helpers.parseLinkLabel(state, found.end())
+    if end < 0:
+        return False
+    if not silent:
+        last, state.pos, state.posMax = state.posMax, found.end() + 1, end
+        state.md.inline.tokenize(state)
+        state.posMax = last
+    state.pos = end + 1
+    return True
+
+
+def _markdown() -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    made.disable(["link", "image", "autolink", "reference"])
+    made.inline.ruler.push("icon", _icon)
+    made.inline.ruler.push("tone", _tone)
+    return made
+
+
+_MARKDOWN: Final = _markdown()
