@@ -64,5 +64,5 @@ def test_a_changelog_that_may_repeat_is_normalised_whoever_reads_it() -> None:
 
 def test_upserts_without_a_key_are_refused() -> None:
     keyless = rows("k string, v bigint", changelog=True, updates_by_key=True)
-    with pytest.raises(PlanRejected, match=r"t: a source of upserts needs a primary key"):
+    with pytest.raises(PlanRejected, match=r"t: an upsert source needs a primary key"):
         plan_of("t -> total -> out", t=keyless, total=TOTAL, out=CHANGELOG)
