@@ -54,9 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in (running, explaining, writing):
         command.add_argument("pipeline", type=Path, metavar="PIPELINE", help="a .json document or a .sql script")
         command.add_argument("--engine", default=DEFAULT_MASTER, help=f"Spark's master URL (default {DEFAULT_MASTER})")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     try:
-        return {"explain": _explain, "run": _run, "sql": _sql}[given.command](given)
+        return {"explain": _explain, "run": _run, "sql": _sql}[args.command](args)
     except (RunFailed, RunCancelled) as error:
         return _complain(str(error), 1)
     except StudioError as error:
@@ -69,20 +69,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _explain(given: argparse.Namespace) -> int:
+def _explain(args: argparse.Namespace) -> int:
     from engine.contract.explanation import to_text
     from engine.runtime.explain import explanation
 
-    job = _job(given)
+    job = _job(args)
     sys.stdout.write(to_text(explanation(plan(job.pipeline, job.analyzer, job.folder))))
     return 0
 
 
-def _sql(given: argparse.Namespace) -> int:
+def _sql(args: argparse.Namespace) -> int:
     from engine.script import program_of, sql_of
 
-    job = _job(given)
-    if given.program:
+    job = _job(args)
+    if args.program:
         sys.stdout.write(program_of(job.pipeline))
         return 0
     written = sql_of(job.pipeline, job.analyzer, job.folder)
@@ -92,49 +92,49 @@ def _sql(given: argparse.Namespace) -> int:
     return 0
 
 
-def _run(given: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     # The store first: that another process has it is known at once, and Spark takes seconds to start.
-    with _opened(given.store) as store:
-        job = _job(given)
+    with _opened(args.store) as store:
+        job = _job(args)
         planned = plan(job.pipeline, job.analyzer, job.folder)
-        edge = _edge(planned, given.edge, job.sink)
+        edge = _edge(planned, args.edge, job.sink)
         kept = None
         if store is not None:
-            created = store.runs.create(given.pipeline.stem, job.pipeline.to_json(), engine=given.engine)
+            created = store.runs.create(args.pipeline.stem, job.pipeline.to_json(), engine=args.engine)
             kept = store.record(created.run_id)
-        return _print(given, planned, job.folder, edge, kept)
+        return _print(args, planned, job.folder, edge, kept)
 
 
-def _print(given: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[str, str], kept: Recorder | None) -> int:
+def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[str, str], kept: Recorder | None) -> int:
     """Run the pipeline and print the changelog of an edge, then on standard error what was late or rejected."""
     from engine.runtime import run
     from engine.runtime.lines import lines
 
-    spark = get_spark(given.engine)
+    spark = get_spark(args.engine)
     with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work:
         output = Collected(kept)
-        run(planned, spark=spark, recorder=output, folder=folder, work=Path(work) / "run", epochs=given.epochs)
-        for text in lines(spark, _schema(planned, edge), output.records(*edge), given.format, Path(work) / "text"):
+        run(planned, spark=spark, recorder=output, folder=folder, work=Path(work) / "run", epochs=args.epochs)
+        for text in lines(spark, _schema(planned, edge), output.records(*edge), args.format, Path(work) / "text"):
             sys.stdout.write(text)
         sys.stdout.flush()
         for what, count in output.count(spark).items():
             if count:
                 _complain(f"{count} {what}{'s' * (count > 1)}.", 0)
-        return _check(planned, spark, output) if given.check else 0
+        return _check(planned, spark, output) if args.check else 0
 
 
 def _check(planned: Plan, spark: SparkSession, output: Collected) -> int:
     """Say of every sink, and of whatever differs, whether it is the batch answer. 1 where something differs."""
     from engine.batch.checking import check
 
-    found = check(planned, spark, output.recorded(planned))
-    for node in found.nodes:
+    checked = check(planned, spark, output.recorded(planned))
+    for node in checked.nodes:
         if node.is_sink or not node.is_equal:
             _complain(node.sentence, 0)
         for different in node.differences:
             cells = ", ".join(f"{name}={value}" for name, value in zip(node.columns, different.row, strict=True))
             _complain(f"    {cells}: {different.in_batch} in batch, {different.in_stream} in the stream", 0)
-    return 0 if found.is_equal else 1
+    return 0 if checked.is_equal else 1
 
 
 @contextmanager
@@ -163,18 +163,18 @@ class _Job:
     sink: str | None = None
 
 
-def _job(given: argparse.Namespace) -> _Job:
+def _job(args: argparse.Namespace) -> _Job:
     from engine.script import script_of
     from engine.spark.analyzer import SparkAnalyzer
 
-    path: Path = given.pipeline
+    path: Path = args.pipeline
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         message = f"{path} cannot be read: {reason}."
         raise PipelineError(message) from error
-    analyzer = SparkAnalyzer(lambda: get_spark(given.engine))
+    analyzer = SparkAnalyzer(lambda: get_spark(args.engine))
     folder = path.resolve().parent
     if path.suffix.lower() != ".sql":
         return _Job(Pipeline.from_json(text), analyzer, folder)
@@ -205,8 +205,8 @@ def _edge(planned: Plan, wanted: str | None, job: str | None) -> tuple[str, str]
 
 def _schema(planned: Plan, edge: tuple[str, str]) -> Schema:
     node, port = edge
-    found = planned.node(node)
-    return found.schema if port == OUT else found.second[port].schema
+    node_plan = planned.node(node)
+    return node_plan.schema if port == OUT else node_plan.second[port].schema
 
 
 def _count(text: str) -> int:

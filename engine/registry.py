@@ -24,11 +24,11 @@ from engine.model.pipeline import Node, explain
 @cache
 def operators() -> MappingProxyType[str, type[Operator]]:
     """The operators by name, in the order of their file names."""
-    found: dict[str, type[Operator]] = {}
+    registered: dict[str, type[Operator]] = {}
     for module in sorted(iter_modules(engine.operators.__path__), key=lambda info: info.name):
         operator = import_module(f"engine.operators.{module.name}").OPERATOR
-        found[operator.operator] = operator
-    return MappingProxyType(found)
+        registered[operator.operator] = operator
+    return MappingProxyType(registered)
 
 
 @cache
@@ -40,12 +40,12 @@ def table_functions() -> MappingProxyType[str, type[Operator]]:
 @cache
 def sources() -> MappingProxyType[str, type[Source]]:
     """The sources by name, in the order of their file names."""
-    found: dict[str, type[Source]] = {}
+    registered: dict[str, type[Source]] = {}
     for module in sorted(iter_modules(engine.sources.__path__), key=lambda info: info.name):
         loaded = import_module(f"engine.sources.{module.name}")
         if hasattr(loaded, "SOURCE"):
-            found[loaded.SOURCE.operator] = loaded.SOURCE
-    return MappingProxyType(found)
+            registered[loaded.SOURCE.operator] = loaded.SOURCE
+    return MappingProxyType(registered)
 
 
 def lookup(node: Node) -> type[Operator] | type[Source]:

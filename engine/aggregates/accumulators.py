@@ -176,12 +176,12 @@ class _Scope:
     def described(self) -> tuple[Kept, ...]:
         """What its slots hold, in words."""
         argument, condition = self.key.argument, self.key.filter
-        found = [
+        kept = [
             Kept(word, slot + word.at, argument, condition, self.key.distinct)
             for slot, _, slots in self.parts.values()
             for word in slots.words
         ]
-        return (*found, *(() if self.seen is None else (Kept(VALUES_SEEN, self.seen, argument, condition),)))
+        return (*kept, *(() if self.seen is None else (Kept(VALUES_SEEN, self.seen, argument, condition),)))
 
     def keep(self, slots: Slots) -> int:
         """The place of these slots: their own, or one where another call keeps the same."""
@@ -219,9 +219,9 @@ class _Scope:
             return any_value if condition is None else _where(condition, any_value)
 
         def value(acc: Acc, row: Row) -> None:
-            found = row[column]
-            if found is not None:
-                step(acc, found)
+            cell = row[column]
+            if cell is not None:
+                step(acc, cell)
 
         return value if condition is None else _where(condition, value)
 
@@ -243,21 +243,21 @@ def _all(steps: Sequence[Callable[[Acc, Any], None]]) -> Callable[[Acc, Any], No
             return one
         case [one, two]:
 
-            def both(acc: Acc, given: Any) -> None:
-                one(acc, given)
-                two(acc, given)
+            def both(acc: Acc, operand: Any) -> None:
+                one(acc, operand)
+                two(acc, operand)
 
             return both
     rest = tuple(steps)
 
-    def each(acc: Acc, given: Any) -> None:
+    def each(acc: Acc, operand: Any) -> None:
         for step in rest:
-            step(acc, given)
+            step(acc, operand)
 
     return each
 
 
-def _nothing(acc: Acc, given: Any) -> None:
+def _nothing(acc: Acc, operand: Any) -> None:
     """SELECT DISTINCT aggregates nothing."""
 
 

@@ -24,7 +24,7 @@ def grouped(
     changes: DataFrame | None,
     keys: Mapping[str, str],
     aggregates: Sequence[Aggregate],
-    given: Schema,
+    schema: Schema,
     output: Schema,
 ) -> DataFrame:
     """One row per group that has rows: the keys, then the results.
@@ -36,13 +36,13 @@ def grouped(
     def per_group(frame: DataFrame, calls: Sequence[Aggregate], takes_back: bool) -> DataFrame:
         keyed = frame.select("*", *(f.expr(key).alias(key_name(at)) for at, key in enumerate(keys.values())))
         results = [
-            f.expr(_call(call, aggregates, given, output, takes_back=takes_back)).alias(call.output_name)
+            f.expr(_call(call, aggregates, schema, output, takes_back=takes_back)).alias(call.output_name)
             for call in calls
         ]
         return keyed.groupBy(*(key_name(at) for at in range(len(keys)))).agg(f.count("*").alias("__rows"), *results)
 
     late_known = [call for call in aggregates if changes is not None and call.function.goes_by_arrival]
-    found = per_group(rows, [call for call in aggregates if call not in late_known], False).where("__rows > 0")
+    groups = per_group(rows, [call for call in aggregates if call not in late_known], False).where("__rows > 0")
     if changes is not None and late_known:
         other = per_group(changes, late_known, True).drop("__rows")
         renamed = other.select(
@@ -50,19 +50,19 @@ def grouped(
             *(f.col(quote(call.output_name)) for call in late_known),
         )
         same = [f.col(key_name(at)).eqNullSafe(f.col(f"__o{at}")) for at in range(len(keys))]
-        found = found.join(renamed, same or f.lit(True), "left")
+        groups = groups.join(renamed, same or f.lit(True), "left")
     named = [f.col(key_name(at)).alias(name) for at, name in enumerate(keys)]
-    return found.select(*named, *(f.col(quote(call.output_name)) for call in aggregates))
+    return groups.select(*named, *(f.col(quote(call.output_name)) for call in aggregates))
 
 
 def over_frames(
-    rows: DataFrame, aggregates: Sequence[Aggregate], given: Schema, output: Schema, over: str
+    rows: DataFrame, aggregates: Sequence[Aggregate], schema: Schema, output: Schema, over: str
 ) -> DataFrame:
     """Each row with the results over its frame. over: the frame, `OVER (PARTITION BY ...)`."""
     from pyspark.sql import functions as f
 
     results = [
-        f.expr(_call(call, aggregates, given, output, over=f" {over}")).alias(call.output_name) for call in aggregates
+        f.expr(_call(call, aggregates, schema, output, over=f" {over}")).alias(call.output_name) for call in aggregates
     ]
     return rows.select("*", *results)
 
@@ -70,13 +70,13 @@ def over_frames(
 def _call(
     call: Aggregate,
     calls: Sequence[Aggregate],
-    given: Schema,
+    schema: Schema,
     output: Schema,
     *,
     over: str = "",
     takes_back: bool = False,
 ) -> str:
-    value = "1" if call.argument is None else quote(call.argument) if call.argument in given else f"({call.argument})"
+    value = "1" if call.argument is None else quote(call.argument) if call.argument in schema else f"({call.argument})"
     if call.filter is not None:
         value = f"CASE WHEN {call.filter} THEN {value} END"
     asked = BatchCall(

@@ -66,13 +66,15 @@ class AggregateColumns:
         lives, row_of_life = _lives(runs, row_of_run, dead)
 
         values = records.values[0]
-        found = [part.running(values, signs, lives, row_of_life, known[at]) for at, part in enumerate(self._parts)]
-        after = [read(found, dead) for read in self._reads]
+        accumulators = [
+            part.running(values, signs, lives, row_of_life, known[at]) for at, part in enumerate(self._parts)
+        ]
+        after = [read(accumulators, dead) for read in self._reads]
         stored = [read(known, None) for read in self._reads]
         before = [_before(lives, row_of_life, result, kept) for result, kept in zip(after, stored, strict=True)]
 
         emitted = self._emitted(chunk, records, lives.starts[row_of_life < 0], dead, after, before)
-        return Advanced(emitted, self._state(records, runs, dead, chunk, found))
+        return Advanced(emitted, self._state(records, runs, dead, chunk, accumulators))
 
     def _emitted(
         self, chunk: Chunk, records: Records, born: Longs, dead: Flags | None, after: list[Found], before: list[Found]
@@ -112,14 +114,14 @@ class AggregateColumns:
         )
 
     def _state(
-        self, records: Records, runs: Runs, dead: Flags | None, chunk: Chunk, found: list[Found]
+        self, records: Records, runs: Runs, dead: Flags | None, chunk: Chunk, accumulators: list[Found]
     ) -> pa.RecordBatch:
         """What groups with records have come to, if they still are; groups without records stay as they are."""
         last = runs.ends - 1
         others = rows_of_others(chunk.state, records.groups[last], chunk.groups)
         if dead is not None:
             last = last[~dead[last]]
-        new: Columns = tuple(_array(_found_at(column, last), pa.int64()) for column in found)
+        new: Columns = tuple(_array(_found_at(column, last), pa.int64()) for column in accumulators)
         return state_batch(self.state_schema, *by_group(records.groups[last], new, *others))
 
 
@@ -130,10 +132,10 @@ def _signs(kinds: Kinds) -> Longs:
 
 def _of_rows(values: Longs, rows: Longs) -> Longs:
     """The state's values by row; 0 where there is no row."""
-    found = np.zeros(len(rows), np.int64)
+    stored = np.zeros(len(rows), np.int64)
     there = rows >= 0
-    found[there] = values[rows[there]]
-    return found
+    stored[there] = values[rows[there]]
+    return stored
 
 
 def _unknown(runs: Runs, rows: Longs) -> Flags:
@@ -198,14 +200,14 @@ def _paths_at(steps: pa.Array, places: Longs) -> pa.Array:
     return steps if len(places) == len(steps) else taken_paths(steps, places)
 
 
-def _array(found: Found, type_: pa.DataType) -> pa.Array:
-    return from_longs(found[0], type_, found[1])
+def _array(column: Found, type_: pa.DataType) -> pa.Array:
+    return from_longs(column[0], type_, column[1])
 
 
-def _found_at(found: Found, places: Longs) -> Found:
-    values, there = found
+def _found_at(column: Found, places: Longs) -> Found:
+    values, there = column
     if len(places) == len(values):
-        return found
+        return column
     return values[places], None if there is None else there[places]
 
 

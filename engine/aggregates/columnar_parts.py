@@ -94,14 +94,14 @@ class Extreme(Part):
         if is_stored is not None:
             before = np.where(is_stored[rows], before, LEAST)
         tops[starts] = np.maximum(tops[starts], before)
-        found = running_most(lives, tops)
-        found = found if self.largest else ~found
+        extremes = running_most(lives, tops)
+        extremes = extremes if self.largest else ~extremes
         if counted is None or counted.all():
-            return found, None
+            return extremes, None
         counted = counted.copy()
         counted[starts] |= True if is_stored is None else is_stored[rows]
         there = last_place(lives, counted) >= 0
-        return np.where(there, found, 0), there
+        return np.where(there, extremes, 0), there
 
 
 def _initial(known: Found, row_of_life: Longs) -> Longs:

@@ -68,12 +68,12 @@ class OverKernel(Kernel):
 
     def describe(self, names: Names) -> Description:
         """The accumulator of the frame, the rows that will leave it, and what the kernel itself keeps."""
-        found = accumulator(self.acc, self.described, names) if self.count else ()
+        tables = accumulator(self.acc, self.described, names) if self.count else ()
         if self.frame:
             columns = names.columns()[: self.width]
             rows = (names.show(row[: self.width]) for row in self.frame)
-            found = (*found, state_table("Rows in the frame", columns, rows))
-        return (*found, *self.describe_more(names))
+            tables = (*tables, state_table("Rows in the frame", columns, rows))
+        return (*tables, *self.describe_more(names))
 
     def describe_more(self, names: Names) -> Description:
         """What the kernel itself keeps."""

@@ -82,7 +82,7 @@ def derive_columns(
     node: str,
     group_by: GroupBy,
     aggregates: Sequence[Aggregate],
-    given: Derived,
+    input_: Derived,
     analyzer: Analyzer,
     *,
     always_grouped: bool = False,
@@ -95,7 +95,7 @@ def derive_columns(
     Raises PipelineError and its kin: unknown columns, wrong types, a name that is used twice; PlanRejected for a
     function that cannot be used here.
     """
-    schema = given.schema
+    schema = input_.schema
     groups: list[Column] = []
     for at, item in enumerate(group_by):
         field = f"group_by.{at}"
@@ -105,12 +105,12 @@ def derive_columns(
             type_ = _type_of(item.expression, schema, analyzer, node, f"{field}.expression")
             groups.append(Column(item.name, type_))
     results: list[Column] = []
-    retracts = not given.is_insert_only
+    retracts = not input_.is_insert_only
     for at, aggregate in enumerate(aggregates):
         field = f"aggregates.{at}"
         column = _argument(node, field, aggregate, schema, analyzer)
         _check(node, field, aggregate, column, schema, analyzer, retracts)
-        _check_place(node, field, aggregate, given, leaving=leaving, merging=merging)
+        _check_place(node, field, aggregate, input_, leaving=leaving, merging=merging)
         nullable = not aggregate.function.never_null and (
             column is None or column.nullable or aggregate.filter is not None or not (groups or always_grouped)
         )
@@ -127,7 +127,7 @@ def key_expressions(group_by: GroupBy) -> tuple[str, ...]:
 
 def plan_calls(
     aggregates: Sequence[Aggregate],
-    given: Schema,
+    schema: Schema,
     output: Schema,
     *,
     places_before: int = 0,
@@ -142,14 +142,14 @@ def plan_calls(
     def place(expression: str) -> int:
         return places.setdefault(expression, places_before + len(places))
 
-    types = _argument_types(aggregates, given, output)
+    types = _argument_types(aggregates, schema, output)
     calls = tuple(
         AggregateCall(
             aggregate.function,
-            None if aggregate.argument is None else place(_expression(aggregate.argument, given)),
-            _kept_type(aggregate, given, output) or types.get(aggregate.argument or "", _ANY_TYPE),
+            None if aggregate.argument is None else place(_expression(aggregate.argument, schema)),
+            _kept_type(aggregate, schema, output) or types.get(aggregate.argument or "", _ANY_TYPE),
             aggregate.distinct,
-            None if aggregate.filter is None else place(f"coalesce({_expression(aggregate.filter, given)}, false)"),
+            None if aggregate.filter is None else place(f"coalesce({_expression(aggregate.filter, schema)}, false)"),
             aggregate.separator,
             aggregate.output_name in steady,
         )
@@ -162,19 +162,19 @@ def plan_calls(
 _ANY_TYPE = "double"
 
 
-def _argument_types(aggregates: Sequence[Aggregate], given: Schema, output: Schema) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _argument_types(aggregates: Sequence[Aggregate], schema: Schema, output: Schema) -> dict[str, str]:
+    type_of_argument: dict[str, str] = {}
     for aggregate in aggregates:
-        type_ = _kept_type(aggregate, given, output)
+        type_ = _kept_type(aggregate, schema, output)
         if aggregate.argument is not None and type_ is not None:
-            found.setdefault(aggregate.argument, type_)
-    return found
+            type_of_argument.setdefault(aggregate.argument, type_)
+    return type_of_argument
 
 
-def _kept_type(aggregate: Aggregate, given: Schema, output: Schema) -> str | None:
+def _kept_type(aggregate: Aggregate, schema: Schema, output: Schema) -> str | None:
     """The type of the values, as far as the columns of input and output tell it."""
-    is_column = aggregate.argument is not None and aggregate.argument in given
-    column = given.column(aggregate.argument).type if is_column and aggregate.argument is not None else None
+    is_column = aggregate.argument is not None and aggregate.argument in schema
+    column = schema.column(aggregate.argument).type if is_column and aggregate.argument is not None else None
     return aggregate.function.kept_type(column, output.column(aggregate.output_name).type)
 
 
@@ -188,55 +188,57 @@ def check_names(node: str, columns: Iterable[Column]) -> None:
         seen.add(column.name.lower())
 
 
-def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], given: Derived) -> dict[str, Monotonicity]:
+def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> dict[str, Monotonicity]:
     """How the columns move from update to update; nothing is known where a row can change its group.
 
     Source: Flink FlinkRelMdModifiedMonotonicity.
     """
-    before = given.moves
+    before = input_.moves
     constant = Monotonicity.CONSTANT
     if not before or any(isinstance(item, str) and before.get(item) is not constant for item in group_by):
         return {}
-    if not given.is_insert_only and any(not isinstance(item, str) for item in group_by):
+    if not input_.is_insert_only and any(not isinstance(item, str) for item in group_by):
         return {}
     moves = {item if isinstance(item, str) else item.name: constant for item in group_by}
     for call in aggregates:
-        move = _move(call, given)
+        move = _move(call, input_)
         below: Monotonicity | None = constant
-        if call.argument is not None and not given.is_insert_only:
-            column = Expression.parse(_expression(call.argument, given.schema)).cast_column(given.schema)
+        if call.argument is not None and not input_.is_insert_only:
+            column = Expression.parse(_expression(call.argument, input_.schema)).cast_column(input_.schema)
             below = before.get(column.name) if column is not None else None
         if move is not None and (call.function.counts_rows or below in (constant, move)):
             moves[call.output_name] = move
     return moves
 
 
-def _move(call: Aggregate, given: Derived) -> Monotonicity | None:
+def _move(call: Aggregate, input_: Derived) -> Monotonicity | None:
     """How a result moves while rows are only added."""
 
     def is_non_negative() -> bool:
         condition = Expression.parse(call.filter) if call.filter else None
-        required = condition.required_non_negative(given.schema) if condition else frozenset[str]()
-        return _is_non_negative(call, given, required)
+        required = condition.required_non_negative(input_.schema) if condition else frozenset[str]()
+        return _is_non_negative(call, input_, required)
 
     return call.function.move(is_non_negative)
 
 
-def non_negative(group_by: GroupBy, aggregates: Iterable[Aggregate], given: Derived) -> frozenset[str]:
+def non_negative(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> frozenset[str]:
     """The columns that are never below zero."""
-    keys = {item for item in group_by if isinstance(item, str) and item in given.non_negative}
+    keys = {item for item in group_by if isinstance(item, str) and item in input_.non_negative}
     results = {
-        call.output_name for call in aggregates if call.function.is_non_negative(partial(_is_non_negative, call, given))
+        call.output_name
+        for call in aggregates
+        if call.function.is_non_negative(partial(_is_non_negative, call, input_))
     }
     return frozenset(keys | results)
 
 
-def _is_non_negative(call: Aggregate, given: Derived, required: Collection[str] = ()) -> bool:
+def _is_non_negative(call: Aggregate, input_: Derived, required: Collection[str] = ()) -> bool:
     """Whether the argument is never below zero. required: the columns that the call's condition keeps from that."""
     if call.argument is None:
         return False
-    argument = Expression.parse(_expression(call.argument, given.schema))
-    return argument.non_negative(given.schema, given.non_negative.union(required))
+    argument = Expression.parse(_expression(call.argument, input_.schema))
+    return argument.non_negative(input_.schema, input_.non_negative.union(required))
 
 
 def never_retracts(aggregates: Iterable[Aggregate], moves: Mapping[str, Monotonicity]) -> frozenset[str]:
@@ -318,9 +320,9 @@ def _check(
     retracts: bool,
 ) -> None:
     if aggregate.filter is not None:
-        found = analyzer.type_of(_expression(aggregate.filter, schema), schema, node, f"{field}.filter")
-        if found != "boolean":
-            message = f"{field}: the condition {aggregate.filter!r} is {found}. Write one that is true or false."
+        type_ = analyzer.type_of(_expression(aggregate.filter, schema), schema, node, f"{field}.filter")
+        if type_ != "boolean":
+            message = f"{field}: the condition {aggregate.filter!r} is {type_}. Write one that is true or false."
             raise PipelineError(message, node, f"{field}.filter")
     if column is None:
         return
@@ -333,11 +335,11 @@ def _check(
         raise PipelineError(message, node, f"{field}.argument")
 
 
-def _check_place(node: str, field: str, aggregate: Aggregate, given: Derived, *, leaving: bool, merging: bool) -> None:
+def _check_place(node: str, field: str, aggregate: Aggregate, input_: Derived, *, leaving: bool, merging: bool) -> None:
     """Raise PlanRejected where the function cannot be computed."""
     name = aggregate.function.name
-    if not aggregate.function.can_retract and (leaving or not given.is_insert_only):
-        why = "rows leave their frame again" if leaving else f"{given.node or 'its input'} takes rows back"
+    if not aggregate.function.can_retract and (leaving or not input_.is_insert_only):
+        why = "rows leave their frame again" if leaving else f"{input_.node or 'its input'} takes rows back"
         message = f"{name} cannot take a value back, but {why}. Choose another function."
         raise PlanRejected(message, node, f"{field}.function")
     if not aggregate.function.can_merge and merging:

@@ -17,11 +17,11 @@ from engine.aggregates.function import AggregateFunction
 @cache
 def functions() -> MappingProxyType[str, AggregateFunction]:
     """The functions by name, in the order in which forms list them."""
-    found: list[AggregateFunction] = []
+    registered: list[AggregateFunction] = []
     for module in iter_modules(package.__path__):
         loaded = import_module(f"{package.__name__}.{module.name}")
-        found += loaded.FUNCTIONS if hasattr(loaded, "FUNCTIONS") else [loaded.FUNCTION]
-    return MappingProxyType({each.name: each for each in sorted(found, key=lambda each: (each.place, each.name))})
+        registered += loaded.FUNCTIONS if hasattr(loaded, "FUNCTIONS") else [loaded.FUNCTION]
+    return MappingProxyType({each.name: each for each in sorted(registered, key=lambda each: (each.place, each.name))})
 
 
 def function_named(name: str) -> AggregateFunction:

@@ -78,8 +78,10 @@ class NodeCheck:
         rows = f"{self.same:,} row{'' if self.same == 1 else 's'}"
         if self.is_equal:
             return f"{self.node} equals Spark's batch answer: {rows} compared."
-        found = [f"{count:,} {what}" for count, what in ((self.missing, "missing"), (self.extra, "too many")) if count]
-        return f"{self.node} differs from Spark's batch answer: {' and '.join(found)}, {rows} equal."
+        differences = [
+            f"{count:,} {what}" for count, what in ((self.missing, "missing"), (self.extra, "too many")) if count
+        ]
+        return f"{self.node} differs from Spark's batch answer: {' and '.join(differences)}, {rows} equal."
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class _Checking:
     tables: dict[tuple[str, str], DataFrame] = field(default_factory=dict)
 
     def run(self, told: Callable[[str], None]) -> Checked:
-        found: list[NodeCheck] = []
+        checks: list[NodeCheck] = []
         late = self._late()
         lates = {(row.node, row.port) for row in late.select("node", "port").distinct().collect()} if late else set()
         sinks = {node.id for node in self.plan.sinks}
@@ -132,21 +134,21 @@ class _Checking:
                 continue
             told(node.id)
             inputs = [
-                self._input(given, port, node, late if (node.id, port) in lates else None)
-                for given, port in zip(node.inputs, _ports(node.operator, len(node.inputs)), strict=True)
+                self._input(input_, port, node, late if (node.id, port) in lates else None)
+                for input_, port in zip(node.inputs, _ports(node.operator, len(node.inputs)), strict=True)
             ]
             batch = _as_schema(node.operator.batch(_context(self.plan, node), inputs), node.schema)
             checked = _compared(node, batch, stream, is_sink=node.id in sinks)
             if not checked.is_equal:
                 self.tables[own] = _positioned(batch, stream, node.schema)
-            found.append(checked)
-        return Checked(tuple(found), late.select("seq", "step").distinct().count() if late is not None else 0)
+            checks.append(checked)
+        return Checked(tuple(checks), late.select("seq", "step").distinct().count() if late is not None else 0)
 
-    def _input(self, given: InputPlan, port: str, node: NodePlan, late: DataFrame | None) -> BatchInput:
+    def _input(self, input_: InputPlan, port: str, node: NodePlan, late: DataFrame | None) -> BatchInput:
         """An input of a node, without what came too late for it."""
         from pyspark.sql import functions as f
 
-        output = (given.node, given.port)
+        output = (input_.node, input_.port)
         table, changelog, watermarks = self.tables[output], self.changelogs[output], self._watermarks(node)
         if late is None:
             return BatchInput(table, changelog, watermarks)
@@ -159,7 +161,7 @@ class _Checking:
         windowed = mine.where(f"{END_MS} IS NOT NULL")
         in_time = not_late(changelog, whole)
         # A row is still there where only what took it back was late.
-        rows = not_late(table, whole) if given.mode.is_insert_only else by_whole_row(in_time, given.schema).drop(KIND)
+        rows = not_late(table, whole) if input_.mode.is_insert_only else by_whole_row(in_time, input_.schema).drop(KIND)
         return BatchInput(rows, in_time, watermarks, windowed)
 
     def _read(self, output: tuple[str, str], schema: Schema) -> DataFrame:
@@ -173,7 +175,7 @@ class _Checking:
         files = [str(file) for file in self.recorded.watermarks]
         events = watermark_marks(self.spark, self.recorded.clocks, files)
         before = Window.orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
-        held = merge_holdbacks(tuple(given.derived for given in node.inputs))
+        held = merge_holdbacks(tuple(input_.derived for input_ in node.inputs))
         ended = f.lit(MAX_WATERMARK)
         each = []
         for source, by_ms in held.items():
@@ -274,8 +276,8 @@ def _positioned(batch: DataFrame, stream: DataFrame, schema: Schema) -> DataFram
     left = numbered(batch, [f.lit(1)], "__b")
     right = numbered(stream, [f.col(name) for name in PLACED], "__s").drop(*schema.names)
     on = [f.col(f"__b{at}").eqNullSafe(f.col(f"__s{at}")) for at in ("n", *range(len(same)))]
-    found = left.join(right, on, "left")
-    return found.select(
+    joined = left.join(right, on, "left")
+    return joined.select(
         f.coalesce(SEQ, f.lit((1 << 63) - 1)).alias(SEQ),
         f.coalesce(STEP, f.lit(b"")).alias(STEP),
         *(f.col(quote(name)) for name in schema.names),

@@ -69,8 +69,8 @@ def _number(column: pa.Array, type_: str) -> Words:
     if _is_narrow(type_):
         # Of the 128 bits the lower half is all there is.
         halves = np.frombuffer(column.buffers()[1], np.uint64)[2 * column.offset :]
-        found: Words = halves[: 2 * len(column) : 2]
-        return found
+        lower: Words = halves[: 2 * len(column) : 2]
+        return lower
     if type_ == "boolean":
         return flags(column).astype(np.uint64)
     values, _ = longs(column)
@@ -94,10 +94,10 @@ def _text(column: pa.Array, place: Longs) -> tuple[Words, Flags]:
 
 
 def _ranks(column: pa.Array, is_long: Flags) -> Longs:
-    found = np.zeros(len(is_long), np.int64)
+    ranks = np.zeros(len(is_long), np.int64)
     texts = column.filter(pa.array(is_long)).cast(pa.binary())
-    found[is_long] = pc.rank(texts, tiebreaker="dense").to_numpy()
-    return found
+    ranks[is_long] = pc.rank(texts, tiebreaker="dense").to_numpy()
+    return ranks
 
 
 def _sizes(column: pa.Array) -> Longs:
@@ -107,8 +107,8 @@ def _sizes(column: pa.Array) -> Longs:
 
 
 def _offsets(column: pa.Array) -> NDArray[np.int32]:
-    found: NDArray[np.int32] = np.frombuffer(column.buffers()[1] or bytes(4), np.int32)
-    return found[column.offset : column.offset + len(column) + 1]
+    offsets: NDArray[np.int32] = np.frombuffer(column.buffers()[1] or bytes(4), np.int32)
+    return offsets[column.offset : column.offset + len(column) + 1]
 
 
 def _is_narrow(type_: str) -> bool:

@@ -66,20 +66,20 @@ def joined(*parts: Sequence[pa.Array]) -> Columns:
 
 def same_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], size: int) -> Flags:
     """Which rows are equal, NULL to NULL; NaN equals nothing, as in Python."""
-    found: Flags = np.ones(size, np.bool_)
+    same: Flags = np.ones(size, np.bool_)
     for one, other in zip(left, right, strict=True):
         equal = pc.equal(one, other)
         if equal.null_count:
             equal = pc.if_else(equal.is_null(), pc.and_(one.is_null(), other.is_null()), equal)
-        found &= equal.to_numpy(zero_copy_only=False)
-    return found
+        same &= equal.to_numpy(zero_copy_only=False)
+    return same
 
 
 def row_of_groups(state: pa.RecordBatch, groups: int) -> Longs:
     """The place of each group's row in a state of at most one row per group; -1 where there is none."""
-    found = np.full(groups, -1, np.int64)
-    found[state.column(0).to_numpy()] = np.arange(state.num_rows)
-    return found
+    rows = np.full(groups, -1, np.int64)
+    rows[state.column(0).to_numpy()] = np.arange(state.num_rows)
+    return rows
 
 
 def rows_of_others(state: pa.RecordBatch, touched: Longs, groups: int) -> tuple[Longs, Columns]:

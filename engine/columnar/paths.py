@@ -25,12 +25,12 @@ def extended(steps: pa.Array, ordinals: int | NDArray[Any]) -> pa.Array:
     width = common_width(steps)
     if width is not None and (ordinals < _ONE_BYTE if isinstance(ordinals, int) else not (ordinals >= _ONE_BYTE).any()):
         wider = np.empty((len(steps), width + 1), np.uint8)
-        given = _data(steps).reshape(len(steps), width)
+        data = _data(steps).reshape(len(steps), width)
         if width <= _NARROW:
             for at in range(width):
-                wider[:, at] = given[:, at]
+                wider[:, at] = data[:, at]
         else:
-            wider[:, :width] = given
+            wider[:, :width] = data
         wider[:, width] = ordinals
         return fixed(wider)
     codes = pa.scalar(ordinal(ordinals), pa.binary()) if isinstance(ordinals, int) else codes_of(ordinals)
@@ -97,8 +97,8 @@ def common_width(steps: pa.Array) -> int | None:
 
 
 def _offsets(steps: pa.Array) -> NDArray[np.int32]:
-    found: NDArray[np.int32] = np.frombuffer(steps.buffers()[1], np.int32)
-    return found[steps.offset : steps.offset + len(steps) + 1]
+    offsets: NDArray[np.int32] = np.frombuffer(steps.buffers()[1], np.int32)
+    return offsets[steps.offset : steps.offset + len(steps) + 1]
 
 
 def _data(steps: pa.Array) -> Bytes:
@@ -106,8 +106,8 @@ def _data(steps: pa.Array) -> Bytes:
     if not len(steps) or data is None:
         return np.zeros(0, np.uint8)
     offsets = _offsets(steps)
-    found: Bytes = np.frombuffer(data, np.uint8)
-    return found[int(offsets[0]) : int(offsets[-1])]
+    bytes_: Bytes = np.frombuffer(data, np.uint8)
+    return bytes_[int(offsets[0]) : int(offsets[-1])]
 
 
 def _binary(offsets: NDArray[np.int32], data: Bytes) -> pa.Array:

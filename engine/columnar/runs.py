@@ -39,8 +39,8 @@ class _Once:
 
     def __get__(self, runs: Runs, owner: type[Runs]) -> Longs:
         # Found in the instance from now on, before anybody asks the class.
-        runs.__dict__[self._name] = found = self._compute(runs)
-        return found
+        runs.__dict__[self._name] = value = self._compute(runs)
+        return value
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Runs:
     @_Once
     def numbers(self) -> Longs:
         """The run of each place, from 0."""
-        found: Longs = self.spread(np.arange(len(self), dtype=np.int64))
-        return found
+        run_of_place: Longs = self.spread(np.arange(len(self), dtype=np.int64))
+        return run_of_place
 
     @_Once
     def ordinals(self) -> Longs:
@@ -95,10 +95,10 @@ class Runs:
 
 def shifted(runs: Runs, values: NDArray[Any], firsts: NDArray[Any] | Any) -> NDArray[Any]:
     """The value of the record before in the run; of the first one what is given, for all runs or per run."""
-    found = np.empty_like(values)
-    found[1:] = values[:-1]
-    found[runs.starts] = firsts
-    return found
+    previous = np.empty_like(values)
+    previous[1:] = values[:-1]
+    previous[runs.starts] = firsts
+    return previous
 
 
 def last_place(runs: Runs, flags: Flags) -> Longs:
@@ -108,8 +108,8 @@ def last_place(runs: Runs, flags: Flags) -> Longs:
     flagged = np.where(flags, places, -1)
     unknown = runs.starts[~flags[runs.starts]]
     flagged[unknown] = unknown
-    found = np.maximum.accumulate(flagged)
-    return np.where(flags[found], found, -1)
+    last = np.maximum.accumulate(flagged)
+    return np.where(flags[last], last, -1)
 
 
 def running_sum(runs: Runs, values: Longs, initial: Longs | None = None) -> Longs:
@@ -130,10 +130,10 @@ def running_most(runs: Runs, values: Longs) -> Longs:
     if not runs.size:
         return np.zeros(0, np.int64)
     if runs.size >= len(runs) * _LONG:
-        found = np.empty_like(values)
+        maxima = np.empty_like(values)
         for start, end in zip(runs.starts.tolist(), runs.ends.tolist(), strict=True):
-            np.maximum.accumulate(values[start:end], out=found[start:end])
-        return found
+            np.maximum.accumulate(values[start:end], out=maxima[start:end])
+        return maxima
     least, most = int(values.min()), int(values.max())
     if (most - least + 1) * len(runs) < _ROOM:
         # Each run is lifted above all before it.
@@ -149,11 +149,11 @@ def running_least(runs: Runs, values: Longs) -> Longs:
 
 def _most_by_doubling(runs: Runs, values: Longs) -> Longs:
     """After step k each place knows the largest of the 2^k values that end there."""
-    found = values.copy()
+    maxima = values.copy()
     ordinals = runs.ordinals
     reach, longest = 1, int(runs.lengths.max())
     while reach < longest:
-        before = np.where(ordinals[reach:] >= reach, found[:-reach], found[reach:])
-        found[reach:] = np.maximum(found[reach:], before)
+        before = np.where(ordinals[reach:] >= reach, maxima[:-reach], maxima[reach:])
+        maxima[reach:] = np.maximum(maxima[reach:], before)
         reach *= 2
-    return found
+    return maxima

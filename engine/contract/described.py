@@ -80,8 +80,8 @@ def kept_row(title: str, names: Names, row: Sequence[Any] | None, note: str = ""
 
 def instant(ms: int) -> Any:
     """A moment in UTC; a number that no calendar holds stays what it is."""
-    found = moment(ms * 1000)
-    return found if isinstance(found, datetime) else ms
+    timestamp = moment(ms * 1000)
+    return timestamp if isinstance(timestamp, datetime) else ms
 
 
 def moment(micros: int) -> Any:

@@ -144,7 +144,7 @@ def _paragraph(node: NodeExplanation) -> str:
         ("strategy", f"{node.strategy}: {node.reason}"),
         ("state", node.state),
         *([("kernel", node.kernel)] if node.kernel else []),
-        *((f"from {_output(given)}", f"{given.mode}, {_need(given)}") for given in node.inputs),
+        *((f"from {_output(input_)}", f"{input_.mode}, {_need(input_)}") for input_ in node.inputs),
         *((f"port {more.port}", f"{more.mode}, the late records, unchanged") for more in node.second_outputs),
     ]
     lines = [f"{node.id}: {node.title}  {node.mode}  {node.strategy}"]
@@ -152,11 +152,11 @@ def _paragraph(node: NodeExplanation) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _output(given: InputExplanation) -> str:
-    return given.node if given.output == "out" else f"{given.node}.{given.output}"
+def _output(input_: InputExplanation) -> str:
+    return input_.node if input_.output == "out" else f"{input_.node}.{input_.output}"
 
 
-def _need(given: InputExplanation) -> str:
-    if not given.takes_back:
+def _need(input_: InputExplanation) -> str:
+    if not input_.takes_back:
         return "which has no retractions"
-    return f"{'needs' if given.needs_retract else 'does not need'} retraction: {given.reason}"
+    return f"{'needs' if input_.needs_retract else 'does not need'} retraction: {input_.reason}"

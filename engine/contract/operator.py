@@ -269,11 +269,11 @@ class Operator(Parameters):
         return table_call(self.sql_function, [table for table, _ in inputs], self)
 
 
-def require_insert_only(node: str, what: str, given: Derived, advice: str) -> None:
+def require_insert_only(node: str, what: str, input_: Derived, advice: str) -> None:
     """Raise PlanRejected, with what to do instead, where the input of `what` takes rows back."""
-    if not given.is_insert_only:
-        mode = ChangelogMode.of(given.modify, UpdateKind.BEFORE_AND_AFTER)
-        message = f"{what} needs an insert-only input, but {given.node or 'its input'} emits {mode}. {advice}"
+    if not input_.is_insert_only:
+        mode = ChangelogMode.of(input_.modify, UpdateKind.BEFORE_AND_AFTER)
+        message = f"{what} needs an insert-only input, but {input_.node or 'its input'} emits {mode}. {advice}"
         raise PlanRejected(message, node)
 
 

@@ -12,9 +12,9 @@ from engine.model.schema import quote
 
 def table_call(function: str, tables: Sequence[str], parameters: BaseModel) -> str:
     """`SELECT * FROM TABLE(NAME(TABLE `t`, LIMIT => 3))`, of the parameters that are not as by default."""
-    given = parameters.model_dump(mode="json", exclude_defaults=True)
+    non_defaults = parameters.model_dump(mode="json", exclude_defaults=True)
     arguments = [f"TABLE {quote(table)}" for table in tables]
-    arguments += [f"{name.upper()} => {_literal(value)}" for name, value in given.items()]
+    arguments += [f"{name.upper()} => {_literal(value)}" for name, value in non_defaults.items()]
     return f"SELECT * FROM TABLE({function}({', '.join(arguments)}))"
 
 

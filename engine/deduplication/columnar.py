@@ -39,10 +39,10 @@ class RowTimeColumns:
         """Find the rows that are as late as all before, or earlier than all before."""
         records, state = chunk.records, chunk.state
         values = records.values[0]
-        given, _ = longs(values[self._time_at])
+        event_times, _ = longs(values[self._time_at])
         known, _ = longs(state.column(1))
         # The smallest is the largest of the inverted times.
-        times, kept = (given, known) if self._keep_last else (~given, ~known)
+        times, kept = (event_times, known) if self._keep_last else (~event_times, ~known)
         runs = Runs.of(records.groups)
         row_of_run = row_of_groups(state, chunk.groups)[records.groups[runs.starts]]
         known_runs = row_of_run >= 0
@@ -59,7 +59,7 @@ class RowTimeColumns:
         kept_rows = tuple(state.columns[2:]) if self._update_before else None
         replaced = Replaced.of(records, wins, row_of_run, runs)
         emitted = replaced.emitted(records, rows, kept_rows, self._first_kind)
-        stays = (given, *(rows if self._update_before else ()))
+        stays = (event_times, *(rows if self._update_before else ()))
         return Advanced(emitted, replaced.state(self.state_schema, chunk, stays))
 
 

@@ -87,23 +87,23 @@ class RowTimeKeepFirstColumns:
     ) -> Longs:
         """By group the place of its earliest record in time, the first of equal ones; -1 where the state's row is."""
         runs = Runs.of(records.groups)
-        found = np.full(len(row_of_group), -1, np.int64)
+        places = np.full(len(row_of_group), -1, np.int64)
         if not len(runs):
-            return found
+            return places
         row_of_run = row_of_group[records.groups[runs.starts]]
         goes_on = row_of_run >= 0
         starts = runs.starts[goes_on]
         stored = np.zeros(len(runs), np.int64)
         stored[goes_on] = ~longs(state.column(2))[0][row_of_run[goes_on]]
         # The smallest is the largest of the inverted times.
-        given = ~times
-        tops = np.where(in_time, given, -(1 << 63))
+        inverted = ~times
+        tops = np.where(in_time, inverted, -(1 << 63))
         tops[starts] = np.maximum(tops[starts], stored[goes_on])
         best = shifted(runs, running_most(runs, tops), stored)
         seen = shifted(runs, last_place(runs, in_time) >= 0, False) | runs.spread(goes_on)
-        wins = in_time & (~seen | (given > best))
-        found[records.groups[runs.starts]] = last_place(runs, wins)[runs.ends - 1]
-        return found
+        wins = in_time & (~seen | (inverted > best))
+        places[records.groups[runs.starts]] = last_place(runs, wins)[runs.ends - 1]
+        return places
 
     def _state(self, waiting: _Candidates, done: Longs) -> pa.RecordBatch:
         groups = np.concatenate((waiting.groups, done))

@@ -48,9 +48,9 @@ class ChangelogNormalizeColumns:
 
         updates = puts & (before != _NOTHING)
         if not self._repeat:
-            found = np.flatnonzero(updates)
-            old, new = taken(rows, before[found]), taken(rows, places[found])
-            updates[found] = ~same_rows(old, new, len(found))
+            updated = np.flatnonzero(updates)
+            old, new = taken(rows, before[updated]), taken(rows, places[updated])
+            updates[updated] = ~same_rows(old, new, len(updated))
         comes = np.flatnonzero(updates | (puts & (before == _NOTHING)))
         goes = np.flatnonzero((~puts & (before != _NOTHING)) | (updates & self._update_before))
         is_update = updates[comes]

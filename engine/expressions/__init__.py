@@ -95,8 +95,8 @@ class Expression:
 
     def required_non_negative(self, schema: Schema) -> frozenset[str]:
         """The columns that this, as a condition, requires to be zero or more."""
-        found = () if self._tree is None else required(self._tree)
-        columns = (_column_of(value, schema) for value in found)
+        values = () if self._tree is None else required(self._tree)
+        columns = (_column_of(value, schema) for value in values)
         return frozenset(column.name for column in columns if column is not None)
 
     @property
@@ -145,8 +145,10 @@ class Expression:
 
 def mentioned(texts: Iterable[str | None], schema: Schema) -> tuple[str, ...]:
     """The columns of a schema, in its order, that any of some expressions mentions."""
-    found = frozenset[str]().union(*(Expression.parse(text).columns(schema) for text in texts if text is not None))
-    return tuple(name for name in schema.names if name in found)
+    column_names = frozenset[str]().union(
+        *(Expression.parse(text).columns(schema) for text in texts if text is not None)
+    )
+    return tuple(name for name in schema.names if name in column_names)
 
 
 @lru_cache(maxsize=8192)

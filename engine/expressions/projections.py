@@ -33,18 +33,18 @@ class ArrowProjection:
         return type(records).from_arrays(columns, names=[*carried, *self.names])
 
 
-def arrow_projection(projection: Projection, given: Schema, made: Schema) -> ArrowProjection | None:
+def arrow_projection(projection: Projection, input_schema: Schema, made: Schema) -> ArrowProjection | None:
     """The projection of columns `given` to columns `made`, or None where a part of it is left to Spark."""
     from engine.expressions.arrow import cast_to
 
     if projection.each is not None:
         return None
-    where = None if projection.where is None else Expression.parse(projection.where).arrow(given)
+    where = None if projection.where is None else Expression.parse(projection.where).arrow(input_schema)
     if projection.where is not None and (where is None or where.type != "boolean"):
         return None
     values = []
     for value, column in zip(projection.values, made, strict=True):
-        function = Expression.parse(value).arrow(given)
+        function = Expression.parse(value).arrow(input_schema)
         function = None if function is None else cast_to(function, column.type)
         if function is None:
             return None
@@ -52,13 +52,13 @@ def arrow_projection(projection: Projection, given: Schema, made: Schema) -> Arr
     return ArrowProjection(made.names, tuple(values), where)
 
 
-def renames_only(projection: Projection, given: Schema, made: Schema) -> tuple[str, ...] | None:
+def renames_only(projection: Projection, input_schema: Schema, made: Schema) -> tuple[str, ...] | None:
     """The input's columns that the output's are, where nothing is computed, converted or left out; else None."""
     if projection.where is not None or projection.each is not None:
         return None
     names = []
     for value, column in zip(projection.values, made, strict=True):
-        plain = Expression.parse(value).plain_column(given)
+        plain = Expression.parse(value).plain_column(input_schema)
         if plain is None or plain.type != column.type:
             return None
         names.append(plain.name)

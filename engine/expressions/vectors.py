@@ -158,6 +158,6 @@ class OneOf:
 
     def __call__(self, records: Any) -> Any:
         value = self.argument(records)
-        found = pc.is_in(value, value_set=pa.array(self.values, arrow_type(self.type)))
-        is_known = pc.and_(pc.is_valid(value), found) if self.has_null else pc.is_valid(value)
-        return pc.if_else(is_known, found, pa.scalar(None, pa.bool_()))
+        is_member = pc.is_in(value, value_set=pa.array(self.values, arrow_type(self.type)))
+        is_known = pc.and_(pc.is_valid(value), is_member) if self.has_null else pc.is_valid(value)
+        return pc.if_else(is_known, is_member, pa.scalar(None, pa.bool_()))

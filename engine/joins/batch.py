@@ -40,13 +40,13 @@ def paired(
     names = [column.name for column in joined(left, right, JoinKind.INNER)]
     bounds = (START_MS, END_MS) if windowed else ()
     sides = []
-    for side, given, schema, own in ((0, inputs[0], left, names), (1, inputs[1], right, names[len(left) :])):
+    for side, input_, schema, own in ((0, inputs[0], left, names), (1, inputs[1], right, names[len(left) :])):
         extra = [f"{key} AS __{side}k{at}" for at, key in enumerate(keys[side])]
         extra += [f"{name} AS __{side}{name[2:]}" for name in bounds]
-        table = given.table
+        table = input_.table
         if times is not None:
             wait_ms = (-within[0], within[1])[side]
-            table = _kept_until(table, given.watermarks, times[side], keys[side], wait_ms)
+            table = _kept_until(table, input_.watermarks, times[side], keys[side], wait_ms)
             extra += [f"{name} AS __{side}{name[2:]}" for name in ("__t", "__w", "__until")]
             extra.append(f"struct({SEQ}, {STEP}) AS __{side}p")
         columns = [f"{quote(column.name)} AS {quote(name)}" for column, name in zip(schema, own, strict=False)]

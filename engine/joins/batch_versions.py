@@ -29,9 +29,9 @@ def at_their_time(
     """
     from pyspark.sql import functions as f
 
-    (left, right), (given, versions) = schemas, inputs
+    (left, right), (probe, versions) = schemas, inputs
     names = [column.name for column in joined(left, right, JoinKind.INNER)]
-    rows = given.table.join(given.watermarks, SEQ, "left").selectExpr(
+    rows = probe.table.join(probe.watermarks, SEQ, "left").selectExpr(
         *map(quote, left.names),
         *(f"{key} AS __0k{at}" for at, key in enumerate(keys[0])),
         f"{times[0]} AS __0t",
@@ -39,8 +39,8 @@ def at_their_time(
         f"{WATERMARK_MS} AS __0w",
         *PLACED,
     )
-    if given.late is not None:
-        late = given.late.select(*PLACED, f.lit(True).alias("__late")).distinct()
+    if probe.late is not None:
+        late = probe.late.select(*PLACED, f.lit(True).alias("__late")).distinct()
         rows = rows.join(late, [*PLACED], "left")
     else:
         rows = rows.withColumn("__late", f.lit(None).cast("boolean"))
@@ -57,8 +57,8 @@ def at_their_time(
     known = "__1p < __0p AND __late IS NULL"
     waited = f"__1p > __0p AND (coalesce({WATERMARK_MS} < __0t, true) OR {WATERMARK_MS} <=> __0w)"
     in_time = f"__1t <= __0t AND (({known}) OR ({waited}))"
-    found = rows.join(marked, [*same, f.expr(in_time)], "left")
-    last = first_of(found, PLACED, [f.desc_nulls_last("__1t"), f.desc_nulls_last("__1p")])
+    candidates = rows.join(marked, [*same, f.expr(in_time)], "left")
+    last = first_of(candidates, PLACED, [f.desc_nulls_last("__1t"), f.desc_nulls_last("__1p")])
     meets = f"coalesce(__is_row, false) AND coalesce({condition or 'true'}, false)"
     if kind is JoinKind.INNER:
         return last.where(meets)

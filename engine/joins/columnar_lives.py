@@ -70,18 +70,18 @@ def lives(identities: Longs, accumulates: Flags, *, is_unique: bool) -> Lives:
     came = adds[kept]
     rows = order[kept[came]]
     by_arrival = np.argsort(rows)
-    found = rows[by_arrival], ends[came][by_arrival], order[entries[kept[came]]][by_arrival]
-    return Lives(*found, order[is_void])
+    columns = rows[by_arrival], ends[came][by_arrival], order[entries[kept[came]]][by_arrival]
+    return Lives(*columns, order[is_void])
 
 
 def identities(groups: Longs, columns: Sequence[pa.Array]) -> Longs:
     """A number per row, the same for rows of one group that are equal in these columns, NULL to NULL."""
-    found, size = groups, int(groups.max(initial=0)) + 1
+    labels, size = groups, int(groups.max(initial=0)) + 1
     for column in columns:
         codes = column.dictionary_encode(null_encoding="encode")
         if size >= _ROOM // (len(codes.dictionary) + 1):
-            values, found = np.unique(found, return_inverse=True)
+            values, labels = np.unique(labels, return_inverse=True)
             size = len(values)
-        found = found * len(codes.dictionary) + codes.indices.to_numpy()
+        labels = labels * len(codes.dictionary) + codes.indices.to_numpy()
         size *= len(codes.dictionary) + 1
-    return found
+    return labels

@@ -77,13 +77,13 @@ class Meeting:
         numbers = np.concatenate((kept + size, brought))
         groups = np.concatenate((chunk.state.column(GROUP).to_numpy()[kept], chunk.records.groups[brought]))
         adds = np.concatenate((np.ones(len(kept), np.bool_), self.accumulates[brought]))
-        found = self._lives(port, numbers, groups, adds)
-        self.is_void[numbers[found.voids]] = True
-        groups, rows = groups[found.rows], numbers[found.rows]
-        stays = found.ends == NOBODY
+        side_lives = self._lives(port, numbers, groups, adds)
+        self.is_void[numbers[side_lives.voids]] = True
+        groups, rows = groups[side_lives.rows], numbers[side_lives.rows]
+        stays = side_lives.ends == NOBODY
         since = np.where(rows < size, rows + 1, self._starts[groups])
-        until = np.where(stays, self._ends[groups], numbers[found.ends] + 1)
-        return Side(rows, groups, since, until, found.entries, stays)
+        until = np.where(stays, self._ends[groups], numbers[side_lives.ends] + 1)
+        return Side(rows, groups, since, until, side_lives.entries, stays)
 
     def _lives(self, port: int, numbers: Longs, groups: Longs, adds: Flags) -> Lives:
         unique_key, types = self.specs[port].unique_key, self.specs[port].types

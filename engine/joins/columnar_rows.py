@@ -49,18 +49,18 @@ def _name(side: str, at: int) -> str:
 
 def can_match(chunk: Chunk) -> Flags:
     """By key, whether it equals that of the other side: not where a part of it is NULL."""
-    found = np.ones(chunk.groups, np.bool_)
+    matchable = np.ones(chunk.groups, np.bool_)
     for column in chunk.keys:
         there = valid(column)
         if there is not None:
-            found &= there
-    return found
+            matchable &= there
+    return matchable
 
 
 def accumulating(records: Records) -> Flags:
     """Which records add a row."""
-    found: Flags = (records.kinds == INSERT) | (records.kinds == UPDATE_AFTER)
-    return found
+    accumulates: Flags = (records.kinds == INSERT) | (records.kinds == UPDATE_AFTER)
+    return accumulates
 
 
 def pair_kinds(kind: JoinKind, kinds: Kinds, accumulates: Flags, keeps: Flags) -> Kinds:
@@ -70,8 +70,8 @@ def pair_kinds(kind: JoinKind, kinds: Kinds, accumulates: Flags, keeps: Flags) -
     """
     if kind is JoinKind.INNER:
         return kinds
-    found = np.where(accumulates, INSERT, np.where(keeps, DELETE, kinds))
-    return found.astype(np.int8)
+    emitted_kinds = np.where(accumulates, INSERT, np.where(keeps, DELETE, kinds))
+    return emitted_kinds.astype(np.int8)
 
 
 def turned(accumulates: Flags) -> Kinds:

@@ -67,10 +67,10 @@ def meet(chunk: Chunk) -> Meeting:
 
 def _kept(chunk: Chunk, port: int) -> Longs:
     """By key, the number of a side's row in the state."""
-    found = np.full(chunk.groups, NOBODY, dtype=np.int64)
+    row_numbers = np.full(chunk.groups, NOBODY, dtype=np.int64)
     there = np.flatnonzero(flags(chunk.state.column(f"{PORTS[port]}_is_there")))
-    found[chunk.state.column(GROUP).to_numpy()[there]] = len(chunk.records) + there
-    return found
+    row_numbers[chunk.state.column(GROUP).to_numpy()[there]] = len(chunk.records) + there
+    return row_numbers
 
 
 class UniqueJoin:

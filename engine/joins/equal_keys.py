@@ -76,14 +76,14 @@ class KeyedJoin(Operator):
 
     def check_pair(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> None:
         """Raise UnknownColumn, PlanRejected or ExpressionError where keys or condition do not fit the inputs."""
-        left, right = (given.schema for given in inputs)
+        left, right = (input_.schema for input_ in inputs)
         key_expressions(node, left, right, self.left_keys, self.right_keys)
         if self.condition is None:
             return
         pair = Schema(joined(left, right, JoinKind.INNER))
-        found = analyzer.type_of(self.condition, pair, node, "condition")
-        if found != "boolean":
-            reason = f"it is of type {found}, but a condition must be true or false."
+        type_ = analyzer.type_of(self.condition, pair, node, "condition")
+        if type_ != "boolean":
+            reason = f"it is of type {type_}, but a condition must be true or false."
             raise ExpressionError(node, "condition", self.condition, reason)
         compile_condition(self.condition, pair, node, "condition")
 
@@ -105,7 +105,7 @@ class KeyedJoin(Operator):
 
     def key_expressions(self, context: StepContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The keys of both sides as Spark SQL, of one type each."""
-        left, right = (given.schema for given in context.inputs)
+        left, right = (input_.schema for input_ in context.inputs)
         return key_expressions(context.node, left, right, self.left_keys, self.right_keys)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
@@ -128,8 +128,8 @@ class KeyedJoin(Operator):
 
 def require_event_times(node: str, inputs: Sequence[Derived]) -> None:
     """Raise PlanRejected where an input has no event time."""
-    for port, given in zip(PORTS, inputs, strict=True):
-        if given.schema.event_time is None:
+    for port, input_ in zip(PORTS, inputs, strict=True):
+        if input_.schema.event_time is None:
             message = f"its {port} input has no event time. Declare an event-time column in the source."
             raise PlanRejected(message, node, port)
 

@@ -100,10 +100,10 @@ def joined(left: Schema, right: Schema, kind: JoinKind) -> tuple[Column, ...]:
 def free_name(name: str, taken: Sequence[Column]) -> str:
     """The name, or where it is taken the name with the first free number: k, k0, k1, as Flink does."""
     used = {column.name.lower() for column in taken}
-    found, number = name, 0
-    while found.lower() in used:
-        found, number = f"{name}{number}", number + 1
-    return found
+    candidate, number = name, 0
+    while candidate.lower() in used:
+        candidate, number = f"{name}{number}", number + 1
+    return candidate
 
 
 def pair_origins(
@@ -146,27 +146,27 @@ class JoinSide:
         return "each row by its unique key" if self.unique_key else "the one row"
 
 
-def join_side(given: Derived, keys: Sequence[str]) -> JoinSide:
+def join_side(input_: Derived, keys: Sequence[str]) -> JoinSide:
     """How the rows of an input can be kept per join key: by a key within the join key, else by its shortest.
 
     An updated row that changes its join key comes with -U, so it leaves the one before it enters the other. Of
     rows that only come Flink knows fewer keys than we do; those count that hold the join key.
     """
-    width, types = len(given.schema), tuple(column.type for column in given.schema)
-    found = given.upsert_keys if given.has_updates else _keys_with(given, keys)
-    if not found:
+    width, types = len(input_.schema), tuple(column.type for column in input_.schema)
+    unique_keys = input_.upsert_keys if input_.has_updates else _keys_with(input_, keys)
+    if not unique_keys:
         return JoinSide("NoUniqueKey", width, None, "has no unique key that contains the join key", types)
-    shortest = min(found, key=lambda key: (not key <= frozenset(keys), len(key), sorted(key)))
-    named = ", ".join(name for name in given.schema.names if name in shortest) or "nothing: it is a single row"
+    shortest = min(unique_keys, key=lambda key: (not key <= frozenset(keys), len(key), sorted(key)))
+    named = ", ".join(name for name in input_.schema.names if name in shortest) or "nothing: it is a single row"
     if shortest <= frozenset(keys):
         return JoinSide("JoinKeyContainsUniqueKey", width, (), f"is unique by the join key ({named})", types)
-    places = tuple(at for at, name in enumerate(given.schema.names) if name in shortest)
+    places = tuple(at for at, name in enumerate(input_.schema.names) if name in shortest)
     return JoinSide("HasUniqueKey", width, places, f"is unique by {named}", types)
 
 
-def _keys_with(given: Derived, keys: Sequence[str]) -> list[frozenset[str]]:
+def _keys_with(input_: Derived, keys: Sequence[str]) -> list[frozenset[str]]:
     """The input's upsert keys that hold where it is distributed by the join key."""
-    return [key for key in given.upsert_keys if key >= frozenset(keys)]
+    return [key for key in input_.upsert_keys if key >= frozenset(keys)]
 
 
 def join_keys(
@@ -202,9 +202,9 @@ def join_moves(
 
     Source: Flink FlinkRelMdModifiedMonotonicity.
     """
-    for given, keys in ((left, left_keys), (right, right_keys)):
-        moves = given.moves
-        if ModifyKind.DELETE in given.modify or any(moves.get(key) is not Monotonicity.CONSTANT for key in keys):
+    for input_, keys in ((left, left_keys), (right, right_keys)):
+        moves = input_.moves
+        if ModifyKind.DELETE in input_.modify or any(moves.get(key) is not Monotonicity.CONSTANT for key in keys):
             return {}
     if kind.is_left_only:
         return left.moves

@@ -97,7 +97,7 @@ class LocalRun:
         if not isinstance(node.operator, Operator):
             return _Output(self._without_retractions(node, self._source(node)))
         step = step_of(self._plan, node)
-        inputs = [self._given(given) for given in node.inputs]
+        inputs = [self._given(input_) for input_ in node.inputs]
         if isinstance(step, Native):
             return _Output(self._without_retractions(node, run_native(node, step, inputs, self._spark)))
         return self._keyed(node, step, inputs)
@@ -114,10 +114,10 @@ class LocalRun:
         whole = pa.table([seqs, steps, _cast(events.column(KIND), pa.int8()), *columns], schema=schema)
         return whole.filter(pc.is_valid(whole.column(KIND))).sort_by(SEQ)
 
-    def _given(self, given: InputPlan) -> pa.Table:
+    def _given(self, input_: InputPlan) -> pa.Table:
         """What a consumer gets of an input: without -U where it wants none."""
-        table = self.records(given.node, given.port)
-        dropped = self._plan.node(given.node).mode - given.mode if given.port == OUT else frozenset()
+        table = self.records(input_.node, input_.port)
+        dropped = self._plan.node(input_.node).mode - input_.mode if input_.port == OUT else frozenset()
         return _without(table, {int(kind) for kind in dropped})
 
     def _without_retractions(self, node: NodePlan, table: pa.Table) -> pa.Table:
@@ -134,7 +134,7 @@ class LocalRun:
             records = [each for each in bundles.bundled(records, ports) if each.record.end is not None]
         timeline = Timeline.of([])
         if step.uses_time:
-            holdbacks = merge_holdbacks(tuple(given.derived for given in node.inputs))
+            holdbacks = merge_holdbacks(tuple(input_.derived for input_ in node.inputs))
             timeline = combined_watermark(self._timelines, holdbacks)
         outcome = outcome_of(run_keys(step.kernel, records, timeline, rank=node.rank, ports=ports))
         table = self._without_retractions(node, _table(node.schema, outcome.emitted))
@@ -148,15 +148,15 @@ class LocalRun:
 def _second(node: NodePlan, outcome: Outcome, inputs: Sequence[pa.Table]) -> Mapping[str, pa.Table]:
     """The input records that the ledger says were lost, once each, as they came in."""
     assert isinstance(node.operator, Operator)
-    found = {}
+    tables = {}
     for port in node.second:
         at = node.operator.input_of_port(port)
         lost = {(late.seq, late.step) for late in outcome.lates if late.port == at and late.is_lost}
         position = zip(inputs[at].column(SEQ).to_pylist(), inputs[at].column(STEP).to_pylist(), strict=True)
         table = inputs[at].filter([each in lost for each in position])
         steps = [step + ORDINALS[0] for step in table.column(STEP).to_pylist()]
-        found[port] = _with_steps(table, steps)
-    return found
+        tables[port] = _with_steps(table, steps)
+    return tables
 
 
 def _with_steps(table: pa.Table, steps: Sequence[bytes]) -> pa.Table:

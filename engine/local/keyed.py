@@ -57,26 +57,26 @@ class Outcome:
 
 def gather(node: NodePlan, step: Keyed, inputs: Mapping[int, pa.Table], spark: Spark) -> Gathered:
     """The records of some or all inputs as the kernel gets them, each with its key."""
-    found: list[KeyedRecord] = []
+    keyed_records: list[KeyedRecord] = []
     labels: dict[int, tuple[Label, ...]] = {}
     key_types: tuple[str, ...] = ()
     for port, table in inputs.items():
-        given, schema = step.inputs[port], node.inputs[port].schema
-        made = select((*given.keys, *given.values), schema, table, spark, where=given.where)
+        input_, schema = step.inputs[port], node.inputs[port].schema
+        made = select((*input_.keys, *input_.values), schema, table, spark, where=input_.where)
         if not len(made.records):
             continue
         size = len(made.records)
-        key_types = tuple(_spark_type(made.columns[key].type) for key in given.keys)
-        labels[port] = tuple(_label(each, schema, made.columns[each]) for each in given.values)
-        keys = _rows([plain_values(made.columns[key]) for key in given.keys], size)
-        rows = _rows([plain_values(made.columns[value]) for value in given.values], size)
+        key_types = tuple(_spark_type(made.columns[key].type) for key in input_.keys)
+        labels[port] = tuple(_label(each, schema, made.columns[each]) for each in input_.values)
+        keys = _rows([plain_values(made.columns[key]) for key in input_.keys], size)
+        rows = _rows([plain_values(made.columns[value]) for value in input_.values], size)
         position = [made.records.column(name).to_pylist() for name in (SEQ, STEP, KIND)]
-        found += [
+        keyed_records += [
             KeyedRecord(comparable(key), Input(seq, kind, row, port, record_step))
             for seq, record_step, kind, key, row in zip(*position, keys, rows, strict=True)
         ]
-    found.sort(key=lambda each: (each.record.seq, each.record.step + ORDINALS[each.record.port]))
-    return Gathered(found, labels, key_types)
+    keyed_records.sort(key=lambda each: (each.record.seq, each.record.step + ORDINALS[each.record.port]))
+    return Gathered(keyed_records, labels, key_types)
 
 
 def comparable(key: Key) -> Key:
@@ -117,15 +117,15 @@ def run_keys(
 
 def outcome_of(keys: Iterable[OfKey]) -> Outcome:
     """All keys together."""
-    found, fires = Outcome(), set()
+    outcome, fires = Outcome(), set()
     for _, out, _ in keys:
-        found.emitted += out.emitted
-        found.lates += out.lates
+        outcome.emitted += out.emitted
+        outcome.lates += out.lates
         fires.update(out.fired)
-    found.emitted.sort(key=lambda each: (each.seq, each.step))
-    found.lates.sort(key=lambda each: (each.seq, each.step))
-    found.fires = sorted(fires)
-    return found
+    outcome.emitted.sort(key=lambda each: (each.seq, each.step))
+    outcome.lates.sort(key=lambda each: (each.seq, each.step))
+    outcome.fires = sorted(fires)
+    return outcome
 
 
 def _rows(columns: Sequence[Sequence[Any]], size: int) -> Sequence[tuple[Any, ...]]:

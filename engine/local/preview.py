@@ -56,12 +56,12 @@ def _first_records(plan: Plan, node_id: str, spark: Spark, folder: Path, rows: i
     plan = replace(plan, pipeline=plan.pipeline.model_copy(update={"options": options}))
     # Of all sources, also those that this node does not see: events are numbered as in a run.
     events = read(plan, spark, folder, rows)
-    found = LocalRun(plan, events, spark).records(node_id).slice(0, _SHOWN)
+    table = LocalRun(plan, events, spark).records(node_id).slice(0, _SHOWN)
     names = plan.node(node_id).schema.names
-    columns = [found.column(name).to_pylist() for name in (*POSITION, *names)]
+    columns = [table.column(name).to_pylist() for name in (*POSITION, *names)]
     return Preview(
         names,
         tuple(Printed(seq, step, kind, row) for seq, step, kind, *row in zip(*columns, strict=True)),
-        {name: len(given) for name, given in events.items()},
-        all(given.is_whole for given in events.values()),
+        {name: len(source_events) for name, source_events in events.items()},
+        all(source_events.is_whole for source_events in events.values()),
     )

@@ -35,11 +35,11 @@ def read(plan: Plan, spark: Spark, folder: Path, rows: int | None = None) -> Map
         left = [node for node in plan.sources if tables[node.id] is None]
         if left:
             tables |= _with_spark(left, heads, spark(), folder, rows)
-    found = {}
+    events = {}
     for name, table in tables.items():
         assert table is not None
-        found[name] = Events(table if rows is None else table.slice(0, rows), rows is None or len(table) <= rows)
-    return found
+        events[name] = Events(table if rows is None else table.slice(0, rows), rows is None or len(table) <= rows)
+    return events
 
 
 def _head(node: NodePlan, folder: Path, place: Path, rows: int | None) -> Source:
@@ -95,8 +95,8 @@ def _with_spark(
     together = frames[0]
     for frame in frames[1:]:
         together = together.unionByName(frame, allowMissingColumns=True)
-    found = together.toArrow()
-    return {node.id: _part(found, at) for at, node in enumerate(nodes)}
+    table = together.toArrow()
+    return {node.id: _part(table, at) for at, node in enumerate(nodes)}
 
 
 def _records(node: NodePlan, source: Source, spark: SparkSession, folder: Path, rows: int | None) -> DataFrame:
@@ -106,9 +106,9 @@ def _records(node: NodePlan, source: Source, spark: SparkSession, folder: Path, 
     return records if rows is None else records.orderBy(ORDINAL).limit(rows + 1)
 
 
-def _part(found: pa.Table, at: int) -> pa.Table:
+def _part(table: pa.Table, at: int) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    mine: Any = found.filter(pc.equal(found.column(_SOURCE), at)).column(f"__row{at}")
+    mine: Any = table.filter(pc.equal(table.column(_SOURCE), at)).column(f"__row{at}")
     return pa.Table.from_struct_array(mine).sort_by(ORDINAL).drop_columns([ORDINAL])

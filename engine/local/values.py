@@ -81,10 +81,10 @@ def select(
 
 def without_spark(expression: str, schema: Schema, records: pa.Table) -> Any:
     """The column that an expression makes of these records; None where Spark has to be asked. Raises OverflowError."""
-    found = Expression.parse(expression)
-    if (column := found.plain_column(schema)) is not None:
+    parsed = Expression.parse(expression)
+    if (column := parsed.plain_column(schema)) is not None:
         return records.column(column.name)
-    function = found.arrow(schema)
+    function = parsed.arrow(schema)
     return None if function is None else function(records)
 
 
@@ -92,8 +92,8 @@ def plain_values(column: Any) -> list[Any]:
     """Values as kernels know them: instants are BIGINT microseconds."""
     import pyarrow as pa
 
-    found: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
-    return found
+    values: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+    return values
 
 
 def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[Sequence[int]] | None:
@@ -107,16 +107,16 @@ def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[S
     ends = [without_spark(tree.args[end].sql(dialect="spark"), schema, records) for end in ("start", "end", "step")]
     if any(end is None for end in ends):
         return None
-    found: list[Sequence[int]] = []
+    ranges: list[Sequence[int]] = []
     for first, last, step in zip(*(end.to_pylist() for end in ends), strict=True):
         if first is None or last is None or step is None:
-            found.append(())
+            ranges.append(())
         elif not step or (last - first) * step < 0:
             # Spark has a sentence for it.
             return None
         else:
-            found.append(range(first, last + (1 if step > 0 else -1), step))
-    return found
+            ranges.append(range(first, last + (1 if step > 0 else -1), step))
+    return ranges
 
 
 def _exploded(records: pa.Table, schema: Schema, lists: Sequence[Sequence[int]]) -> tuple[pa.Table, Schema, list[int]]:
@@ -142,8 +142,8 @@ def _with_spark(
     import pyarrow as pa
     from pyspark.sql import functions as f
 
-    given = records.select(list(schema.names)).append_column(_AT, pa.array(range(len(records)), pa.int64()))
-    frame = spark.createDataFrame(given).selectExpr(
+    indexed = records.select(list(schema.names)).append_column(_AT, pa.array(range(len(records)), pa.int64()))
+    frame = spark.createDataFrame(indexed).selectExpr(
         _AT, *(f"CAST({quote(column.name)} AS {column.type}) AS {quote(column.name)}" for column in schema)
     )
     if where is not None:

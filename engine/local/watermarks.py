@@ -57,10 +57,10 @@ def _seq(event: tuple[int, int | None, int | None]) -> int:
 
 def _in_steps(marks: Sequence[Mark], step_ms: int) -> list[Mark]:
     """Mini-batch: the watermark moves once per step, when it first reaches the last ms of one (from 0 on)."""
-    found: list[Mark] = []
+    stepped: list[Mark] = []
     number, reached = 0, None
     for mark in marks:
         if mark.watermark_ms is not None and (mark.watermark_ms + 1) // step_ms > number:
             number, reached = (mark.watermark_ms + 1) // step_ms, mark.watermark_ms
-        found.append(mark._replace(watermark_ms=reached))
-    return found
+        stepped.append(mark._replace(watermark_ms=reached))
+    return stepped

@@ -38,14 +38,14 @@ def flushes(inputs: Sequence[InputPlan], timelines: Mapping[str, Timeline], by_t
 
     by_time: the sources whose watermarks count in the plan; of the others only the end does.
     """
-    found: set[int] = set()
-    for given in inputs:
+    events: set[int] = set()
+    for input_plan in inputs:
         lines = {
             source: timelines[source] if source in by_time else _end_of(timelines[source])
-            for source in given.derived.holdbacks
+            for source in input_plan.derived.holdbacks
         }
-        found.update(map(int, combined_watermark(lines, given.derived.holdbacks).seqs))
-    return tuple(sorted(found))
+        events.update(map(int, combined_watermark(lines, input_plan.derived.holdbacks).seqs))
+    return tuple(sorted(events))
 
 
 def _end_of(line: Timeline) -> Timeline:
@@ -82,8 +82,10 @@ class Bundles:
                 folds.setdefault((end.seq, end.step, key), end.place)
         in_order = sorted(folds, key=lambda fold: (fold[0], fold[1], folds[fold]))
         second = self._ends([fold[:2] for fold in in_order], [key for *_, key in in_order], phase=1)
-        found = dict(zip(in_order, second, strict=True))
-        return [None if end is None else found[end.seq, end.step, key] for end, key in zip(first, keys, strict=True)]
+        ends_by_fold = dict(zip(in_order, second, strict=True))
+        return [
+            None if end is None else ends_by_fold[end.seq, end.step, key] for end, key in zip(first, keys, strict=True)
+        ]
 
     def _ends(self, positions: Sequence[Position], keys: Sequence[Key], phase: int) -> list[End | None]:
         """Every `size` records between two flushes are a bundle; what is left of them ends with the flush."""
@@ -98,7 +100,7 @@ class Bundles:
             members.setdefault(bundles[-1], []).append(at)
         # What a watermark flushes comes before all timers of the operator.
         path = timer(self.rank, MIN_WATERMARK + phase, 0, b"")
-        found: list[End | None] = [None] * len(positions)
+        ends: list[End | None] = [None] * len(positions)
         for (segment, _), places in members.items():
             if len(places) == size:
                 seq, step = positions[places[-1]]
@@ -108,8 +110,8 @@ class Bundles:
                 continue
             order = self._order([keys[at] for at in places])
             for at in places:
-                found[at] = End(seq, step, order[keys[at]])
-        return found
+                ends[at] = End(seq, step, order[keys[at]])
+        return ends
 
     def _order(self, keys: Sequence[Key]) -> dict[Key, int]:
         """The place of each key: that in the Java HashMap in which Flink collects a bundle."""

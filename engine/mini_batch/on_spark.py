@@ -50,7 +50,7 @@ class Flushes:
 
 def bundle(
     spark: SparkSession,
-    given: DataFrame,
+    gathered: DataFrame,
     carried: Sequence[str],
     bundling: Bundling,
     flushes: Flushes,
@@ -60,13 +60,15 @@ def bundle(
 ) -> DataFrame:
     """The records with the end of their bundle, which is null while the bundle is open.
 
-    keys: the key columns of the gathered input, in the order in which Flink has them. given: a step's
+    keys: the key columns of the gathered input, in the order in which Flink has them. gathered: a step's
     gathered input. carried: the files of the open records of the epoch before.
     """
     from pyspark.sql import functions as f
 
     ends = f"{_FOLDS[0]} bigint, {_FOLDS[1]} binary, {_FOLDS[2]} int"
-    whole = given.select("*", *(f.lit(None).cast(part.split()[1]).alias(part.split()[0]) for part in ends.split(", ")))
+    whole = gathered.select(
+        "*", *(f.lit(None).cast(part.split()[1]).alias(part.split()[0]) for part in ends.split(", "))
+    )
     if carried:
         whole = whole.unionByName(spark.read.schema(whole.schema).parquet(*carried))
     if bundling.two_phases:
@@ -167,8 +169,8 @@ def _with_flush(frame: DataFrame, flushes: Flushes, keys: Sequence[str]) -> Data
         for batch in batches:
             places = np.searchsorted(events, batch.column(at).to_numpy(zero_copy_only=False), side="left")
             missing = places == len(events)
-            found: Any = np.append(events, 0)[places]
-            column = pa.array(found, pa.int64(), mask=missing)
+            flush_events: Any = np.append(events, 0)[places]
+            column = pa.array(flush_events, pa.int64(), mask=missing)
             names = [*batch.schema.names, "__flush", "__hash"]
             yield pa.RecordBatch.from_arrays([*batch.columns, column, hashes(batch)], names=names)
 

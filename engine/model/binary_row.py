@@ -42,9 +42,9 @@ _PLACE: Final = "<ii"
 
 def row_encoder(types: Sequence[str]) -> Callable[[Row], bytes] | None:
     """Writes rows of these types; None where one of them is a list, a map or the like."""
-    found = [_writer(type_) for type_ in types]
-    writers = [write for write in found if write is not None]
-    if len(writers) < len(found):
+    candidates = [_writer(type_) for type_ in types]
+    writers = [write for write in candidates if write is not None]
+    if len(writers) < len(candidates):
         return None
     marks = (len(writers) + 8 + 63) // 64 * _WORD
     start = marks + _WORD * len(writers)

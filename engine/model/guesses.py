@@ -17,8 +17,8 @@ def time_column(schema: Schema | None) -> str | None:
     columns = list(schema or ())
     stamped = [column for column in columns if column.type.startswith("timestamp")]
     named = [column for column in columns if column.type == "bigint" and column.name.lower() in _TIME_NAMES]
-    found: list[Column] = [*stamped, *named]
-    return found[0].name if found else None
+    candidates: list[Column] = [*stamped, *named]
+    return candidates[0].name if candidates else None
 
 
 def key_column(schema: Schema | None) -> str | None:

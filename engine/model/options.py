@@ -136,9 +136,9 @@ def records(options: Mapping[str, str], option: Option) -> int:
 
 def time_ms(options: Mapping[str, str], option: Option) -> int:
     """A time in ms."""
-    found = milliseconds(_text(options, option))
-    assert found is not None, "the options were checked"
-    return found
+    duration_ms = milliseconds(_text(options, option))
+    assert duration_ms is not None, "the options were checked"
+    return duration_ms
 
 
 def has_state_ttl(options: Mapping[str, str]) -> bool:
@@ -170,5 +170,5 @@ def _is_right(value: Value, text: str) -> bool:
 
 def milliseconds(text: str) -> int | None:
     """A length of time as Flink writes it (5 s, 100 ms, 1 h), in ms; None where it is none."""
-    found = _DURATION.fullmatch(text.strip().lower())
-    return int(found[1]) * _UNITS_MS[found[2]] if found and found[2] in _UNITS_MS else None
+    match = _DURATION.fullmatch(text.strip().lower())
+    return int(match[1]) * _UNITS_MS[match[2]] if match and match[2] in _UNITS_MS else None

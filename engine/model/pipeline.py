@@ -202,8 +202,8 @@ def free_id(pipeline: Pipeline, wanted: str) -> str:
     taken = {node.id.lower() for node in pipeline.nodes}
     base = re.sub(r"[^A-Za-z0-9_ -]", "_", wanted).strip() or "node"
     base = base if base[0].isalpha() else f"n_{base}"
-    number, found = 1, base
-    while found.lower() in taken:
+    number, candidate = 1, base
+    while candidate.lower() in taken:
         number += 1
-        found = f"{base}_{number}"
-    return found
+        candidate = f"{base}_{number}"
+    return candidate

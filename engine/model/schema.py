@@ -199,21 +199,21 @@ def type_from(text: str) -> str:
     name, _, rest = words.partition("(")
     inner, _, tail = rest.partition(")")
     if words.count("(") != words.count(")"):
-        found = ""
+        type_ = ""
     elif words.startswith(("array<", "map<")) and words.endswith(">"):
         kind, _, parts = words[:-1].partition("<")
         split = (parts,) if kind == "array" else map_types(parts)
-        found = f"{kind}<{','.join(type_from(part) for part in split)}>"
+        type_ = f"{kind}<{','.join(type_from(part) for part in split)}>"
     elif name.strip() in ("decimal", "dec", "numeric"):
         precision, _, scale = inner.partition(",")
-        found = f"decimal({precision.strip() or 10},{scale.strip() or 0})"
+        type_ = f"decimal({precision.strip() or 10},{scale.strip() or 0})"
     elif name == "timestamp" and rest and not tail:
-        found = "timestamp_ntz"
+        type_ = "timestamp_ntz"
     else:
         plain = f"{name}{tail}".strip()
-        found = _NAMES.get(plain, plain)
-    if found in _FLINK or found.startswith(("array<", "map<")) or _valid_decimal(found):
-        return found
+        type_ = _NAMES.get(plain, plain)
+    if type_ in _FLINK or type_.startswith(("array<", "map<")) or _valid_decimal(type_):
+        return type_
     known = ", ".join((*_FLINK, "decimal(p,s)", "array<..>", "map<..>"))
     message = f"there is no type {text!r}; the types are {known}"
     raise ValueError(message)

@@ -207,19 +207,19 @@ class GroupAggregate(Operator):
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The group columns, then the results. Raises UnknownColumn, ExpressionError and PipelineError."""
-        (given,) = inputs
-        found = derive_columns(node, self.group_by, self.aggregates, given, analyzer)
+        (input_,) = inputs
+        aggregated = derive_columns(node, self.group_by, self.aggregates, input_, analyzer)
         return Derived(
-            Schema(found.groups + found.results),
-            INSERT_UPDATE if given.is_insert_only else ALL_CHANGES,
-            frozenset({frozenset(column.name for column in found.groups)}),
-            monotonicity(self.group_by, self.aggregates, given),
-            non_negative(self.group_by, self.aggregates, given),
+            Schema(aggregated.groups + aggregated.results),
+            INSERT_UPDATE if input_.is_insert_only else ALL_CHANGES,
+            frozenset({frozenset(column.name for column in aggregated.groups)}),
+            monotonicity(self.group_by, self.aggregates, input_),
+            non_negative(self.group_by, self.aggregates, input_),
         )
 
-    def _steady(self, given: Derived) -> frozenset[str]:
+    def _steady(self, input_: Derived) -> frozenset[str]:
         """The results that no retraction changes, as Flink sees it."""
-        return never_retracts(self.aggregates, monotonicity(self.group_by, self.aggregates, given))
+        return never_retracts(self.aggregates, monotonicity(self.group_by, self.aggregates, input_))
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """It can write any; of an updating input it needs -U."""
@@ -230,29 +230,29 @@ class GroupAggregate(Operator):
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """With retraction where the input takes rows back."""
-        (given,) = inputs
-        retracting = given.mode.retracts
-        steady = self._steady(given.derived)
+        (input_,) = inputs
+        retracting = input_.mode.retracts
+        steady = self._steady(input_.derived)
         calls = described(self.aggregates, retracting=retracting, steady=steady)
         per_group = f"per group: {calls or 'the distinct groups'}"
         if not retracting:
-            reason = f"{given.node} only inserts, so rows are only added to their group and no group is ever deleted"
+            reason = f"{input_.node} only inserts, so rows are only added to their group and no group is ever deleted"
             return Strategy("without retraction", reason, per_group)
         reason = (
-            f"{given.node} emits {given.mode}, so rows are also retracted from their group; a group without rows is "
+            f"{input_.node} emits {input_.mode}, so rows are also retracted from their group; a group without rows is "
             "deleted"
         )
         return Strategy("with retraction", reason, f"{per_group}, and the number of its rows")
 
     def step(self, context: StepContext) -> Keyed:
         """By group."""
-        (given,) = context.inputs
-        values, calls = plan_calls(self.aggregates, given.schema, context.schema, steady=self._steady(given.derived))
+        (input_,) = context.inputs
+        values, calls = plan_calls(self.aggregates, input_.schema, context.schema, steady=self._steady(input_.derived))
         bundles = bundling(context.options, two_phases=all(call.function.folds_bundles for call in self.aggregates))
         kernel = partial(
             AggregateKernel if bundles is None else MiniBatchAggregateKernel,
             calls,
-            retracting=given.mode.retracts,
+            retracting=input_.mode.retracts,
             generate_update_before=context.generate_update_before,
             emit_unchanged=has_state_ttl(context.options),
         )
@@ -278,12 +278,12 @@ class GroupAggregate(Operator):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """GROUP BY."""
-        (given,) = inputs
+        (input_,) = inputs
         (planned,) = context.inputs
         names = context.schema.names
         keys = dict(zip(names, key_expressions(self.group_by), strict=False))
-        changes = given.changelog if planned.mode.retracts else None
-        return grouped(given.table, changes, keys, self.aggregates, planned.schema, context.schema)
+        changes = input_.changelog if planned.mode.retracts else None
+        return grouped(input_.table, changes, keys, self.aggregates, planned.schema, context.schema)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its group."""

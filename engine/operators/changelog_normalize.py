@@ -62,13 +62,13 @@ class ChangelogNormalizeKernel(Kernel):
                 out.emit(DELETE, kept)
                 self.kept = None
             return
-        self.kept = found = tuple(values)
+        self.kept = new_row = tuple(values)
         if kept is None:
-            out.emit(INSERT, found)
-        elif kept != found or self.repeat:
+            out.emit(INSERT, new_row)
+        elif kept != new_row or self.repeat:
             if self.update_before:
                 out.emit(UPDATE_BEFORE, kept)
-            out.emit(UPDATE_AFTER, found)
+            out.emit(UPDATE_AFTER, new_row)
 
     def finish(self) -> Row | None:
         """The last row."""
@@ -121,19 +121,19 @@ class ChangelogNormalize(Operator):
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns, with the key as upsert key."""
-        (given,) = inputs
-        keys = frozenset(given.schema.column(name, node, "keys").name for name in self.keys)
+        (input_,) = inputs
+        keys = frozenset(input_.schema.column(name, node, "keys").name for name in self.keys)
         if self.condition is not None:
-            found = analyzer.type_of(self.condition, given.schema, node, "condition")
-            if found != "boolean":
-                reason = f"it is of type {found}, but a condition must be true or false."
+            type_ = analyzer.type_of(self.condition, input_.schema, node, "condition")
+            if type_ != "boolean":
+                reason = f"it is of type {type_}, but a condition must be true or false."
                 raise ExpressionError(node, "condition", self.condition, reason)
-        return replace(given, modify=ALL_CHANGES, upsert_keys=frozenset({keys}), lone_updates=False)
+        return replace(input_, modify=ALL_CHANGES, upsert_keys=frozenset({keys}), lone_updates=False)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """It keeps the rows, so it can write any; of its input it needs no -U."""
-        (given,) = inputs
-        if not given.has_updates:
+        (input_,) = inputs
+        if not input_.has_updates:
             return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
         return (
             Offer((UpdateKind.ONLY_UPDATE_AFTER,), ("it knows the row before, by its key",)),
@@ -142,13 +142,13 @@ class ChangelogNormalize(Operator):
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """There is one way."""
-        (given,) = inputs
+        (input_,) = inputs
         what = (
             ("a consumer needs the rows that upserts replace")
             if output.has_update_before
             else "deletes need whole rows"
         )
-        if given.mode.has_update_before:
+        if input_.mode.has_update_before:
             what = "its input may repeat records"
         only = f", of those where {self.condition}" if self.condition is not None else ""
         return Strategy("normalise", f"{what}, so the last row of each key is kept", f"per key: its last row{only}")
@@ -163,8 +163,8 @@ class ChangelogNormalize(Operator):
             update_before=context.generate_update_before,
             repeat=has_state_ttl(context.options),
         )
-        given = (KeyedInput(tuple(map(quote, self.keys)), columns),)
-        return Keyed(given, kernel, bundling=bundles, columnar=self._columnar(context))
+        inputs = (KeyedInput(tuple(map(quote, self.keys)), columns),)
+        return Keyed(inputs, kernel, bundling=bundles, columnar=self._columnar(context))
 
     def _columnar(self, context: StepContext) -> Columnar:
         repeat = has_state_ttl(context.options)
@@ -180,8 +180,8 @@ class ChangelogNormalize(Operator):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """The last record of each key, where that is a row and wanted."""
-        (given,) = inputs
-        rows = by_key(given.changelog.where(f"{KIND} <> {UPDATE_BEFORE}"), self.keys).where(PUTS)
+        (input_,) = inputs
+        rows = by_key(input_.changelog.where(f"{KIND} <> {UPDATE_BEFORE}"), self.keys).where(PUTS)
         return rows if self.condition is None else rows.where(self.condition)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:

@@ -135,42 +135,42 @@ class Deduplicate(RoutesLate):
 
         Raises UnknownColumn, PipelineError without an event time, PlanRejected for an input that is updated.
         """
-        (given,) = inputs
-        keys = frozenset(given.schema.column(name, node, "keys").name for name in self.keys)
+        (input_,) = inputs
+        keys = frozenset(input_.schema.column(name, node, "keys").name for name in self.keys)
         advice = "Deduplicate before the aggregate, or use TopN with N = 1."
-        function = self._function(given)
+        function = self._function(input_)
         if self.order is Order.EVENT_TIME:
-            require_insert_only(node, "rowtime deduplication", given, advice)
-            if given.schema.event_time is None:
+            require_insert_only(node, "rowtime deduplication", input_, advice)
+            if input_.schema.event_time is None:
                 message = "order: its input has no event time. Declare one in the source, or order by arrival."
                 raise PipelineError(message, node, "order")
         elif self.keep is Keep.FIRST:
-            require_insert_only(node, "keeping the first row", given, advice)
+            require_insert_only(node, "keeping the first row", input_, advice)
         modify = {
             Function.ROWTIME_FIRST_COMPLETE: INSERT_ONLY,
             Function.PROCTIME_FIRST: INSERT_ONLY,
             Function.CHANGELOG_LAST: ALL_CHANGES,
         }.get(function, INSERT_UPDATE)
         return Derived(
-            schema=given.schema,
+            schema=input_.schema,
             modify=modify,
             upsert_keys=frozenset({keys}),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """It keeps what it emitted, so it can write any; +U alone is enough where it replaces the row of its key."""
-        (given,) = inputs
-        if not given.has_updates:
+        (input_,) = inputs
+        if not input_.has_updates:
             return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
         both = Offer((UpdateKind.BEFORE_AND_AFTER,), ("an update may move a row to another key",))
-        if any(key >= set(self.keys) for key in given.upsert_keys):
+        if any(key >= set(self.keys) for key in input_.upsert_keys):
             return (Offer((UpdateKind.ONLY_UPDATE_AFTER,), ("a +U replaces the stored row of its key",)), both)
         return (both,)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """Which of Flink's functions it is."""
-        given = inputs[0].derived
-        function = self._function(given)
+        input_ = inputs[0].derived
+        function = self._function(input_)
         row = "per key: the kept row"
         match function:
             case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
@@ -188,7 +188,7 @@ class Deduplicate(RoutesLate):
                 state = row
             case Function.CHANGELOG_LAST:
                 reason = "by arrival, and its input has retractions: they delete the stored row of the key"
-                if frozenset(self.keys) not in given.upsert_keys:
+                if frozenset(self.keys) not in input_.upsert_keys:
                     reason += ", whichever row it was (the key is not the input's upsert key)"
                 state = f"{row}, until it is retracted"
             case _:
@@ -222,14 +222,14 @@ class Deduplicate(RoutesLate):
         """The first or last row of each key, by time and then by position; of a changelog the last record."""
         from pyspark.sql import functions as f
 
-        (given,) = inputs
+        (input_,) = inputs
         keys = [quote(name) for name in self.keys]
         last = self.keep is Keep.LAST
         order = [f.desc(name) if last else f.asc(name) for name in PLACED]
         if self.order is Order.EVENT_TIME:
             time = f.expr(_event_time(context.inputs[0].schema).milliseconds)
-            return first_of(given.table, keys, [time.desc() if last else time.asc(), *order])
-        return first_of(given.changelog, keys, order).where(PUTS)
+            return first_of(input_.table, keys, [time.desc() if last else time.asc(), *order])
+        return first_of(input_.changelog, keys, order).where(PUTS)
 
     def alternatives(self, inputs: Sequence[Derived]) -> Sequence[Alternative]:
         """The best row of each key, which may be replaced: for an input that takes rows back."""
@@ -291,7 +291,7 @@ class Deduplicate(RoutesLate):
         by_time = self.order is Order.EVENT_TIME and self.keep is Keep.FIRST
         return by_time and self.first_row is FirstRow.WHEN_COMPLETE
 
-    def _function(self, given: Derived) -> Function:
+    def _function(self, input_: Derived) -> Function:
         match (self.order, self.keep):
             case (Order.EVENT_TIME, Keep.LAST):
                 return Function.ROWTIME_LAST
@@ -301,7 +301,7 @@ class Deduplicate(RoutesLate):
             case (_, Keep.FIRST):
                 return Function.PROCTIME_FIRST
             case _:
-                return Function.PROCTIME_LAST if given.is_insert_only else Function.CHANGELOG_LAST
+                return Function.PROCTIME_LAST if input_.is_insert_only else Function.CHANGELOG_LAST
 
     def _kernel(self, function: Function, context: StepContext, time_at: int, width: int) -> Callable[[], Kernel]:
         kernel = self._plain_kernel(function, context, time_at, width)

@@ -43,23 +43,23 @@ class Filter(Operator):
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns, keys and kinds. Raises ExpressionError where the condition is not a BOOLEAN."""
-        (given,) = inputs
-        found = analyzer.type_of(self.condition, given.schema, node, "condition")
-        if found != "boolean":
-            reason = f"it is of type {found}, but a condition must be true or false."
+        (input_,) = inputs
+        type_ = analyzer.type_of(self.condition, input_.schema, node, "condition")
+        if type_ != "boolean":
+            reason = f"it is of type {type_}, but a condition must be true or false."
             raise ExpressionError(node, "condition", self.condition, reason)
-        alone = given.lone_updates or (given.has_updates and not self._keeps_whole_rows(given))
+        alone = input_.lone_updates or (input_.has_updates and not self._keeps_whole_rows(input_))
         return replace(
-            given,
+            input_,
             lone_updates=alone,
-            monotonic=given.monotonic if self._keeps_whole_rows(given) else {},
-            non_negative=given.non_negative | Expression.parse(self.condition).required_non_negative(given.schema),
+            monotonic=input_.monotonic if self._keeps_whole_rows(input_) else {},
+            non_negative=input_.non_negative | Expression.parse(self.condition).required_non_negative(input_.schema),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """What is wanted is asked of the input; +U alone only where no row can begin or cease to match."""
-        (given,) = inputs
-        if self._keeps_whole_rows(given):
+        (input_,) = inputs
+        if self._keeps_whole_rows(input_):
             return forwarded(inputs, wanted, "the condition is on the upsert key: a row matches always or never")
         if wanted is UpdateKind.ONLY_UPDATE_AFTER:
             return ()
@@ -75,8 +75,8 @@ class Filter(Operator):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """WHERE."""
-        (given,) = inputs
-        return given.table.where(self.condition)
+        (input_,) = inputs
+        return input_.table.where(self.condition)
 
     def late_rule(self) -> None:
         """No record is ever too late."""
@@ -87,9 +87,9 @@ class Filter(Operator):
         columns = ", ".join(map(quote, schema.names))
         return f"SELECT {columns} FROM {quote(table)} WHERE {self.condition}"
 
-    def _keeps_whole_rows(self, given: Derived) -> bool:
-        columns = Expression.parse(self.condition).columns(given.schema)
-        return any(columns <= key for key in given.upsert_keys)
+    def _keeps_whole_rows(self, input_: Derived) -> bool:
+        columns = Expression.parse(self.condition).columns(input_.schema)
+        return any(columns <= key for key in input_.upsert_keys)
 
 
 OPERATOR = Filter

@@ -137,7 +137,7 @@ class IntervalJoinKernel(Kernel):
 
     def describe(self, names: Names) -> Description:
         """The rows of both sides that may still meet somebody."""
-        found = []
+        tables = []
         for port, side in enumerate(self.sides):
             rows = [
                 (instant(time_ms), *names.show(row, port, skip=1), met)
@@ -146,8 +146,8 @@ class IntervalJoinKernel(Kernel):
             ]
             if rows:
                 columns = ("event time", *names.columns(port, skip=1), "matched")
-                found.append(state_table(f"{PORTS[port].capitalize()} rows that can still match", columns, rows))
-        return tuple(found)
+                tables.append(state_table(f"{PORTS[port].capitalize()} rows that can still match", columns, rows))
+        return tuple(tables)
 
     def _meet(self, columns: Row, kept: list[tuple[Row, bool]], port: int, out: Output) -> bool:
         """Emit the pairs with the rows of one time. True where there is one."""
@@ -200,14 +200,14 @@ class IntervalJoin(KeyedJoin, RoutesLate):
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The joined row; an event time stays one on a side that is never padded."""
-        for given in inputs:
-            require_insert_only(node, "an interval join", given, "Use a join, or join before the step that updates.")
+        for input_ in inputs:
+            require_insert_only(node, "an interval join", input_, "Use a join, or join before the step that updates.")
         require_event_times(node, inputs)
         self.check_pair(node, inputs, analyzer)
-        left, right = (given.schema for given in inputs)
+        left, right = (input_.schema for input_ in inputs)
         held: dict[str, int] = {}
-        for given in inputs:
-            for source, by_ms in given.holdbacks.items():
+        for input_ in inputs:
+            for source, by_ms in input_.holdbacks.items():
                 held[source] = max(by_ms + max(-self.lower_ms, self.upper_ms), held.get(source, 0))
         return Derived(Schema(self._columns(left, right)), holdbacks=held)
 
@@ -227,7 +227,7 @@ class IntervalJoin(KeyedJoin, RoutesLate):
 
     def step(self, context: StepContext) -> Keyed:
         """Both sides by key; each row with its event time in ms."""
-        left, right = (given.schema for given in context.inputs)
+        left, right = (input_.schema for input_ in context.inputs)
         matches = self.matches(context.node, left, right)
         widths = (len(left), len(right))
         kernel = partial(IntervalJoinKernel, self.kind, self.lower_ms, self.upper_ms, widths, matches)
@@ -235,7 +235,7 @@ class IntervalJoin(KeyedJoin, RoutesLate):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """JOIN with the left time BETWEEN two bounds of the right one."""
-        left, right = (given.schema for given in context.inputs)
+        left, right = (input_.schema for input_ in context.inputs)
         keys, within = self.key_expressions(context), (self.lower_ms, self.upper_ms)
         times = (event_time(left).milliseconds, event_time(right).milliseconds)
         return paired(inputs, (left, right), keys, self.kind, self.condition, times=times, within=within)
@@ -268,8 +268,8 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         columns = joined(left, right, self.kind)
         padded = [self.kind.keeps_right] * len(left) + [self.kind.keeps_left] * len(right)
         return tuple(
-            column if is_padded else replace(column, time=given.time)
-            for column, given, is_padded in zip(columns, (*left, *right), padded, strict=True)
+            column if is_padded else replace(column, time=input_column.time)
+            for column, input_column, is_padded in zip(columns, (*left, *right), padded, strict=True)
         )
 
 

@@ -144,15 +144,15 @@ class JoinKernel(Kernel):
 
     def describe(self, names: Names) -> Description:
         """Both sides: each row with its count and the number of its partners."""
-        found = []
+        tables = []
         for port, (side, spec) in enumerate(zip(self.sides, self.specs, strict=True)):
             if not side.held:
                 continue
             rows = ((*names.show(held.row, port), held.count, held.partners) for held in side.held.values())
             columns = (*names.columns(port), "count", "partners")
             note = f"Kept: {spec.state}."
-            found.append(state_table(f"{PORTS[port].capitalize()} rows", columns, rows, note))
-        return tuple(found)
+            tables.append(state_table(f"{PORTS[port].capitalize()} rows", columns, rows, note))
+        return tuple(tables)
 
     def partners(self, row: Row, port: int) -> Iterator[Held]:
         """The rows of the other side that meet this one."""
@@ -282,7 +282,7 @@ class Join(KeyedJoin):
         self.check_pair(node, inputs, analyzer)
         forwards = self.kind in (JoinKind.INNER, JoinKind.SEMI)
         modify = left.modify | right.modify if forwards else ALL_CHANGES
-        alone = any(given.lone_updates for given in inputs) or not self._takes_lone_updates_after(inputs)
+        alone = any(input_.lone_updates for input_ in inputs) or not self._takes_lone_updates_after(inputs)
         return Derived(
             Schema(joined(left.schema, right.schema, self.kind)),
             modify,
@@ -304,8 +304,8 @@ class Join(KeyedJoin):
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """What is known of each side decides how its rows are kept."""
         left, right = (
-            join_side(given.derived, keys)
-            for given, keys in zip(inputs, (self.left_keys, self.right_keys), strict=True)
+            join_side(input_.derived, keys)
+            for input_, keys in zip(inputs, (self.left_keys, self.right_keys), strict=True)
         )
         return Strategy(
             f"{self.kind.value} join[{left.spec}, {right.spec}]",
@@ -341,7 +341,7 @@ class Join(KeyedJoin):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """JOIN ... ON."""
-        left, right = (given.schema for given in context.inputs)
+        left, right = (input_.schema for input_ in context.inputs)
         keys = self.key_expressions(context)
         return paired(inputs, (left, right), keys, self.kind, self.condition)
 
@@ -361,12 +361,13 @@ class Join(KeyedJoin):
     def _takes_lone_updates_after(self, inputs: Sequence[Derived]) -> bool:
         """Whether each updated input has a key that holds its join key, and nothing else decides who meets whom."""
         updated = [
-            (given, frozenset(keys))
-            for given, keys in zip(inputs, (self.left_keys, self.right_keys), strict=True)
-            if given.has_updates
+            (input_, frozenset(keys))
+            for input_, keys in zip(inputs, (self.left_keys, self.right_keys), strict=True)
+            if input_.has_updates
         ]
         return all(
-            self.condition is None and any(key >= join_key for key in given.upsert_keys) for given, join_key in updated
+            self.condition is None and any(key >= join_key for key in input_.upsert_keys)
+            for input_, join_key in updated
         )
 
 

@@ -107,9 +107,9 @@ class OverAggregate(RoutesLate):
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns, then the results. Raises UnknownColumn, ExpressionError, PipelineError, PlanRejected."""
-        (given,) = inputs
-        require_insert_only(node, "an over aggregate", given, "Aggregate with a group instead, or put it before.")
-        if self.order is OverOrder.EVENT_TIME and given.schema.event_time is None:
+        (input_,) = inputs
+        require_insert_only(node, "an over aggregate", input_, "Aggregate with a group instead, or put it before.")
+        if self.order is OverOrder.EVENT_TIME and input_.schema.event_time is None:
             message = "order: its input has no event time. Declare one in the source, or order by arrival."
             raise PipelineError(message, node, "order")
         if self.order is OverOrder.ARRIVAL and self.preceding_ms is not None:
@@ -118,13 +118,13 @@ class OverAggregate(RoutesLate):
             )
             raise PlanRejected(message, node, "preceding_ms")
         for name in self.partition_by:
-            given.schema.column(name, node, "partition_by")
-        found = derive_columns(
-            node, (), self.aggregates, given, analyzer, always_grouped=True, leaving=self._is_bounded
+            input_.schema.column(name, node, "partition_by")
+        aggregated = derive_columns(
+            node, (), self.aggregates, input_, analyzer, always_grouped=True, leaving=self._is_bounded
         )
-        columns = (*given.schema, *found.results)
+        columns = (*input_.schema, *aggregated.results)
         check_names(node, columns)
-        return replace(given, schema=Schema(columns))
+        return replace(input_, schema=Schema(columns))
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """Its input never updates a row."""
@@ -163,7 +163,7 @@ class OverAggregate(RoutesLate):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """OVER (PARTITION BY ... ORDER BY ...)."""
-        (given,) = inputs
+        (input_,) = inputs
         (planned,) = context.inputs
         order = ", ".join(PLACED)
         if self._by_time:
@@ -174,7 +174,7 @@ class OverAggregate(RoutesLate):
         frame = "RANGE" if self._by_time and self.frame is Frame.RANGE else "ROWS"
         keys = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
         over = f"OVER ({keys}ORDER BY {order} {frame} BETWEEN {back} PRECEDING AND CURRENT ROW)"
-        return over_frames(given.table, self.aggregates, planned.schema, context.schema, over)
+        return over_frames(input_.table, self.aggregates, planned.schema, context.schema, over)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its partition."""

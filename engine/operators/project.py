@@ -51,24 +51,25 @@ class Project(Operator):
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The computed columns. Raises ExpressionError, and PipelineError for a name used twice."""
-        (given,) = inputs
+        (input_,) = inputs
         self._check_names(node)
-        columns = tuple(self._column(node, at, given.schema, analyzer) for at in range(len(self.columns)))
-        names = self._new_names(given.schema)
+        columns = tuple(self._column(node, at, input_.schema, analyzer) for at in range(len(self.columns)))
+        names = self._new_names(input_.schema)
         monotonic = {
-            column.name: given.monotonic[cast.name]
+            column.name: input_.monotonic[cast.name]
             for column in self.columns
-            if (cast := Expression.parse(column.expression).cast_column(given.schema)) and cast.name in given.monotonic
+            if (cast := Expression.parse(column.expression).cast_column(input_.schema))
+            and cast.name in input_.monotonic
         }
         non_negative = frozenset(
             column.name
             for column in self.columns
-            if Expression.parse(column.expression).non_negative(given.schema, given.non_negative)
+            if Expression.parse(column.expression).non_negative(input_.schema, input_.non_negative)
         )
         return replace(
-            given,
+            input_,
             schema=Schema(columns),
-            upsert_keys=_renamed(given.upsert_keys, names) | self._packed(given),
+            upsert_keys=_renamed(input_.upsert_keys, names) | self._packed(input_),
             monotonic=monotonic,
             non_negative=non_negative,
         )
@@ -89,8 +90,8 @@ class Project(Operator):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """SELECT."""
-        (given,) = inputs
-        return given.table.selectExpr(*(f"{column.expression} AS {quote(column.name)}" for column in self.columns))
+        (input_,) = inputs
+        return input_.table.selectExpr(*(f"{column.expression} AS {quote(column.name)}" for column in self.columns))
 
     def late_rule(self) -> None:
         """No record is ever too late."""
@@ -113,22 +114,22 @@ class Project(Operator):
     def _column(self, node: str, at: int, schema: Schema, analyzer: Analyzer) -> Column:
         name, expression = self.columns[at].name, self.columns[at].expression
         field = f"columns.{at}.expression"
-        found = analyzer.type_of(expression, schema, node, field)
+        type_ = analyzer.type_of(expression, schema, node, field)
         if (plain := Expression.parse(expression).plain_column(schema)) is not None:
             return replace(plain, name=name)
         try:
-            arrow_type(found)
+            arrow_type(type_)
         except ValueError as error:
             raise ExpressionError(node, field, expression, f"{error}.") from error
-        return Column(name, found)
+        return Column(name, type_)
 
-    def _packed(self, given: Derived) -> Keys:
+    def _packed(self, input_: Derived) -> Keys:
         """The columns that hold a whole key of the input."""
         packed = {
-            column.name: Expression.parse(column.expression).packed_columns(given.schema) for column in self.columns
+            column.name: Expression.parse(column.expression).packed_columns(input_.schema) for column in self.columns
         }
         return frozenset(
-            frozenset({name}) for name, held in packed.items() if any(key and key <= held for key in given.upsert_keys)
+            frozenset({name}) for name, held in packed.items() if any(key and key <= held for key in input_.upsert_keys)
         )
 
     def _new_names(self, schema: Schema) -> Mapping[str, Sequence[str]]:
@@ -143,7 +144,7 @@ class Project(Operator):
 def _renamed(keys: Keys, names: Mapping[str, Sequence[str]]) -> Keys:
     """The keys of which every column is passed on; one of which a column is passed on twice counts twice."""
     ways = (product(*(names.get(column, ()) for column in sorted(key))) for key in keys)
-    return frozenset(frozenset(key) for found in ways for key in found)
+    return frozenset(frozenset(key) for variants in ways for key in variants)
 
 
 OPERATOR = Project

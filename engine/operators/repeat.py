@@ -65,17 +65,17 @@ class Repeat(Operator):
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns without the number. Raises UnknownColumn and PipelineError."""
-        (given,) = inputs
-        column = given.schema.column(self.times_column, node, "times_column")
+        (input_,) = inputs
+        column = input_.schema.column(self.times_column, node, "times_column")
         if column.type not in _WHOLE:
             message = f"times_column: {column.name} is of type {column.type}, but a number of copies is an integer."
             raise PipelineError(message, node, "times_column")
-        if len(given.schema) == 1:
+        if len(input_.schema) == 1:
             message = f"times_column: {column.name} is the only column, so nothing would be left to repeat."
             raise PipelineError(message, node, "times_column")
-        kept = tuple(other for other in given.schema if other is not column)
+        kept = tuple(other for other in input_.schema if other is not column)
         # The number may change with the update, so that +U alone does not say how many rows it replaces.
-        return Derived(Schema(kept), given.modify, lone_updates=given.lone_updates or given.has_updates)
+        return Derived(Schema(kept), input_.modify, lone_updates=input_.lone_updates or input_.has_updates)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """Updates are passed on, with -U: the old row may have had another number of copies."""
@@ -94,9 +94,9 @@ class Repeat(Operator):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """A row for each number up to the count."""
-        (given,) = inputs
+        (input_,) = inputs
         times = f"array_repeat(0, CAST(coalesce({quote(self.times_column)}, 0) AS INT))"
-        return given.table.selectExpr("*", f"explode({times}) AS __copy")
+        return input_.table.selectExpr("*", f"explode({times}) AS __copy")
 
     def late_rule(self) -> None:
         """No record is ever too late."""

@@ -72,39 +72,39 @@ class Sink(Operator):
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input as it is. Raises PlanRejected where this sink cannot take it."""
-        (given,) = inputs
+        (input_,) = inputs
         match self.mode:
             case SinkMode.CHANGELOG:
                 self._require_no_keys(node)
-                return given
+                return input_
             case SinkMode.APPEND:
                 self._require_no_keys(node)
                 advice = "Choose the mode changelog or upsert."
-                require_insert_only(node, "an append sink", given, advice)
-                return given
+                require_insert_only(node, "an append sink", input_, advice)
+                return input_
             case SinkMode.UPSERT:
-                key = self._key(node, given)
-                if _materializes(key, given):
-                    modify = INSERT_UPDATE if given.is_insert_only else ALL_CHANGES
-                    return replace(given, modify=modify, upsert_keys=frozenset({key}), lone_updates=False)
-                return replace(given, upsert_keys=frozenset({key}), lone_updates=self._needs_before(key, given))
+                key = self._key(node, input_)
+                if _materializes(key, input_):
+                    modify = INSERT_UPDATE if input_.is_insert_only else ALL_CHANGES
+                    return replace(input_, modify=modify, upsert_keys=frozenset({key}), lone_updates=False)
+                return replace(input_, upsert_keys=frozenset({key}), lone_updates=self._needs_before(key, input_))
             case _:
                 assert_never(self.mode)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """A changelog sink asks for -U; an upsert sink would rather have none."""
-        (given,) = inputs
+        (input_,) = inputs
         if wanted is UpdateKind.NONE:
             return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
         both = UpdateKind.BEFORE_AND_AFTER
-        if self.mode is SinkMode.UPSERT and _materializes(self._key(node, given), given):
+        if self.mode is SinkMode.UPSERT and _materializes(self._key(node, input_), input_):
             if wanted is both:
                 return ()
-            if not given.has_updates:
+            if not input_.has_updates:
                 return (Offer((UpdateKind.NONE,), ("its input never updates a row",)),)
             reason = "an update may move its row to another key of the sink, so the old row must be deleted"
             return (Offer((both,), (reason,)),)
-        if self.mode is SinkMode.UPSERT and not self._needs_before(self._key(node, given), given):
+        if self.mode is SinkMode.UPSERT and not self._needs_before(self._key(node, input_), input_):
             if wanted is both:
                 return ()
             return (
@@ -119,22 +119,22 @@ class Sink(Operator):
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """The mode, and what becomes of -U."""
-        (given,) = inputs
+        (input_,) = inputs
         match self.mode:
             case SinkMode.CHANGELOG:
                 return Strategy("changelog", "every record is written with its kind")
             case SinkMode.APPEND:
                 return Strategy("append", "its input only ever adds rows")
-            case SinkMode.UPSERT if _materializes(self._key(given.node, given.derived), given.derived):
+            case SinkMode.UPSERT if _materializes(self._key(input_.node, input_.derived), input_.derived):
                 return Strategy(
                     "upsert, materialised",
-                    f"several rows of {given.node} can share the sink's key, so the last one that still exists is "
+                    f"several rows of {input_.node} can share the sink's key, so the last one that still exists is "
                     "written",
                     "per key of the sink: the rows that still exist",
                 )
             case SinkMode.UPSERT if output.has_update_before:
                 return Strategy("upsert", "-U is kept, as a delete by key: it may come without a +U of the same key")
-            case SinkMode.UPSERT if given.mode.has_update_before:
+            case SinkMode.UPSERT if input_.mode.has_update_before:
                 return Strategy("upsert", "rows are replaced by key, so -U is dropped before it is written")
             case SinkMode.UPSERT:
                 return Strategy("upsert", "rows are replaced by key")
@@ -143,15 +143,17 @@ class Sink(Operator):
 
     def step(self, context: StepContext) -> Step:
         """All columns, at the positions of the input; or the materialising stage per key of the sink."""
-        (given,) = context.inputs
+        (input_,) = context.inputs
         columns = tuple(map(quote, context.schema.names))
-        if self.mode is SinkMode.UPSERT and _materializes(key := self._key(context.node, given.derived), given.derived):
+        if self.mode is SinkMode.UPSERT and _materializes(
+            key := self._key(context.node, input_.derived), input_.derived
+        ):
             names = context.schema.names
-            own = min(given.derived.upsert_keys, key=lambda key: (len(key), sorted(key)), default=frozenset[str]())
+            own = min(input_.derived.upsert_keys, key=lambda key: (len(key), sorted(key)), default=frozenset[str]())
             places = [names.index(name) for name in names if name in own]
             keys = tuple(quote(name) for name in names if name in key)
             return Keyed((KeyedInput(keys, columns),), partial(UpsertMaterializeKernel, places))
-        drops = given.mode.has_update_before and not context.mode.has_update_before
+        drops = input_.mode.has_update_before and not context.mode.has_update_before
         kinds = frozenset({INSERT, UPDATE_AFTER, DELETE}) if drops else None
         return Native((Projection(columns),), kinds=kinds, forward=True)
 
@@ -159,11 +161,11 @@ class Sink(Operator):
         """The input; where several of its rows can share the sink's key, the one that came last."""
         from pyspark.sql import functions as f
 
-        (given,) = inputs
+        (input_,) = inputs
         planned = context.inputs[0].derived
         if self.mode is SinkMode.UPSERT and _materializes(key := self._key(context.node, planned), planned):
-            return first_of(given.table, [quote(name) for name in sorted(key)], [f.desc(name) for name in PLACED])
-        return given.table
+            return first_of(input_.table, [quote(name) for name in sorted(key)], [f.desc(name) for name in PLACED])
+        return input_.table
 
     def late_rule(self) -> None:
         """No record is ever too late."""
@@ -180,29 +182,29 @@ class Sink(Operator):
             )
             raise PipelineError(message, node, "keys")
 
-    def _key(self, node: str, given: Derived) -> frozenset[str]:
+    def _key(self, node: str, input_: Derived) -> frozenset[str]:
         """The sink's key: its own, or the input's shortest. Raises where there is neither."""
-        emitter = given.node or "its input"
-        keys = sorted(map(sorted, given.upsert_keys), key=lambda key: (len(key), key))
+        emitter = input_.node or "its input"
+        keys = sorted(map(sorted, input_.upsert_keys), key=lambda key: (len(key), key))
         if not self.keys:
             if not keys:
                 message = (
                     f"keys: an upsert sink needs a key, and {emitter} has none. Choose key columns from "
-                    f"{', '.join(given.schema.names)}, or choose the mode changelog."
+                    f"{', '.join(input_.schema.names)}, or choose the mode changelog."
                 )
                 raise PlanRejected(message, node, "keys")
             return frozenset(keys[0])
-        own = frozenset(given.schema.column(name, node, "keys").name for name in self.keys)
+        own = frozenset(input_.schema.column(name, node, "keys").name for name in self.keys)
         return own
 
-    def _needs_before(self, key: frozenset[str], given: Derived) -> bool:
+    def _needs_before(self, key: frozenset[str], input_: Derived) -> bool:
         """True where a -U may come without a +U of the same key, so that leaving it out would leave a row behind."""
-        return given.has_updates and (given.lone_updates or key not in given.upsert_keys)
+        return input_.has_updates and (input_.lone_updates or key not in input_.upsert_keys)
 
 
-def _materializes(key: frozenset[str], given: Derived) -> bool:
+def _materializes(key: frozenset[str], input_: Derived) -> bool:
     """True where several rows of the input can share the sink's key."""
-    return not any(key >= own for own in given.upsert_keys)
+    return not any(key >= own for own in input_.upsert_keys)
 
 
 OPERATOR = Sink

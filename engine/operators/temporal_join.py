@@ -109,16 +109,16 @@ class TemporalJoinKernel(Kernel):
             (instant(ms), self.versions[ms] is not None, *names.show(self.versions[ms] or gone, 1, skip=1))
             for ms in self.times
         ]
-        found = []
+        tables = []
         if waiting:
             columns = ("waits for", "kind", *names.columns(skip=1))
-            found.append(
+            tables.append(
                 state_table("Waiting rows", columns, waiting, "They are emitted when the watermark reaches them.")
             )
         if versions:
             columns = ("valid from", "is a row", *names.columns(1, skip=1))
-            found.append(state_table("Versions", columns, versions, "Each is valid until the next one begins."))
-        return tuple(found)
+            tables.append(state_table("Versions", columns, versions, "Each is valid until the next one begins."))
+        return tuple(tables)
 
     def _wake(self, time_ms: int, out: Output) -> None:
         self.timer_ms = time_ms
@@ -179,7 +179,7 @@ class TemporalJoin(KeyedJoin):
 
     def step(self, context: StepContext) -> Keyed:
         """Both sides by key; each row with its event time in ms."""
-        left, right = (given.schema for given in context.inputs)
+        left, right = (input_.schema for input_ in context.inputs)
         kernel = partial(TemporalJoinKernel, self.kind, len(right), self.matches(context.node, left, right))
         return Keyed(self.sides(context.node, left, right, timed=True), kernel, uses_time=True)
 
@@ -191,7 +191,7 @@ class TemporalJoin(KeyedJoin):
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """Each left row with the version of its time."""
         rows, versions = inputs
-        left, right = (given.schema for given in context.inputs)
+        left, right = (input_.schema for input_ in context.inputs)
         times = (event_time(left).milliseconds, event_time(right).milliseconds)
         keys = self.key_expressions(context)
         return at_their_time((rows, versions), (left, right), keys, times, self.kind, self.condition)

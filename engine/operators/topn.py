@@ -127,9 +127,9 @@ class TopN(Operator):
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns and the rank. Ranks move, so nothing is an event time any more."""
-        (given,) = inputs
-        self._check_columns(node, given.schema)
-        columns = given.schema.without_times().columns
+        (input_,) = inputs
+        self._check_columns(node, input_.schema)
+        columns = input_.schema.without_times().columns
         if self.with_rank:
             if self.rank_column.lower() in (column.name.lower() for column in columns):
                 message = f"rank_column: the input has a column {self.rank_column!r} already. Choose another name."
@@ -137,41 +137,41 @@ class TopN(Operator):
             columns += (Column(self.rank_column, "bigint", nullable=False),)
         if self._has_ties:
             # A row keeps its own key, whatever its rank: others may have the same.
-            return Derived(Schema(columns), ALL_CHANGES, upsert_keys=frozenset(self._keys_in_partition(given)))
-        if not self.order_by and given.is_insert_only:
-            return Derived(Schema(columns), upsert_keys=self._upsert_keys(given))
+            return Derived(Schema(columns), ALL_CHANGES, upsert_keys=frozenset(self._keys_in_partition(input_)))
+        if not self.order_by and input_.is_insert_only:
+            return Derived(Schema(columns), upsert_keys=self._upsert_keys(input_))
         return Derived(
-            Schema(columns), ALL_CHANGES, upsert_keys=self._upsert_keys(given), monotonic=self._monotonic(given)
+            Schema(columns), ALL_CHANGES, upsert_keys=self._upsert_keys(input_), monotonic=self._monotonic(input_)
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """AppendFast asks for nothing, UpdateFast for +U only, Retract for -U and +U."""
-        (given,) = inputs
-        if given.is_insert_only:
+        (input_,) = inputs
+        if input_.is_insert_only:
             return (Offer((UpdateKind.NONE,), ("AppendFast: its input has no updates",)),)
-        retract = Offer((UpdateKind.BEFORE_AND_AFTER,), (f"Retract: {self._why_retract(given)}",))
-        if self._has_ties or self._row_key(given) is None:
+        retract = Offer((UpdateKind.BEFORE_AND_AFTER,), (f"Retract: {self._why_retract(input_)}",))
+        if self._has_ties or self._row_key(input_) is None:
             return (retract,)
         fast = Offer((UpdateKind.ONLY_UPDATE_AFTER,), ("UpdateFast: +U replaces the row of its key",))
         return (fast, retract)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """AppendFast, UpdateFast or Retract."""
-        (given,) = inputs
+        (input_,) = inputs
         if self._has_ties:
-            return self._strategy_with_ties(given)
+            return self._strategy_with_ties(input_)
         kept = f"the best {self.rank_end}" if self.rank_end is not None else f"the best {self.rank_end_column}"
         if not self.order_by:
             reason = "without an order the first rows stay"
-            if given.mode.is_insert_only:
+            if input_.mode.is_insert_only:
                 return Strategy("Limit", f"{reason}, and its input has no retractions", f"{kept} rows")
             return Strategy("Limit", f"{reason}, and the next row moves up when one is retracted", "all rows, in order")
-        if given.mode.is_insert_only:
+        if input_.mode.is_insert_only:
             reason = "its input is insert-only, so what falls past the last rank never comes back"
             return Strategy("AppendFast", reason, f"{kept} rows of each partition")
-        row_key = self._fast_row_key(given)
+        row_key = self._fast_row_key(input_)
         if row_key is None:
-            return Strategy("Retract", self._why_retract(given.derived), "all rows of each partition, in order")
+            return Strategy("Retract", self._why_retract(input_.derived), "all rows of each partition, in order")
         order = ", ".join(f"{item.column} {'descending' if item.descending else 'ascending'}" for item in self.order_by)
         reason = (
             f"rows are replaced by the key {', '.join(row_key)} and only ever by better ones in the order "
@@ -181,8 +181,8 @@ class TopN(Operator):
 
     def step(self, context: StepContext) -> Keyed:
         """All columns by partition, to the kernel of the strategy."""
-        (given,) = context.inputs
-        schema = given.schema
+        (input_,) = context.inputs
+        schema = input_.schema
         end_place = None if self.rank_end_column is None else schema.index(self.rank_end_column)
         ranks = Ranks(self.rank_start, self.rank_end, end_place, self.with_rank, context.generate_update_before)
         order = self._sort_columns(schema)
@@ -194,25 +194,25 @@ class TopN(Operator):
                 ranks,
                 order,
                 dense=self.ranking is Ranking.DENSE_RANK,
-                insert_only=given.mode.is_insert_only,
+                insert_only=input_.mode.is_insert_only,
             )
             return Keyed((KeyedInput(keys, columns),), kernel)
-        row_key = self._fast_row_key(given)
+        row_key = self._fast_row_key(input_)
         places = () if row_key is None else tuple(schema.index(name) for name in row_key)
-        kernel = partial(topn_kernel, ranks, order, given.mode.is_insert_only, None if row_key is None else places)
-        columnar = columnar_topn(ranks, order, schema, given.mode)
+        kernel = partial(topn_kernel, ranks, order, input_.mode.is_insert_only, None if row_key is None else places)
+        columnar = columnar_topn(ranks, order, schema, input_.mode)
         return Keyed((KeyedInput(keys, columns),), kernel, columnar=columnar)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """ROW_NUMBER(), RANK() or DENSE_RANK() in a sub-query, the range above it."""
-        (given,) = inputs
+        (input_,) = inputs
         (planned,) = context.inputs
         order = [(item.column, item.descending, item.nulls) for item in self.order_by]
         row_key = None if planned.mode.is_insert_only or self._has_ties else self._fast_row_key(planned)
-        rows = given.table if row_key is None else standing_since(given, row_key, order)
+        rows = input_.table if row_key is None else standing_since(input_, row_key, order)
         end = self.rank_end if self.rank_end is not None else str(self.rank_end_column)
-        found = best(rows, Ranked(self.partition_by, order, self.rank_start, end, self.ranking.value))
-        return found.withColumnRenamed(RANK, self.rank_column) if self.with_rank else found
+        ranked = best(rows, Ranked(self.partition_by, order, self.rank_start, end, self.ranking.value))
+        return ranked.withColumnRenamed(RANK, self.rank_column) if self.with_rank else ranked
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows that it competes with: those of its partition."""
@@ -255,12 +255,12 @@ class TopN(Operator):
     def _has_ties(self) -> bool:
         return self.ranking is not Ranking.ROW_NUMBER
 
-    def _strategy_with_ties(self, given: InputPlan) -> Strategy:
+    def _strategy_with_ties(self, input_: InputPlan) -> Strategy:
         own = (
             f"{self.ranking.name} is an addition of Changelog Studio, which Flink rejects in streaming; equal rows "
             "share a rank"
         )
-        if given.mode.is_insert_only:
+        if input_.mode.is_insert_only:
             reason = f"{own}. Its input is insert-only, so what falls past the last rank never comes back"
             return Strategy(f"AppendOnly{self.ranking.name}", reason, "the rows of each partition up to the last rank")
         reason = f"{own}. Its input has retractions, after which rows past the last rank move up"
@@ -295,12 +295,12 @@ class TopN(Operator):
             for item in self.order_by
         )
 
-    def _keys_in_partition(self, given: Derived) -> list[frozenset[str]]:
+    def _keys_in_partition(self, input_: Derived) -> list[frozenset[str]]:
         """The input's keys that hold where its rows are distributed by partition, the shortest first."""
         partition = frozenset(self.partition_by)
-        return sorted((key for key in given.upsert_keys if key >= partition), key=lambda key: (len(key), sorted(key)))
+        return sorted((key for key in input_.upsert_keys if key >= partition), key=lambda key: (len(key), sorted(key)))
 
-    def _upsert_keys(self, given: Derived) -> Keys:
+    def _upsert_keys(self, input_: Derived) -> Keys:
         """What identifies a row, even where -U is left out.
 
         Numbered ranks change hands by -U/+U, so there only the rank's place is a key; Flink names the
@@ -311,17 +311,17 @@ class TopN(Operator):
             return frozenset({partition})
         if self.with_rank:
             return frozenset({partition | {self.rank_column}})
-        return NO_KEYS if self.rank_start > 1 else frozenset(self._keys_in_partition(given))
+        return NO_KEYS if self.rank_start > 1 else frozenset(self._keys_in_partition(input_))
 
-    def _monotonic(self, given: Derived) -> Mapping[str, Monotonicity]:
+    def _monotonic(self, input_: Derived) -> Mapping[str, Monotonicity]:
         """How a rank's row moves: it is only ever replaced by a better one, where no row is deleted."""
         if not self.order_by:
             return {}
-        moves = self._moves(given)
+        moves = self._moves(input_)
         first = self.order_by[0]
         better = Monotonicity.INCREASING if first.descending else Monotonicity.DECREASING
         keeps_rows = Ranks(self.rank_start, self.rank_end, with_rank=self.with_rank).is_numbered
-        if not given.is_insert_only and self._row_key(given) is None:
+        if not input_.is_insert_only and self._row_key(input_) is None:
             return {}
         if not keeps_rows or any(moves.get(name) is not Monotonicity.CONSTANT for name in self.partition_by):
             return {}
@@ -332,42 +332,42 @@ class TopN(Operator):
         )
         return {first.column: better, **known}
 
-    def _moves(self, given: Derived) -> Mapping[str, Monotonicity]:
+    def _moves(self, input_: Derived) -> Mapping[str, Monotonicity]:
         """How the input's columns move; rows that only come do not move at all."""
-        if given.is_insert_only:
-            return dict.fromkeys(given.schema.names, Monotonicity.CONSTANT)
-        return given.monotonic
+        if input_.is_insert_only:
+            return dict.fromkeys(input_.schema.names, Monotonicity.CONSTANT)
+        return input_.monotonic
 
-    def _falling(self, given: Derived) -> str | None:
+    def _falling(self, input_: Derived) -> str | None:
         """The first column of the order by which a row may get worse, or None."""
         for item in self.order_by:
             better = Monotonicity.INCREASING if item.descending else Monotonicity.DECREASING
-            if given.monotonic.get(item.column) not in (better, Monotonicity.CONSTANT):
+            if input_.monotonic.get(item.column) not in (better, Monotonicity.CONSTANT):
                 return item.column
         return None
 
-    def _row_key(self, given: Derived) -> tuple[str, ...] | None:
+    def _row_key(self, input_: Derived) -> tuple[str, ...] | None:
         """The columns by which UpdateFast knows a row again, in the input's order; None where it cannot work."""
-        keys = self._keys_in_partition(given)
-        if given.is_insert_only or not keys or not self.order_by or self._falling(given) is not None:
+        keys = self._keys_in_partition(input_)
+        if input_.is_insert_only or not keys or not self.order_by or self._falling(input_) is not None:
             return None
-        return tuple(name for name in given.schema.names if name in keys[0])
+        return tuple(name for name in input_.schema.names if name in keys[0])
 
-    def _fast_row_key(self, given: InputPlan) -> tuple[str, ...] | None:
+    def _fast_row_key(self, input_: InputPlan) -> tuple[str, ...] | None:
         """The same once it is decided: where the input writes -U for somebody else, Retract is at work."""
-        return None if given.mode.has_update_before else self._row_key(given.derived)
+        return None if input_.mode.has_update_before else self._row_key(input_.derived)
 
-    def _why_retract(self, given: Derived) -> str:
+    def _why_retract(self, input_: Derived) -> str:
         if self._has_ties:
             return "rows that are equally good share a rank, so the old row must leave its own"
         if not self.order_by:
             return "the first rows are kept, and when one is retracted the next one moves up"
-        if not self._keys_in_partition(given):
+        if not self._keys_in_partition(input_):
             partition = f" that contains {', '.join(self.partition_by)}" if self.partition_by else ""
             return f"its input is updated and has no upsert key{partition}, so a row must be retracted as a whole"
-        falling = self._falling(given)
+        falling = self._falling(input_)
         if falling is not None:
-            lacks = "may be deleted" if ModifyKind.DELETE in given.modify else f"may get a worse {falling}"
+            lacks = "may be deleted" if ModifyKind.DELETE in input_.modify else f"may get a worse {falling}"
             return f"a row of its input {lacks}, and then the row past the last rank moves up"
         return "its input writes -U for another consumer too"
 

@@ -47,13 +47,13 @@ class Union(Operator):
         first = inputs[0]
         for other in inputs[1:]:
             _require_same_columns(node, first, other)
-        columns = zip(*(given.schema for given in inputs), strict=True)
+        columns = zip(*(input_.schema for input_ in inputs), strict=True)
         return Derived(
             schema=Schema(tuple(map(_merged, columns))),
-            modify=frozenset().union(*(given.modify for given in inputs)),
-            lone_updates=any(given.lone_updates for given in inputs),
+            modify=frozenset().union(*(input_.modify for input_ in inputs)),
+            lone_updates=any(input_.lone_updates for input_ in inputs),
             monotonic=_agreed(inputs),
-            non_negative=frozenset.intersection(*(given.non_negative for given in inputs)),
+            non_negative=frozenset.intersection(*(input_.non_negative for input_ in inputs)),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
@@ -73,7 +73,7 @@ class Union(Operator):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """UNION ALL."""
-        tables = [given.table for given in inputs]
+        tables = [input_.table for input_ in inputs]
         return reduce(lambda one, other: one.unionByName(other), tables)
 
     def late_rule(self) -> None:
@@ -88,15 +88,15 @@ class Union(Operator):
 def _agreed(inputs: Sequence[Derived]) -> Mapping[str, Monotonicity]:
     """How columns move that move alike in all inputs."""
     first = inputs[0].moves
-    return {name: move for name, move in first.items() if all(given.moves.get(name) is move for given in inputs[1:])}
+    return {name: move for name, move in first.items() if all(input_.moves.get(name) is move for input_ in inputs[1:])}
 
 
 def _require_same_columns(node: str, first: Derived, other: Derived) -> None:
     """Names, order and types have to be the same, and so has the unit of a time."""
-    one, two = (given.node or "an input" for given in (first, other))
+    one, two = (input_.node or "an input" for input_ in (first, other))
     advice = "Put a project before the union that gives both the same columns in the same order."
     if len(first.schema) != len(other.schema):
-        names = [", ".join(given.schema.names) for given in (first, other)]
+        names = [", ".join(input_.schema.names) for input_ in (first, other)]
         message = f"all inputs need the same columns, but {one} has {names[0]} and {two} has {names[1]}. {advice}"
         raise PipelineError(message, node)
     for at, (a, b) in enumerate(zip(first.schema, other.schema, strict=True), start=1):

@@ -123,31 +123,31 @@ class WindowAggregate(GivenWindows):
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The group columns, the window's bounds, then the results. Raises PlanRejected without event time."""
-        (given,) = inputs
-        self.require_windows(node, given.schema)
-        found = derive_columns(
-            node, self.group_by, self.aggregates, given, analyzer, always_grouped=True, merging=self._merges
+        (input_,) = inputs
+        self.require_windows(node, input_.schema)
+        aggregated = derive_columns(
+            node, self.group_by, self.aggregates, input_, analyzer, always_grouped=True, merging=self._merges
         )
-        bounds = self._bounds(found.groups)
-        columns = (*found.groups, *bounds, *found.results)
+        bounds = self._bounds(aggregated.groups)
+        columns = (*aggregated.groups, *bounds, *aggregated.results)
         check_names(node, columns)
-        groups = frozenset(column.name for column in found.groups)
+        groups = frozenset(column.name for column in aggregated.groups)
         # Cumulating windows share their start.
         identifying = bounds[1:] if self.kind is WindowKind.CUMULATE and not self.window_columns else bounds
         keys = frozenset(groups | {column.name} for column in identifying)
-        return Derived(Schema(columns), self._modify(given), keys)
+        return Derived(Schema(columns), self._modify(input_), keys)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """It can write any; of an updating input it needs -U."""
-        (given,) = inputs
-        if not given.has_updates:
+        (input_,) = inputs
+        if not input_.has_updates:
             return (Offer((UpdateKind.NONE,), ("no row of its input is replaced",)),)
         return (Offer((UpdateKind.BEFORE_AND_AFTER,), ("the old row must be retracted from its window",)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """What it keeps, and why it emits what it emits."""
-        (given,) = inputs
-        retracting = given.mode.retracts
+        (input_,) = inputs
+        retracting = input_.mode.retracts
         kind, per, windows = self._described()
         name = f"{kind} {'with' if retracting else 'without'} retraction"
         calls = described(self.aggregates, retracting=retracting)
@@ -166,14 +166,16 @@ class WindowAggregate(GivenWindows):
                 again.append("it fires early with each record")
             reason += f"a window's result can be updated: {' and '.join(again)}"
         if retracting:
-            reason += f"; {given.node} emits {given.mode}, so rows are also retracted from windows that are still open"
+            reason += (
+                f"; {input_.node} emits {input_.mode}, so rows are also retracted from windows that are still open"
+            )
         return Strategy(name, reason, f"per group and open {per}: {calls or 'whether there are rows'}")
 
     def step(self, context: StepContext) -> Keyed:
         """By group; each row with its event time in ms."""
-        (given,) = context.inputs
+        (input_,) = context.inputs
         settings: dict[str, Any] = {
-            "retracting": given.mode.retracts,
+            "retracting": input_.mode.retracts,
             "allowed_lateness_ms": self.allowed_lateness_ms,
             "early_fire_every_ms": self.early_fire_every_ms,
             "early_fire_each_record": self.early_fire_each_record,
@@ -182,29 +184,29 @@ class WindowAggregate(GivenWindows):
         }
         keys = key_expressions(self.group_by)
         if self.window_columns:
-            values, calls = plan_calls(self.aggregates, given.schema, context.schema, places_before=2)
+            values, calls = plan_calls(self.aggregates, input_.schema, context.schema, places_before=2)
             attached = KeyedInput(
                 keys, (*milliseconds(self.window_columns), *values), where=has_window(self.window_columns)
             )
-            columnar = self._columnar(None, calls, given)
+            columnar = self._columnar(None, calls, input_)
             return Keyed(
                 (attached,), partial(AttachedWindowKernel, calls, **settings), uses_time=True, columnar=columnar
             )
-        time = given.schema.event_time
+        time = input_.schema.event_time
         assert time is not None
-        values, calls = plan_calls(self.aggregates, given.schema, context.schema, places_before=1)
+        values, calls = plan_calls(self.aggregates, input_.schema, context.schema, places_before=1)
         kernel = SessionWindowKernel if self.kind is WindowKind.SESSION else SlicedWindowKernel
         keyed = KeyedInput(keys, (time.milliseconds, *values))
-        columnar = self._columnar(self.windowing, calls, given)
+        columnar = self._columnar(self.windowing, calls, input_)
         return Keyed((keyed,), partial(kernel, self.windowing, calls, **settings), uses_time=True, columnar=columnar)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """GROUP BY with the windows that each row falls into."""
-        (given,) = inputs
+        (input_,) = inputs
         (planned,) = context.inputs
         expressions = key_expressions(self.group_by)
         names = context.schema.names
-        records = self._in_windows(given, planned.schema, expressions)
+        records = self._in_windows(input_, planned.schema, expressions)
         times = bounds(with_time=self.window_time)
         keys = dict(zip(names, (*expressions, *times), strict=False))
         if planned.mode.is_insert_only:
@@ -229,8 +231,8 @@ class WindowAggregate(GivenWindows):
         bounds = (output[at], output[at + 1])
         if not self.window_columns:
             return (group_origin(self.group_by, output, window=bounds),)
-        found = group_origin(self.group_by, output)
-        return (replace(found, columns=(*found.columns, *zip(self.window_columns, bounds, strict=True))),)
+        origin = group_origin(self.group_by, output)
+        return (replace(origin, columns=(*origin.columns, *zip(self.window_columns, bounds, strict=True))),)
 
     def late_rule(self) -> LateRule | None:
         """That of its windows, and the allowed lateness on top."""
@@ -260,27 +262,27 @@ class WindowAggregate(GivenWindows):
         items = ", ".join([*group_sql(self.group_by), *bounds, *calls])
         return f"SELECT {items}\nFROM {source}\nGROUP BY {', '.join([*keys, *bounds])}"
 
-    def _columnar(self, windowing: Windowing | None, calls: Sequence[AggregateCall], given: InputPlan) -> Columnar:
+    def _columnar(self, windowing: Windowing | None, calls: Sequence[AggregateCall], input_: InputPlan) -> Columnar:
         return columnar_windows(
             windowing,
             calls,
-            retracting=given.mode.retracts,
+            retracting=input_.mode.retracts,
             fires_once=self.fires_once,
             lateness_ms=self.allowed_lateness_ms,
             window_time=self.window_time,
         )
 
-    def _in_windows(self, given: BatchInput, schema: Schema, keys: Sequence[str]) -> DataFrame:
+    def _in_windows(self, input_: BatchInput, schema: Schema, keys: Sequence[str]) -> DataFrame:
         if self.window_columns:
-            return in_their_windows(given.changelog, given.late, milliseconds(self.window_columns))
+            return in_their_windows(input_.changelog, input_.late, milliseconds(self.window_columns))
         time = schema.event_time
         assert time is not None
         if self.kind is not WindowKind.SESSION:
-            return in_windows(given.changelog, given.late, time.milliseconds, self.windowing)
+            return in_windows(input_.changelog, input_.late, time.milliseconds, self.windowing)
         return in_sessions(
-            given.changelog,
-            given.late,
-            given.watermarks,
+            input_.changelog,
+            input_.late,
+            input_.watermarks,
             time.milliseconds,
             self.windowing,
             keys,
@@ -298,10 +300,10 @@ class WindowAggregate(GivenWindows):
         bounds = bound_columns(groups, window_time=self.window_time)
         return bounds if self.fires_once else tuple(column.without_time() for column in bounds)
 
-    def _modify(self, given: Derived) -> ModifyKinds:
+    def _modify(self, input_: Derived) -> ModifyKinds:
         if self.fires_once:
             return INSERT_ONLY
-        if given.is_insert_only and (self.window_columns or self.kind is not WindowKind.SESSION):
+        if input_.is_insert_only and (self.window_columns or self.kind is not WindowKind.SESSION):
             return INSERT_UPDATE
         return ALL_CHANGES
 

@@ -70,18 +70,18 @@ class WindowAssign(MadeWindows):
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns and the window's bounds. Raises PlanRejected without event time."""
-        (given,) = inputs
-        self.require_event_time(node, given.schema)
+        (input_,) = inputs
+        self.require_event_time(node, input_.schema)
         for name in self.partition_by:
-            given.schema.column(name, node, "partition_by")
-        columns = [column.without_time() for column in given.schema]
+            input_.schema.column(name, node, "partition_by")
+        columns = [column.without_time() for column in input_.schema]
         bounds = bound_columns(columns)
         return Derived(
             Schema((*columns, *bounds)),
-            given.modify,
-            self._keys(given, bounds),
-            given.monotonic,
-            lone_updates=given.lone_updates,
+            input_.modify,
+            self._keys(input_, bounds),
+            input_.monotonic,
+            lone_updates=input_.lone_updates,
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
@@ -100,10 +100,10 @@ class WindowAssign(MadeWindows):
 
     def step(self, context: StepContext) -> Step:
         """A projection, for several windows of an array; for sessions a kernel per partition."""
-        (given,) = context.inputs
-        time = given.schema.event_time
+        (input_,) = context.inputs
+        time = input_.schema.event_time
         assert time is not None
-        names = tuple(map(quote, given.schema.names))
+        names = tuple(map(quote, input_.schema.names))
         if self.kind is WindowKind.SESSION:
             kernel = partial(SessionRowsKernel, self.windowing)
             keyed = KeyedInput(tuple(map(quote, self.partition_by)), (time.milliseconds, *names))
@@ -114,16 +114,16 @@ class WindowAssign(MadeWindows):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """Each row once per window."""
-        (given,) = inputs
+        (input_,) = inputs
         schema = context.inputs[0].schema
         assert schema.event_time is not None
         time, names = schema.event_time.milliseconds, context.schema.names[len(schema) :]
         if self.kind is WindowKind.SESSION:
             keys = tuple(map(quote, self.partition_by))
-            records = in_sessions(given.changelog, given.late, given.watermarks, time, self.windowing, keys, 0)
+            records = in_sessions(input_.changelog, input_.late, input_.watermarks, time, self.windowing, keys, 0)
             rows = by_whole_row(records, schema, *WINDOW)
         else:
-            rows = in_windows(given.table, None, time, self.windowing)
+            rows = in_windows(input_.table, None, time, self.windowing)
         times = zip(bounds(with_time=True), names, strict=True)
         return rows.selectExpr("*", *(f"{value} AS {quote(name)}" for value, name in times))
 
@@ -161,13 +161,13 @@ class WindowAssign(MadeWindows):
             case _:
                 assert_never(self.kind)
 
-    def _keys(self, given: Derived, bounds: Sequence[Column]) -> Keys:
+    def _keys(self, input_: Derived, bounds: Sequence[Column]) -> Keys:
         """A row is in one tumbling window; in others the window belongs to its key."""
         if self.kind is WindowKind.TUMBLE:
-            return given.upsert_keys
-        time = given.schema.event_time
+            return input_.upsert_keys
+        time = input_.schema.event_time
         # Of a row whose time may change, +U alone would not tell which windows it has left.
-        kept = [key for key in given.upsert_keys if time is not None and (given.is_insert_only or time.name in key)]
+        kept = [key for key in input_.upsert_keys if time is not None and (input_.is_insert_only or time.name in key)]
         added = {column.name for column in bounds[:2]}
         return frozenset(key | added for key in kept) if kept else NO_KEYS
 

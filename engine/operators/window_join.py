@@ -92,7 +92,7 @@ class WindowJoinKernel(WindowRowsKernel):
 
     def describe(self, names: Names) -> Description:
         """The rows of both sides, window by window."""
-        found = []
+        tables = []
         for port, side in enumerate(PORTS):
             rows = [
                 (instant(start), instant(end), *names.show(row, port, skip=self.skip))
@@ -101,8 +101,8 @@ class WindowJoinKernel(WindowRowsKernel):
             ]
             if rows:
                 columns = ("window start", "window end", *names.columns(port, skip=self.skip))
-                found.append(state_table(f"{side.capitalize()} rows of open windows", columns, rows))
-        return tuple(found)
+                tables.append(state_table(f"{side.capitalize()} rows of open windows", columns, rows))
+        return tuple(tables)
 
     def _add(self, window: Window, row: Row, out: Output) -> None:
         sides = self.windows.get(window)
@@ -118,17 +118,17 @@ class WindowJoinKernel(WindowRowsKernel):
                 yield from (a for a in left if bool(self._partners(a, right, 0)) is wants_partner)
             case JoinKind.RIGHT:
                 for b in right:
-                    found = self._partners(b, left, 1)
-                    yield from (left[at] + b for at in found)
-                    if not found:
+                    partners = self._partners(b, left, 1)
+                    yield from (left[at] + b for at in partners)
+                    if not partners:
                         yield self.nulls[0] + b
             case _:
                 unmet = set(range(len(right)))
                 for a in left:
-                    found = self._partners(a, right, 0)
-                    unmet.difference_update(found)
-                    yield from (a + right[at] for at in found)
-                    if not found and self.kind.keeps_left:
+                    partners = self._partners(a, right, 0)
+                    unmet.difference_update(partners)
+                    yield from (a + right[at] for at in partners)
+                    if not partners and self.kind.keeps_left:
                         yield a + self.nulls[1]
                 if self.kind.keeps_right:
                     yield from (self.nulls[0] + right[at] for at in sorted(unmet))
@@ -213,12 +213,12 @@ class WindowJoin(KeyedJoin, RoutesLate):
 
         Of windows that rows have, an event time stays one on a side that is never padded.
         """
-        for given in inputs:
-            require_insert_only(node, "a window join", given, "Use a join, or join before the step that updates.")
+        for input_ in inputs:
+            require_insert_only(node, "a window join", input_, "Use a join, or join before the step that updates.")
         if self.windowing is not None:
             require_event_times(node, inputs)
         self.check_pair(node, inputs, analyzer)
-        left, right = (given.schema for given in inputs)
+        left, right = (input_.schema for input_ in inputs)
         require_bounds(node, left, ("left_window",) * len(self.left_window), self.left_window)
         require_bounds(node, right, ("right_window",) * len(self.right_window), self.right_window)
         columns = joined(left, right, self.kind)
@@ -243,7 +243,7 @@ class WindowJoin(KeyedJoin, RoutesLate):
 
     def step(self, context: StepContext) -> Keyed:
         """Both sides by key; each row with its event time or its window in ms."""
-        left, right = (given.schema for given in context.inputs)
+        left, right = (input_.schema for input_ in context.inputs)
         matches = self.matches(context.node, left, right)
         kernel = partial(WindowJoinKernel, self.kind, self.windowing, (len(left), len(right)), matches)
         if self.windowing is not None:
@@ -260,10 +260,10 @@ class WindowJoin(KeyedJoin, RoutesLate):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """JOIN within each window."""
-        left, right = (given.schema for given in context.inputs)
+        left, right = (input_.schema for input_ in context.inputs)
         sides = [
-            replace(given, table=self._in_windows(given, schema, own))
-            for given, schema, own in zip(inputs, (left, right), (self.left_window, self.right_window), strict=True)
+            replace(input_, table=self._in_windows(input_, schema, own))
+            for input_, schema, own in zip(inputs, (left, right), (self.left_window, self.right_window), strict=True)
         ]
         pairs = paired(sides, (left, right), self.key_expressions(context), self.kind, self.condition, windowed=True)
         if self.windowing is None:
@@ -304,10 +304,10 @@ class WindowJoin(KeyedJoin, RoutesLate):
             columns.append(f"{value} AS {bound}")
         return f"SELECT {', '.join(columns)}\nFROM {left_table}\n{self.kind.sql} {from_right}\nON {on}"
 
-    def _in_windows(self, given: BatchInput, schema: Schema, own: Sequence[str]) -> DataFrame:
+    def _in_windows(self, input_: BatchInput, schema: Schema, own: Sequence[str]) -> DataFrame:
         if self.windowing is None:
-            return in_their_windows(given.table, given.late, milliseconds(own))
-        return in_windows(given.table, given.late, event_time(schema).milliseconds, self.windowing)
+            return in_their_windows(input_.table, input_.late, milliseconds(own))
+        return in_windows(input_.table, input_.late, event_time(schema).milliseconds, self.windowing)
 
     def _windowed(self, name: str, schema: Schema) -> str:
         if self.windowing is None:
@@ -315,12 +315,12 @@ class WindowJoin(KeyedJoin, RoutesLate):
         return f"(SELECT * FROM {windows_over(self.windowing, name, schema)})"
 
 
-def _attached(given: KeyedInput, window: Sequence[str]) -> KeyedInput:
-    return KeyedInput(given.keys, (*milliseconds(window), *given.values), where=has_window(window))
+def _attached(keyed: KeyedInput, window: Sequence[str]) -> KeyedInput:
+    return KeyedInput(keyed.keys, (*milliseconds(window), *keyed.values), where=has_window(window))
 
 
-def _timed(column: Column, given: Column, is_padded: bool) -> Column:
-    return column if is_padded else replace(column, time=given.time)
+def _timed(column: Column, input_column: Column, is_padded: bool) -> Column:
+    return column if is_padded else replace(column, time=input_column.time)
 
 
 OPERATOR = WindowJoin

@@ -99,11 +99,11 @@ class WindowTopNKernel(WindowRowsKernel):
         return (state_table("Best rows of open windows", columns, rows),) if self.windows else ()
 
     def _add(self, window: Window, row: Row, out: Output) -> None:
-        found = self.windows.get(window)
-        if found is None:
-            found = self.windows[window] = ([], [])
+        kept = self.windows.get(window)
+        if kept is None:
+            kept = self.windows[window] = ([], [])
             out.set_timer(window[1] - 1, window)
-        keys, rows = found
+        keys, rows = kept
         key = self.sort_key(row)
         place = self.place(keys, key)
         if place < self.last:
@@ -149,9 +149,9 @@ class WindowTopN(GivenWindows):
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns, the bounds of windows that are made here, the rank. Raises PlanRejected."""
-        (given,) = inputs
-        require_insert_only(node, "a window Top N", given, "Use Top N, or rank before the step that updates.")
-        schema = given.schema
+        (input_,) = inputs
+        require_insert_only(node, "a window Top N", input_, "Use Top N, or rank before the step that updates.")
+        schema = input_.schema
         for name in self.partition_by:
             schema.column(name, node, "partition_by")
         for item in self.order_by:
@@ -213,23 +213,23 @@ class WindowTopN(GivenWindows):
         """ROW_NUMBER() per window and partition."""
         from pyspark.sql import functions as f
 
-        (given,) = inputs
+        (input_,) = inputs
         schema = context.inputs[0].schema
         partition, times = (*WINDOW, *self.partition_by), {}
         if self.window_columns:
-            rows = in_their_windows(given.table, given.late, milliseconds(self.window_columns))
+            rows = in_their_windows(input_.table, input_.late, milliseconds(self.window_columns))
         else:
             assert schema.event_time is not None
-            rows = in_windows(given.table, given.late, schema.event_time.milliseconds, self.windowing)
+            rows = in_windows(input_.table, input_.late, schema.event_time.milliseconds, self.windowing)
             made = context.schema.names[len(schema) :]
             times = dict(zip(made, map(f.expr, bounds(with_time=True)), strict=False))
         if self.later_first:
             # Of equal rows the later one stands first: time runs backwards.
             rows = rows.withColumn(SEQ, -f.col(SEQ))
         order = [(item.column, item.descending, item.nulls) for item in self.order_by]
-        found = best(rows, Ranked(partition, order, self.rank_start, self.rank_end))
+        ranked = best(rows, Ranked(partition, order, self.rank_start, self.rank_end))
         ranks = {self.rank_column: f.col(RANK)} if self.with_rank else {}
-        return found.withColumns({**times, **ranks})
+        return ranked.withColumns({**times, **ranks})
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows that it competes with: those of its partition and window."""

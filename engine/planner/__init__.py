@@ -47,7 +47,7 @@ def check(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Check:
     except StudioError as error:
         return Check(None, {}, (error,))
     derived = {name: node.derived for name, node in nodes.items()}
-    second = {(name, port): found for name, node in nodes.items() for port, found in node.second.items()}
+    second = {(name, port): output for name, node in nodes.items() for port, output in node.second.items()}
     if not pipeline.nodes:
         message = "the pipeline is empty. Add a source."
         problems = (PipelineError(message),)
@@ -108,11 +108,13 @@ def _node_plan(
         InputNeed(
             edge.source,
             edge.target_port,
-            need if given.derived.has_updates else UpdateKind.NONE,
+            need if input_plan.derived.has_updates else UpdateKind.NONE,
             need is UpdateKind.BEFORE_AND_AFTER,
             reason,
         )
-        for edge, given, need, reason in zip(node.edges, inputs, chosen.offer.needs, chosen.offer.reasons, strict=True)
+        for edge, input_plan, need, reason in zip(
+            node.edges, inputs, chosen.offer.needs, chosen.offer.reasons, strict=True
+        )
     )
     mode = modes[name]
     if isinstance(node.operator, Operator):

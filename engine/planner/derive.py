@@ -74,8 +74,8 @@ def _derive_node(
 def merge_holdbacks(inputs: tuple[Derived, ...]) -> Mapping[str, int]:
     """The sources above all inputs; where one is reached on two ways the more held-back way counts."""
     merged: dict[str, int] = {}
-    for given in inputs:
-        for source, by_ms in given.holdbacks.items():
+    for derived in inputs:
+        for source, by_ms in derived.holdbacks.items():
             merged[source] = max(by_ms, merged.get(source, 0))
     return merged
 
@@ -93,13 +93,13 @@ def _edges_by_port(pipeline: Pipeline, node: Node, operator: Operator | Source) 
             message = f"there is no input {edge.target_port!r} (edge from {edge.source}); there are: {known}."
             raise PipelineError(message, node.id, edge.target_port)
     by_port = {port: [edge for edge in edges if edge.target_port == port] for port in ports}
-    for port, found in by_port.items():
+    for port, connected in by_port.items():
         name = "its input" if len(ports) == 1 else f"the input {port!r}"
-        if not found:
+        if not connected:
             message = f"{name} is not connected. Connect a source or an operator to it."
             raise PipelineError(message, node.id, port)
-        if len(found) > 1 and not (isinstance(operator, Operator) and operator.many_edges):
-            sources = ", ".join(edge.source for edge in found)
+        if len(connected) > 1 and not (isinstance(operator, Operator) and operator.many_edges):
+            sources = ", ".join(edge.source for edge in connected)
             message = f"{name} takes one edge, but {sources} are all connected to it. Put a union before it."
             raise PipelineError(message, node.id, port)
     return tuple(edge for port in ports for edge in by_port[port])

@@ -72,17 +72,17 @@ class _Search:
         """A node without consumers: a sink asks for what suits it; elsewhere we look on, with -U and +U."""
         node = self.nodes[name]
         wanted = self._clip(name, UpdateKind.BEFORE_AND_AFTER)
-        found = self._satisfy(name, wanted)
-        if found is None and wanted is not UpdateKind.NONE:
-            found = self._satisfy(name, UpdateKind.ONLY_UPDATE_AFTER)
-        if found is None:
+        choices = self._satisfy(name, wanted)
+        if choices is None and wanted is not UpdateKind.NONE:
+            choices = self._satisfy(name, UpdateKind.ONLY_UPDATE_AFTER)
+        if choices is None:
             inputs = ", ".join(edge.source for edge in node.edges) or "its source"
             message = (
                 f"it needs updates that {inputs} cannot emit: a changelog without -U reaches an operator that needs "
                 "the old row. Put a changelog normaliser after the source."
             )
             raise PlanRejected(message, name)
-        self.chosen.update(found)
+        self.chosen.update(choices)
 
     def _clip(self, name: str, wanted: UpdateKind) -> UpdateKind:
         return wanted if self.nodes[name].derived.has_updates else UpdateKind.NONE
@@ -95,19 +95,19 @@ class _Search:
         node = self.nodes[name]
         inputs = [self.nodes[edge.source].output(edge.source_port) for edge in node.edges]
         if not isinstance(node.operator, Operator):
-            given = self._clip(name, node.operator.update_kind)
-            can_drop = given is UpdateKind.BEFORE_AND_AFTER and wanted is UpdateKind.ONLY_UPDATE_AFTER
-            return {name: Chosen(given, Offer((), ()))} if wanted is given or can_drop else None
+            emitted = self._clip(name, node.operator.update_kind)
+            can_drop = emitted is UpdateKind.BEFORE_AND_AFTER and wanted is UpdateKind.ONLY_UPDATE_AFTER
+            return {name: Chosen(emitted, Offer((), ()))} if wanted is emitted or can_drop else None
         for offer in node.operator.offers(name, inputs, wanted):
             below: dict[str, Chosen] = {}
             for edge, need in zip(node.edges, offer.needs, strict=True):
                 if edge.source_port != OUT:
                     # Second outputs only insert; what their node does is decided from its first one.
                     continue
-                found = self._satisfy(edge.source, need)
-                if found is None:
+                choices = self._satisfy(edge.source, need)
+                if choices is None:
                     break
-                below.update(found)
+                below.update(choices)
             else:
                 return {**below, name: Chosen(wanted, offer)}
         return None

@@ -50,7 +50,7 @@ def best(rows: DataFrame, wanted: Ranked) -> DataFrame:
     return ranked.where(f.col(RANK).between(f.lit(wanted.start), last))
 
 
-def standing_since(given: BatchInput, row_key: Sequence[str], order: Sequence[Order]) -> DataFrame:
+def standing_since(input_: BatchInput, row_key: Sequence[str], order: Sequence[Order]) -> DataFrame:
     """The table, with each row where it took its place in the order: an update that keeps it there moves nobody."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
@@ -58,7 +58,7 @@ def standing_since(given: BatchInput, row_key: Sequence[str], order: Sequence[Or
     own = Window.partitionBy(*(f.col(quote(name)) for name in row_key)).orderBy(*PLACED)
     place = f.struct(f.expr(PUTS), *(f.col(quote(name)) for name, _, _ in order))
     moved = f.when(~place.eqNullSafe(f.lag(place).over(own)), f.struct(*PLACED))
-    since = given.changelog.where(f"{KIND} <> {UPDATE_BEFORE}").withColumn("__since", moved)
+    since = input_.changelog.where(f"{KIND} <> {UPDATE_BEFORE}").withColumn("__since", moved)
     since = since.withColumn("__since", f.last("__since", ignorenulls=True).over(own))
     rows = by_key(since, row_key).where(PUTS)
     return rows.withColumns({name: f.col("__since")[name] for name in PLACED}).drop(KIND, "__since")

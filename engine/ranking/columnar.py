@@ -34,9 +34,9 @@ _ROOM: Final = 1 << 23
 _MOST_RANKS: Final = 100
 
 
-def columnar_topn(ranks: Ranks, order: Sequence[SortColumn], given: Schema, mode: ChangelogMode) -> Columnar:
+def columnar_topn(ranks: Ranks, order: Sequence[SortColumn], schema: Schema, mode: ChangelogMode) -> Columnar:
     """The planner's choice for ROW_NUMBER. given, mode: the input's."""
-    types = [given.columns[part.place].type for part in order]
+    types = [schema.columns[part.place].type for part in order]
     if not mode.is_insert_only:
         reason = "rows of its input are replaced or retracted"
     elif ranks.end is None:

@@ -113,8 +113,8 @@ class BestRows:
 
 def _inserted(before: Longs, stays: np.ndarray, places: Longs, values: Longs) -> Longs:
     """By column, a value put in at its place; the lines below move down by one. stays: what stands above the place."""
-    found = np.empty((len(before) + 1, len(values)), np.int64)
-    found[1:] = before
-    np.copyto(found[:-1], before, where=stays)
-    found[places, np.arange(len(values))] = values
-    return found
+    after = np.empty((len(before) + 1, len(values)), np.int64)
+    after[1:] = before
+    np.copyto(after[:-1], before, where=stays)
+    after[places, np.arange(len(values))] = values
+    return after

@@ -35,8 +35,8 @@ def order_keys(columns: Sequence[pa.Array], order: Sequence[SortColumn], size: i
     """The keys of the rows. columns: those of the order, one per part of it."""
     if not order:
         return np.zeros(size, np.int64)
-    found = [_key(column, part) for column, part in zip(columns, order, strict=True)]
-    return found[0] if len(found) == 1 else _packed(found)
+    keys = [_key(column, part) for column, part in zip(columns, order, strict=True)]
+    return keys[0] if len(keys) == 1 else _packed(keys)
 
 
 def _key(column: pa.Array, part: SortColumn) -> Longs:
@@ -72,23 +72,23 @@ def _values(column: pa.Array) -> tuple[Longs, Flags | None]:
 
 
 def _ranks(values: Longs) -> Longs:
-    found: Longs = np.unique(values, return_inverse=True)[1].astype(np.int64)
-    return found
+    ranks: Longs = np.unique(values, return_inverse=True)[1].astype(np.int64)
+    return ranks
 
 
 def _packed(columns: Sequence[Longs]) -> Longs:
     """Several keys as one."""
-    found: Longs = columns[0]
+    packed: Longs = columns[0]
     for column in columns[1:]:
-        if not len(found):
+        if not len(packed):
             break
-        found, room = _from_zero(found)
+        packed, room = _from_zero(packed)
         column, span = _from_zero(column)
         if room * span >= _ROOM:
-            found, column = _ranks(found), _ranks(column)
+            packed, column = _ranks(packed), _ranks(column)
             span = int(column.max()) + 1
-        found = found * span + column
-    return found
+        packed = packed * span + column
+    return packed
 
 
 def _from_zero(values: Longs) -> tuple[Longs, int]:

@@ -98,20 +98,20 @@ class OrderedRows:
 
     def ranks(self, first: int, last: int) -> list[Row]:
         """The rows of these ranks, as many as there are."""
-        found: list[Row] = []
+        ranked: list[Row] = []
         before = 0
         for rows in self._rows:
             if before >= last:
                 break
             if before + len(rows) >= first:
-                found += rows[max(first - 1 - before, 0) : last - before]
+                ranked += rows[max(first - 1 - before, 0) : last - before]
             before += len(rows)
-        return found
+        return ranked
 
     def rank(self, number: int) -> Row | None:
         """The row of this rank, or None."""
-        found = self.ranks(number, number)
-        return found[0] if found else None
+        rows = self.ranks(number, number)
+        return rows[0] if rows else None
 
     def _bucket(self, entry: Entry) -> tuple[int, int]:
         """The bucket into which an entry belongs, and how many rows stand before it."""

@@ -62,10 +62,10 @@ class RetractableTopN(TopNKernel):
         self.put(INSERT, row, rank, out)
 
     def _retract(self, row: Row, out: Output) -> None:
-        found = self.rows.remove(row)
-        if found is None or found[0] > self.end:
+        removed = self.rows.remove(row)
+        if removed is None or removed[0] > self.end:
             return
-        rank, stored = found
+        rank, stored = removed
         if self.is_numbered:
             first = max(rank, self.ranks.start)
             stood = stored if first == rank else self.rows.rank(first - 1)

@@ -130,18 +130,18 @@ def _integers(texts: pa.Array, type_: str) -> pa.Array:
     # Arrow knows no plus; a second one was no number.
     short = pc.and_(is_number, pc.less_equal(pc.utf8_length(digits), 18))
     low, high = -(1 << _BITS[type_] - 1), (1 << _BITS[type_] - 1) - 1
-    found = pc.if_else(short, digits, None).cast(pa.int64())
+    integers = pc.if_else(short, digits, None).cast(pa.int64())
     long = pc.and_(is_number, pc.invert(short))
     if pc.any(long).as_py():
-        numbers = found.to_pylist()
+        numbers = integers.to_pylist()
         for at in np.flatnonzero(pc.fill_null(long, False).to_numpy(zero_copy_only=False)).tolist():
             number = int(texts[at].as_py())
             numbers[at] = number if low <= number <= high else None
-        found = pa.array(numbers, pa.int64())
+        integers = pa.array(numbers, pa.int64())
     if type_ == "bigint":
-        return found
-    fits = pc.and_(pc.greater_equal(found, low), pc.less_equal(found, high))
-    return pc.if_else(fits, found, None).cast(arrow_type(type_))
+        return integers
+    fits = pc.and_(pc.greater_equal(integers, low), pc.less_equal(integers, high))
+    return pc.if_else(fits, integers, None).cast(arrow_type(type_))
 
 
 def _reals(texts: pa.Array, type_: str) -> pa.Array:
@@ -149,13 +149,13 @@ def _reals(texts: pa.Array, type_: str) -> pa.Array:
     plain = pc.if_else(is_plain, pc.utf8_rtrim(pc.utf8_ltrim(texts, "+"), "fFdD"), None)
     arrow = arrow_type(type_)
     try:
-        found = plain.cast(arrow)
+        reals = plain.cast(arrow)
     except pa.ArrowInvalid:
-        found = pa.array([None if text is None else float(text) for text in plain.to_pylist()], arrow)
+        reals = pa.array([None if text is None else float(text) for text in plain.to_pylist()], arrow)
     odd = pc.and_(pc.is_valid(texts), pc.invert(is_plain))
     if not pc.any(odd).as_py():
-        return found
-    values = found.to_pylist()
+        return reals
+    values = reals.to_pylist()
     for at in np.flatnonzero(pc.fill_null(odd, False).to_numpy(zero_copy_only=False)).tolist():
         values[at] = _special(texts[at].as_py())
     return pa.array(values, arrow)

@@ -34,8 +34,8 @@ def output_of(source: Source, node: str, folder: Path, analyzer: Analyzer) -> De
         return read
     columns = list(read.schema)
     for at, computed in enumerate(source.computed):
-        found = analyzer.type_of(computed.expression, read.schema, node, f"computed.{at}.expression")
-        column = Column(computed.name, found)
+        type_ = analyzer.type_of(computed.expression, read.schema, node, f"computed.{at}.expression")
+        column = Column(computed.name, type_)
         if computed.name == source.event_time:
             column = replace(column, nullable=False, time=time_unit(column, source.event_time_unit, node))
         columns.append(column)
@@ -79,10 +79,10 @@ def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> C
     read = source.derive(node, folder).schema
     made: list[tuple[Column, Callable[[pa.RecordBatch], pa.Array]]] = []
     for computed in source.computed:
-        found = Expression.parse(computed.expression).arrow(read)
-        if found is None:
+        arrow_function = Expression.parse(computed.expression).arrow(read)
+        if arrow_function is None:
             return None
-        made.append((schema.column(computed.name), found))
+        made.append((schema.column(computed.name), arrow_function))
     time = schema.event_time
     is_computed = time is not None and time.name not in read
 

@@ -64,9 +64,9 @@ class _Reading:
         well_formed = f"(?:(?<=[\n{separator}])|\\A){quote}{in_line}{quote}(?=[\n{separator}]|\\Z)"
         self._quoted = re.compile(well_formed.encode())
 
-    def block(self, found: Block) -> Iterator[ReadPart]:
+    def block(self, text_block: Block) -> Iterator[ReadPart]:
         """The records and the rejected lines of a block."""
-        block, first, size = found
+        block, first, size = text_block
         if self.part.start == 0 and first == 1 and self.how.header:
             _, _, block = block.partition(b"\n")
             first += 1
@@ -92,7 +92,7 @@ class _Reading:
             # A blank line is no record, and to Arrow would be one of nulls.
             return None
         try:
-            found = csv.read_csv(
+            table = csv.read_csv(
                 io.BytesIO(block),
                 csv.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=list(types)),
                 csv.ParseOptions(
@@ -109,9 +109,9 @@ class _Reading:
             )
         except pa.ArrowInvalid:
             return None
-        if found.num_rows != lines or quote in block and how.null_text:
+        if table.num_rows != lines or quote in block and how.null_text:
             return None
-        batch = found.combine_chunks().to_batches()[0]
+        batch = table.combine_chunks().to_batches()[0]
         columns: dict[str, pa.Array] = {}
         for column in how.rows.columns:
             texts = batch.column(column.name)
@@ -153,14 +153,14 @@ class _Reading:
 
     def _lines(self, block: bytes, first: int) -> Iterator[tuple[int, bytes]]:
         """The lines with their numbers; with line breaks in quotes, the records with that of their first line."""
-        found = block.removesuffix(b"\n").split(b"\n")
+        lines = block.removesuffix(b"\n").split(b"\n")
         if not self.how.multi_line:
-            yield from enumerate(found, first)
+            yield from enumerate(lines, first)
             return
         quote = self.how.quote.encode()
         waiting: list[bytes] = []
         is_open, start = False, first
-        for line, raw in enumerate(found, first):
+        for line, raw in enumerate(lines, first):
             start = start if waiting else line
             waiting.append(raw)
             is_open ^= raw.count(quote) % 2 == 1
@@ -183,13 +183,13 @@ class _Reading:
             if len(plain) != len(how.rows.columns):
                 return f"{len(plain)} fields for {len(how.rows.columns)} columns"
             return [None if text in nothing else text for text in plain]
-        found: list[str | None] = []
+        fields: list[str | None] = []
         at = 0
         while True:
             quoted = self._quoted_field.match(line, at)
             if quoted:
                 text = quoted[1].replace(how.quote * 2, how.quote)
-                found.append(None if text == how.null_text else text)
+                fields.append(None if text == how.null_text else text)
                 at = quoted.end()
             elif line.startswith(how.quote, at):
                 return _OPEN
@@ -197,14 +197,14 @@ class _Reading:
                 end = line.find(how.separator, at)
                 end = len(line) if end < 0 else end
                 text = line[at:end]
-                found.append(None if text in nothing else text)
+                fields.append(None if text in nothing else text)
                 at = end
             if at >= len(line):
                 break
             at += 1
-        if len(found) != len(how.rows.columns):
-            return f"{len(found)} fields for {len(how.rows.columns)} columns"
-        return found
+        if len(fields) != len(how.rows.columns):
+            return f"{len(fields)} fields for {len(how.rows.columns)} columns"
+        return fields
 
 
 def _direct(column: Column) -> pa.DataType:

@@ -34,12 +34,12 @@ def coerce(value: Any, type_: str) -> Any:
     if value is None:
         return None
     try:
-        found = _coerce(value, type_)
+        coerced = _coerce(value, type_)
     except (ValueError, TypeError, ArithmeticError, AttributeError) as error:
         if isinstance(error, Unfit):
             raise
         raise Unfit(_sentence(type_)) from error
-    return found
+    return coerced
 
 
 def _coerce(value: Any, type_: str) -> Any:
@@ -144,8 +144,8 @@ def _instant(value: Any) -> datetime:
         raise Unfit(_sentence("timestamp"))
     if isinstance(value, int | float):
         return _EPOCH + timedelta(milliseconds=value)
-    found = datetime.fromisoformat(value.strip())
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    instant = datetime.fromisoformat(value.strip())
+    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
 
 
 def with_article(type_: str) -> str:

@@ -74,16 +74,16 @@ class EnvelopeFile(FileSource):
         files = self.files(node, folder)
         stamps = tuple(file.stamp for file in files)
         columns = sampled(files, stamps, self.sample_rows, node, self.rows_of, self.infer)
-        found = {column.name: column for column in columns}
+        by_name = {column.name: column for column in columns}
         for name, text in self.types.items():
-            found[name] = Column(name, declared_type(text, node, "types"))
-        if not found:
+            by_name[name] = Column(name, declared_type(text, node, "types"))
+        if not by_name:
             message = (
                 f"{files[0].name} has no {self.title} with a row in its first lines; check the format, or set types."
             )
             raise SourceError(message, node, "path")
-        check_names(list(found), node, "types")
-        return derive_source(self, node, tuple(found.values()), self.primary_key, changelog=True)
+        check_names(list(by_name), node, "types")
+        return derive_source(self, node, tuple(by_name.values()), self.primary_key, changelog=True)
 
     def scan(self, node: str, folder: Path) -> Scan:
         """Byte ranges of the files, which workers read by themselves."""
@@ -102,10 +102,10 @@ class EnvelopeFile(FileSource):
         return create_table(node, schema, self, options, self.primary_key)
 
 
-def unknown(field: str, said: Any, known: Sequence[str]) -> str:
+def unknown(field: str, value: Any, known: Sequence[str]) -> str:
     """Why an envelope is rejected whose kind of change is missing or is none of these."""
     listed = f"{', '.join(known[:-1])} or {known[-1]}"
-    text = text_of(said)
+    text = text_of(value)
     if text is None:
         return f'the line has no "{field}" ({listed}); is it another format?'
     return f'"{field}" is "{text[:_SAID_CHARS]}", not {listed}'

@@ -39,8 +39,8 @@ class InputFile:
     @property
     def stamp(self) -> tuple[str, int, int]:
         """What changes when the file does."""
-        found = self.path.stat()
-        return str(self.path), found.st_mtime_ns, found.st_size
+        status = self.path.stat()
+        return str(self.path), status.st_mtime_ns, status.st_size
 
 
 def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> tuple[InputFile, ...]:
@@ -61,29 +61,29 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
             message = f"path: {path[:80]!r} is not a file name: {reason}; check the name."
             raise SourceError(message, node, "path") from error
     if place.is_dir():
-        found = _in_folder(place, path, node, endings)
+        files = _in_folder(place, path, node, endings)
     elif place.exists():
         if _is_hidden(place):
             message = f"{path}: Spark skips files whose name starts with _ or a dot; rename it."
             raise SourceError(message, node, "path")
-        found = [place]
+        files = [place]
     elif glob.has_magic(path):
         matches = (Path(match) for match in glob.glob(str(place), recursive=True))
-        found = sorted(match for match in matches if match.is_file() and not _is_hidden(match))
-        if not found:
+        files = sorted(match for match in matches if match.is_file() and not _is_hidden(match))
+        if not files:
             message = f"no file matches {path} in {folder.absolute()}; check the pattern."
             raise SourceError(message, node, "path")
     else:
         message = f"there is no file {path} in {folder.absolute()}; check the name, or give the full path."
         raise SourceError(message, node, "path")
-    for file in found:
+    for file in files:
         if ":" in file.name:
             message = f"{file.name} has a colon in its name, which Spark cannot read; rename it."
             raise SourceError(message, node, "path")
         if not os.access(file, os.R_OK):
             message = f"{file.name} cannot be read (no permission); allow it with chmod +r, or choose another file."
             raise SourceError(message, node, "path")
-    return tuple(InputFile(file, _name(file, folder)) for file in found)
+    return tuple(InputFile(file, _name(file, folder)) for file in files)
 
 
 @contextmanager
@@ -111,15 +111,15 @@ def _in_folder(place: Path, path: str, node: str, endings: Collection[str]) -> l
     if not os.access(place, os.R_OK | os.X_OK):
         message = f"the folder {path} cannot be read (no permission); allow it with chmod +rx."
         raise SourceError(message, node, "path")
-    found = sorted(
+    files = sorted(
         file for file in place.iterdir() if file.is_file() and not _is_hidden(file) and _ending(file) in endings
     )
-    if not found:
+    if not files:
         message = (
             f"the folder {path} has no file that ends in {', '.join(sorted(endings))}; put one there, or use a glob."
         )
         raise SourceError(message, node, "path")
-    return found
+    return files
 
 
 def _ending(file: Path) -> str:

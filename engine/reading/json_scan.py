@@ -128,7 +128,7 @@ def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
     types = [(each.name, arrow_type(each.type) if each.type in _DIRECT else pa.string()) for each in rows.columns]
     try:
         text.decode()
-        found = arrow_json.read_json(
+        table = arrow_json.read_json(
             io.BytesIO(text),
             arrow_json.ReadOptions(use_threads=False, block_size=len(text) + 1),
             arrow_json.ParseOptions(
@@ -137,9 +137,9 @@ def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
         )
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return None
-    if found.num_rows != block.size:
+    if table.num_rows != block.size:
         return None
-    batch = found.combine_chunks().to_batches()[0]
+    batch = table.combine_chunks().to_batches()[0]
     columns: dict[str, pa.Array] = {}
     for column in rows.columns:
         held = batch.column(column.name)
@@ -159,14 +159,14 @@ def objects_of(block: Block, numbers: LineNumbers, *, skip_null: bool = False) -
     is_flat = b"[" not in block.text and block.text.count(b"{") <= block.size
     # Where nothing is nested, a number is a text like any other; that is faster.
     scan = decoder(str if is_flat else Number).raw_decode
-    found: list[Line] = []
+    lines: list[Line] = []
     rejected: list[Rejected] = []
     for number, raw in enumerate(block.text.removesuffix(b"\n").split(b"\n"), block.first):
         try:
             text = raw.decode()
             value, end = scan(text)
             if type(value) is dict and (end == len(text) or not text[end:].strip(_SPACE)):
-                found.append(Line(number, raw, value))
+                lines.append(Line(number, raw, value))
                 continue
         except (ValueError, RecursionError):
             pass
@@ -181,8 +181,8 @@ def objects_of(block: Block, numbers: LineNumbers, *, skip_null: bool = False) -
         if isinstance(one, str):
             rejected.append(numbers.rejected(number, raw, one))
         else:
-            found.append(Line(number, raw, one))
-    return found, rejected
+            lines.append(Line(number, raw, one))
+    return lines, rejected
 
 
 def _object_in(text: str) -> Row | str:

@@ -103,8 +103,8 @@ def _fitting(value: Any, type_: str, scalar: Callable[[str, str], Any]) -> Any:
     if type_ == "binary" and is_text:
         return base64.b64decode(value, validate=True)
     if type_ in ("date", "timestamp", "timestamp_ntz") and isinstance(value, str):
-        found = scalar(value, type_)
-        if found is not None:
-            return found
+        temporal = scalar(value, type_)
+        if temporal is not None:
+            return temporal
     message = f"is no {type_}"
     raise Unfit(message)

@@ -37,7 +37,7 @@ class ParquetPart(NamedTuple):
 
 def parts_of(files: Sequence[tuple[Path, str]], size: int = _PART) -> tuple[ParquetPart, ...]:
     """The parts of some (path, name), each of so many bytes of memory or a row group that has more."""
-    found = []
+    parts = []
     for path, name in files:
         metadata = pq.read_metadata(path)
         groups: list[int] = []
@@ -45,14 +45,14 @@ def parts_of(files: Sequence[tuple[Path, str]], size: int = _PART) -> tuple[Parq
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
             if groups and held + group.total_byte_size > size:
-                found.append(ParquetPart(str(path), name, tuple(groups), before))
+                parts.append(ParquetPart(str(path), name, tuple(groups), before))
                 groups, held, before = [], 0, rows
             groups.append(number)
             held += group.total_byte_size
             rows += group.num_rows
         if groups:
-            found.append(ParquetPart(str(path), name, tuple(groups), before))
-    return tuple(found)
+            parts.append(ParquetPart(str(path), name, tuple(groups), before))
+    return tuple(parts)
 
 
 @dataclass(frozen=True)

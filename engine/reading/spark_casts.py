@@ -112,20 +112,20 @@ def kind_of(text: Column) -> Field:
     from pyspark.sql import functions as F
 
     word = F.lower(F.trim(text))
-    found = F.lit(None).cast("tinyint")
+    value = F.lit(None).cast("tinyint")
     for kind, words in WORDS.items():
-        found = F.when(word.isin(*words), F.lit(kind).cast("tinyint")).otherwise(found)
-    return Field(text, found)
+        value = F.when(word.isin(*words), F.lit(kind).cast("tinyint")).otherwise(value)
+    return Field(text, value)
 
 
 def without_kind(name: str, kind: Field) -> Column:
     """Why a row without a kind is rejected; null where it has one. name: the column's."""
     from pyspark.sql import functions as F
 
-    said = F.concat(
+    unknown = F.concat(
         F.lit(f'column {name!r}: "'),
         F.substring(kind.text, 1, _WORD_CHARS),
         F.lit(f'" is not a row kind; {NO_KIND_ADVICE}'),
     )
     missing = F.lit(f"column {name!r}: the row kind is missing; {NO_KIND_ADVICE}")
-    return F.when(kind.value.isNull(), F.when(kind.text.isNull(), missing).otherwise(said))
+    return F.when(kind.value.isNull(), F.when(kind.text.isNull(), missing).otherwise(unknown))

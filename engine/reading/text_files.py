@@ -64,8 +64,8 @@ def blocks_of(part: TextPart, quote: bytes = b"", size: int = _BLOCK) -> Iterato
     """The part in blocks of whole lines; with a quote, of lines that leave none open."""
     line = 1
     with _opened(part.path) as stream:
-        for number, found in enumerate(_readable(part, stream, quote, size)):
-            text = found.removeprefix(_MARK) if number == 0 and part.start == 0 else found
+        for number, raw in enumerate(_readable(part, stream, quote, size)):
+            text = raw.removeprefix(_MARK) if number == 0 and part.start == 0 else raw
             if b"\r" in text:
                 text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
             lines = text.count(b"\n") + (not text.endswith(b"\n"))
@@ -78,9 +78,9 @@ def _readable(part: TextPart, stream: IO[bytes], quote: bytes, size: int) -> Ite
     try:
         stream.seek(part.start)
         left = None if part.end is None else part.end - part.start
-        for found in _cut(stream, left, quote, size):
-            yield found
-            lines += found.count(b"\n")
+        for raw in _cut(stream, left, quote, size):
+            yield raw
+            lines += raw.count(b"\n")
     except (OSError, EOFError, zlib.error) as error:
         message = f"{part.name} is damaged after line {_count_lines(part) + lines}: {error}. Save or copy it again."
         raise OSError(message) from error

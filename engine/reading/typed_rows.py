@@ -46,21 +46,21 @@ class RowTypes:
     def judged(self, texts: Sequence[pa.Array]) -> tuple[dict[str, pa.Array], dict[int, str]]:
         """The columns in their types, and by the place of a row why it is no record. texts: by column."""
         reasons: dict[int, str] = {}
-        found: dict[str, pa.Array] = {}
+        typed_columns: dict[str, pa.Array] = {}
         for column, held in sorted(
             zip(self.columns, texts, strict=True), key=lambda pair: pair[0].name != self.kind_column
         ):
             if column.name == self.kind_column:
-                found[KIND] = values = kinds_of(held)
+                typed_columns[KIND] = values = kinds_of(held)
                 for at in _places(pc.is_null(values)):
                     reasons.setdefault(at, unknown_kind(column.name, held[at].as_py()))
                 continue
-            found[column.name] = values = cast_texts(held, column.type)
+            typed_columns[column.name] = values = cast_texts(held, column.type)
             if all_fit(values, held, column):
                 continue
             for at in _places(_misfits(values, held, column)):
                 reasons.setdefault(at, _misfit(column, held[at].as_py(), values[at].is_valid))
-        return found, reasons
+        return typed_columns, reasons
 
     def misfits(self, columns: Mapping[str, pa.Array]) -> dict[int, str]:
         """By the place of a row why it is no record, where its columns have their types already."""
@@ -106,8 +106,8 @@ def _misfits(values: pa.Array, texts: pa.Array, column: Column) -> pa.Array:
 
 
 def _places(mask: pa.Array) -> list[int]:
-    found: list[int] = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
-    return found
+    places: list[int] = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
+    return places
 
 
 def _misfit(column: Column, text: str | None, fits: bool) -> str:

@@ -49,7 +49,7 @@ class Replay:
     def __init__(self, node: KeyedNode, marks: Marks, last_seq: int) -> None:
         self._node = node
         step = node.step
-        holdbacks = merge_holdbacks(tuple(given.derived for given in node.plan.inputs)) if step.uses_time else {}
+        holdbacks = merge_holdbacks(tuple(input_.derived for input_ in node.plan.inputs)) if step.uses_time else {}
         self._clock = RunClock(marks, holdbacks, last_seq)
         self._out = Output(self._clock, node.plan.rank, ports=len(step.inputs))
         self._loop = KeyLoop(step.kernel(), self._out)
@@ -84,11 +84,11 @@ class Replay:
         step, plan = self._node.step, self._node.plan
         assert step.bundling is not None
         if records:
-            found = self._in_order(records, spark)
+            ordered = self._in_order(records, spark)
             ends = flushes(plan.inputs, self._timelines(), self._node.by_time)
             bundles = Bundles(step.bundling, ends, plan.rank, key_order(plan, step, self._key_types))
             self._bundled = [
-                each for each in bundles.bundled(found, len(step.inputs)) if key is None or is_same(each.key, key)
+                each for each in bundles.bundled(ordered, len(step.inputs)) if key is None or is_same(each.key, key)
             ]
         for of_key, record in self._bundled:
             if record.end is not None and self._bundled_until < record.end.seq <= until:
@@ -98,7 +98,7 @@ class Replay:
 
     def _timelines(self) -> dict[str, Timeline]:
         """The sources' watermarks up to the last event, whole: in mini-batch they have few steps."""
-        sources = {source for given in self._node.plan.inputs for source in given.derived.holdbacks}
+        sources = {source for input_ in self._node.plan.inputs for source in input_.derived.holdbacks}
         return {source: Timeline.of(self._marks.steps(source, self._clock.last_seq)) for source in sources}
 
     def _begin_with_what_is_held(self, event: int) -> None:

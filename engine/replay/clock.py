@@ -47,10 +47,10 @@ class RunClock:
             return None
         wanted = max(time_ms, before + 1)
         events = [self._reached(source, wanted) for source in self.holdbacks]
-        found = [event for event in events if event is not None]
-        if len(found) < len(events) or max(found) > self.last_seq:
+        reached = [event for event in events if event is not None]
+        if len(reached) < len(events) or max(reached) > self.last_seq:
             return None
-        return max(found)
+        return max(reached)
 
     def _reached(self, source: str, time_ms: int) -> int | None:
         return self.marks.reached(source, min(time_ms + self.holdbacks[source], MAX_WATERMARK))

@@ -72,14 +72,14 @@ class KeyedNode:
 
     def keys(self, records: Mapping[int, pa.Table], spark: Spark, *, newest_first: bool = False) -> tuple[Key, ...]:
         """The keys of these records by input, each once, in their order or the last one first."""
-        found = [key for key, _ in gather(self.plan, self.step, records, spark).records]
-        return tuple(dict.fromkeys(reversed(found) if newest_first else found))
+        record_keys = [key for key, _ in gather(self.plan, self.step, records, spark).records]
+        return tuple(dict.fromkeys(reversed(record_keys) if newest_first else record_keys))
 
     def keys_of_output(self, rows: Sequence[Sequence[Any]]) -> tuple[Key, ...]:
         """The keys that output rows tell, each once; none where their columns do not hold the whole key."""
         assert isinstance(self.plan.operator, Operator)
         names = self.plan.schema.names
-        inputs = [given.schema.names for given in self.plan.inputs]
+        inputs = [input_.schema.names for input_ in self.plan.inputs]
         origin = self.plan.operator.origins(inputs, names)[0]
         carried = dict(origin.columns) if origin is not None else {}
         columns = key_columns(self.step.inputs[0], self.plan.inputs[0].schema)
@@ -89,14 +89,14 @@ class KeyedNode:
         return tuple(dict.fromkeys(tuple(row[at] for at in places) for row in rows))
 
     def _question(self, port: int, key: Sequence[Any]) -> Question:
-        given = self.plan.inputs[port]
-        columns = key_columns(self.step.inputs[port], given.schema)
+        input_ = self.plan.inputs[port]
+        columns = key_columns(self.step.inputs[port], input_.schema)
         equals = [
-            (column, _stored(value, given.schema.column(column).type))
+            (column, _stored(value, input_.schema.column(column).type))
             for column, value in zip(columns, key, strict=False)
             if column is not None
         ]
-        return Question(port, given.node, given.port, self.given[port], tuple(equals), None not in columns)
+        return Question(port, input_.node, input_.port, self.given[port], tuple(equals), None not in columns)
 
 
 def keyed_node(plan: Plan, node_id: str) -> KeyedNode:
@@ -107,8 +107,8 @@ def keyed_node(plan: Plan, node_id: str) -> KeyedNode:
         message = "it keeps no state by key. Choose an operator that does, such as an aggregate or a join."
         raise NotReplayable(message, node_id)
     kinds = tuple(
-        frozenset(RowKind) - (plan.node(given.node).mode - given.mode) if given.port == OUT else frozenset(RowKind)
-        for given in node.inputs
+        frozenset(RowKind) - (plan.node(input_.node).mode - input_.mode) if input_.port == OUT else frozenset(RowKind)
+        for input_ in node.inputs
     )
     return KeyedNode(node, step, kinds, sources_by_event_time(plan))
 
@@ -124,9 +124,9 @@ def keyed_nodes(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def key_columns(given: KeyedInput, schema: Schema) -> tuple[str | None, ...]:
+def key_columns(input_: KeyedInput, schema: Schema) -> tuple[str | None, ...]:
     """By part of the key the column that it is; None where it is computed of several or otherwise."""
-    return tuple(column.name if (column := _key_column(key, schema)) else None for key in given.keys)
+    return tuple(column.name if (column := _key_column(key, schema)) else None for key in input_.keys)
 
 
 def _key_column(expression: str, schema: Schema) -> Column | None:

@@ -52,7 +52,7 @@ def branches_of(
     node: NodePlan, step: Native, inputs: Sequence[EdgeRecords], kinds: Sequence[frozenset[int] | None]
 ) -> tuple[Branch, ...] | None:
     """A native step as branches of Arrow, one per input; None where Spark has to be asked. kinds: that reach it."""
-    found = []
+    branches = []
     for port, (records, projection) in enumerate(zip(inputs, step.projections, strict=True)):
         project = arrow_projection(projection, records.schema, node.schema)
         if project is None:
@@ -62,5 +62,5 @@ def branches_of(
             passing = step.kinds if passing is None else passing & step.kinds
         suffix = b"" if step.forward else ordinal(0) if len(inputs) == 1 else ordinal(port) + ordinal(0)
         columns = mentioned((*projection.values, projection.where), records.schema)
-        found.append(Branch(records, columns, project, passing, suffix))
-    return tuple(found)
+        branches.append(Branch(records, columns, project, passing, suffix))
+    return tuple(branches)

@@ -98,14 +98,14 @@ class Bucket:
         return pa.RecordBatch.from_arrays([pa.array(groups[filled]), *columns], schema=schema), np.unique(groups)
 
 
-def load(given: Gathered, bucket: int, states: StateStore, until_ms: int | None) -> Bucket:
+def load(gathered: Gathered, bucket: int, states: StateStore, until_ms: int | None) -> Bucket:
     """Read a bucket and sort it. until_ms: what waits for a watermark up to here is due; None: nothing waits."""
-    records, hashes = given.read(bucket)
-    keys = tuple(records.column(name) for name in given.shape.keys)
+    records, hashes = gathered.read(bucket)
+    keys = tuple(records.column(name) for name in gathered.shape.keys)
     kept = states.nothing
     if states.files:
-        wanted = np.sort(key_hashes(records, given.shape.keys) if hashes is None else hashes)
-        kept = states.read(bucket, given.buckets, wanted, until_ms)
+        wanted = np.sort(key_hashes(records, gathered.shape.keys) if hashes is None else hashes)
+        kept = states.read(bucket, gathered.buckets, wanted, until_ms)
     before = len(kept.is_empty)
     in_order = _by_position(records)
     if before:

@@ -42,10 +42,10 @@ class EdgeFiles:
         """By node, what tasks say that they wrote."""
         mine = [report for report in reports if report["what"] == RECORDS and report["node"] == self.node]
         files = tuple(EdgeFile(path) for path in sorted(report["path"] for report in mine))
-        found = {self.node: EdgeRecords(self.schema, files, sum(report["rows"] for report in mine))}
+        edges = {self.node: EdgeRecords(self.schema, files, sum(report["rows"] for report in mine))}
         for follower in self.followers:
-            found |= follower.files.written(reports)
-        return found
+            edges |= follower.files.written(reports)
+        return edges
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,8 @@ class EdgeRecords:
 
     def batches(self, workspace: Workspace, file: EdgeFile, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The records of one of the files: some of SEQ, STEP, KIND and the columns, in the order of the file."""
-        given = {SEQ: file.first_seq, STEP: self.step, KIND: self.kind}
-        known = {name for name, value in given.items() if value is not None}
+        implied = {SEQ: file.first_seq, STEP: self.step, KIND: self.kind}
+        known = {name for name, value in implied.items() if value is not None}
         held = self._held
         read = list(dict.fromkeys(held.get(name, name) for name in names if name not in known))
         first = file.first_seq or 0

@@ -125,11 +125,11 @@ class EpochRunner:
         return records.where(f.col(KIND).isin(sorted(int(kind) for kind in node.mode)))
 
     def _run_native(self, node: NodePlan, step: Native, epoch: int) -> EdgeRecords:
-        inputs = [self._records[given.node, given.port] for given in node.inputs]
-        branches = branches_of(node, step, inputs, [self._kinds(given, node) for given in node.inputs])
+        inputs = [self._records[input_.node, input_.port] for input_ in node.inputs]
+        branches = branches_of(node, step, inputs, [self._kinds(input_, node) for input_ in node.inputs])
         if branches is not None:
             return self._run_branches(node, branches, epoch)
-        frames = [self._given(given) for given in node.inputs]
+        frames = [self._given(input_) for input_ in node.inputs]
         return self._write(self._without_retractions(run_native(node, step, frames), node), node, OUT, epoch)
 
     def _run_branches(self, node: NodePlan, branches: Sequence[Branch], epoch: int) -> EdgeRecords:
@@ -149,9 +149,9 @@ class EpochRunner:
         reports = run_each(self.spark, [partial(task, *each, place) for place, each in enumerate(work)])
         return self._written(files, reports)
 
-    def _kinds(self, given: InputPlan, node: NodePlan) -> frozenset[int] | None:
+    def _kinds(self, input_: InputPlan, node: NodePlan) -> frozenset[int] | None:
         """The kinds of an input's records that a stateless step lets through; None for all of them."""
-        return self._passing(given, node.mode if self._drops_retractions else given.mode)
+        return self._passing(input_, node.mode if self._drops_retractions else input_.mode)
 
     def _write(self, frame: DataFrame, node: NodePlan, port: str, epoch: int) -> EdgeRecords:
         """Write a frame of records as an edge."""
@@ -176,18 +176,18 @@ class EpochRunner:
         for other in self.plan.nodes:
             if len(other.inputs) != 1 or (other.id, OUT) in self.views:
                 continue
-            (given,) = other.inputs
-            view = self.views.get((given.node, given.port))
-            if (given.node, given.port) == (node.id, OUT):
+            (input_,) = other.inputs
+            view = self.views.get((input_.node, input_.port))
+            if (input_.node, input_.port) == (node.id, OUT):
                 records = own
             elif view is not None and (view.node, view.port) == (node.id, OUT):
-                records = own.seen_as(view, given.schema)
+                records = own.seen_as(view, input_.schema)
             else:
                 continue
             step = step_of(self.plan, other)
             branches = None
             if isinstance(step, Native):
-                branches = branches_of(other, step, [records], [self._kinds(given, other)])
+                branches = branches_of(other, step, [records], [self._kinds(input_, other)])
             if branches is not None:
                 yield Follower(branches[0], self._edge_files(other, OUT, epoch))
 
@@ -204,7 +204,7 @@ class EpochRunner:
         clock = None
         if step.uses_time:
             # Its own timers follow the watermark that reaches it; what it holds back is for those below.
-            clock = self._clock(merge_holdbacks(tuple(given.derived for given in node.inputs)), epoch)
+            clock = self._clock(merge_holdbacks(tuple(input_.derived for input_ in node.inputs)), epoch)
         layout = layout_of(node, gathered.shape)
         make = step.columnar.make if step.bundling is None else None
         kept = pa.schema(arrow_fields(STATE)) if make is None else make(layout).state_schema
@@ -237,12 +237,12 @@ class EpochRunner:
 
     def _gathered(self, node: NodePlan, step: Keyed, epoch: int) -> Gathered:
         """A keyed step's input, by buckets of keys."""
-        inputs = [self._records[given.node, given.port] for given in node.inputs]
+        inputs = [self._records[input_.node, input_.port] for input_ in node.inputs]
         folder = ("inputs", node.id, f"epoch={epoch}")
         if step.bundling is not None:
             shape, pieces = self._bundles(node, step, inputs, epoch, folder)
         else:
-            passing = [self._passing(given) for given in node.inputs]
+            passing = [self._passing(input_) for input_ in node.inputs]
             shape, pieces = gather(self.spark, self.workspace, step, inputs, passing, folder)
         buckets = self.partitions or self._buckets(inputs)
         return spread(self.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
@@ -267,10 +267,10 @@ class EpochRunner:
         ends_only = frozenset(self.ingested.lines) - sources_by_event_time(self.plan)
         bundled = bundle(
             self.spark,
-            gathered_frame(self.spark, step, inputs, [self._passing(given) for given in node.inputs]),
+            gathered_frame(self.spark, step, inputs, [self._passing(input_) for input_ in node.inputs]),
             self._open_bundles.get(node.id, ()),
             step.bundling,
-            Flushes(tuple(self._clock(dict(given.derived.holdbacks), epoch, ends_only) for given in node.inputs)),
+            Flushes(tuple(self._clock(dict(input_.derived.holdbacks), epoch, ends_only) for input_ in node.inputs)),
             rank=node.rank,
             keys=[key_name(at) for at in hashed_order(step, node.inputs[0].schema)],
         )
@@ -283,31 +283,31 @@ class EpochRunner:
 
         assert isinstance(node.operator, Operator)
         at = node.operator.input_of_port(port)
-        given = self._given(node.inputs[at])
+        records = self._given(node.inputs[at])
         if not late:
-            return given.limit(0)
+            return records.limit(0)
         ledger = self.spark.read.parquet(*map(str, late)).where("is_lost")
         mine = ledger.where(f.col("port") == node.operator.ports[at])
         places = mine.select(f.col("seq").alias(SEQ), f.col("step").alias(STEP)).distinct()
-        found = given.join(f.broadcast(places), [SEQ, STEP], "left_semi")
-        columns = [f.col(quote(name)) for name in given.columns[len(POSITION) :]]
-        return found.select(SEQ, f.concat(STEP, f.lit(ordinal(0))).alias(STEP), KIND, *columns)
+        lost_records = records.join(f.broadcast(places), [SEQ, STEP], "left_semi")
+        columns = [f.col(quote(name)) for name in records.columns[len(POSITION) :]]
+        return lost_records.select(SEQ, f.concat(STEP, f.lit(ordinal(0))).alias(STEP), KIND, *columns)
 
-    def _passing(self, given: InputPlan, allowed: ChangelogMode | None = None) -> frozenset[int] | None:
+    def _passing(self, input_: InputPlan, allowed: ChangelogMode | None = None) -> frozenset[int] | None:
         """The kinds of an input's records that a consumer gets, without -U where it wants none; None for all.
 
         allowed: others do not pass.
         """
-        whole = self.plan.node(given.node).mode if given.port == OUT else given.mode
-        kept = given.mode if allowed is None else given.mode & allowed
+        whole = self.plan.node(input_.node).mode if input_.port == OUT else input_.mode
+        kept = input_.mode if allowed is None else input_.mode & allowed
         return None if kept >= whole else frozenset(int(kind) for kind in kept)
 
-    def _given(self, given: InputPlan) -> DataFrame:
+    def _given(self, input_: InputPlan) -> DataFrame:
         """The records that a consumer gets of an input."""
         from pyspark.sql import functions as f
 
-        found, kinds = self._records[given.node, given.port].frame(self.spark), self._passing(given)
-        return found if kinds is None else found.where(f.col(KIND).isin(sorted(kinds)))
+        records, kinds = self._records[input_.node, input_.port].frame(self.spark), self._passing(input_)
+        return records if kinds is None else records.where(f.col(KIND).isin(sorted(kinds)))
 
 
 def _states_after(
@@ -319,10 +319,10 @@ def _states_after(
 ) -> tuple[StateFile, ...]:
     """A step's states after an epoch: some became one, and what has changed is new."""
     gone = {path for report in merged for path in report["merged"]}
-    found = [file for file in before if file.path not in gone]
-    found += [
+    files = [file for file in before if file.path not in gone]
+    files += [
         StateFile(report["path"], report["epoch"], report["bucket"], buckets, report["level"])
         for report in merged
         if report["path"]
     ]
-    return (*found, *(StateFile(report["path"], epoch, report["bucket"], buckets) for report in written))
+    return (*files, *(StateFile(report["path"], epoch, report["bucket"], buckets) for report in written))

@@ -52,8 +52,8 @@ def _keyed(step: Keyed) -> str:
 def _native(node: NodePlan, step: Native) -> str:
     if any(projection.each is not None for projection in step.projections):
         return "Spark SQL: it makes several records from one"
-    for given, projection in zip(node.inputs, step.projections, strict=True):
-        if arrow_projection(projection, given.schema, node.schema) is None:
+    for input_, projection in zip(node.inputs, step.projections, strict=True):
+        if arrow_projection(projection, input_.schema, node.schema) is None:
             return "Spark SQL: Arrow does not support one of its expressions"
     return "columnar: its expressions in Arrow, a record at a time"
 
@@ -83,12 +83,12 @@ def _node(plan: Plan, node: NodePlan, view: EdgeView | None) -> NodeExplanation:
             InputExplanation(
                 node=need.source,
                 port=need.port,
-                mode=str(given.mode),
-                output=given.port,
+                mode=str(input_.mode),
+                output=input_.port,
                 needs_retract=need.needs_retract,
                 update_kind=need.update_kind,
                 reason=need.reason,
             )
-            for need, given in zip(node.needs, node.inputs, strict=True)
+            for need, input_ in zip(node.needs, node.inputs, strict=True)
         ),
     )

@@ -38,8 +38,8 @@ def failure_sentence(error: Exception) -> str:
 
 def _raised(error: Exception) -> tuple[str, str] | None:
     """The type and the message of what a worker raised."""
-    found = re.findall(r"^([A-Za-z_][\w.]*): (.+)$", str(error), re.MULTILINE)
-    return found[-1] if "Traceback" in str(error) and found else None
+    matches = re.findall(r"^([A-Za-z_][\w.]*): (.+)$", str(error), re.MULTILINE)
+    return matches[-1] if "Traceback" in str(error) and matches else None
 
 
 def _told(name: str, message: str) -> tuple[str, str]:

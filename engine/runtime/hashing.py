@@ -29,12 +29,12 @@ def hashes_of(columns: Sequence[pa.Array], size: int) -> Hashes:
     """A hash of each row. Timestamps are BIGINT microseconds."""
     if not columns:
         return np.zeros(size, np.uint64)
-    found = _hashed(columns[0])
+    hashes = _hashed(columns[0])
     for column in columns[1:]:
-        found *= np.uint64(31)
-        found += _hashed(column)
-        _mix(found)
-    return found
+        hashes *= np.uint64(31)
+        hashes += _hashed(column)
+        _mix(hashes)
+    return hashes
 
 
 def bucket_of(hashes: Hashes, buckets: int) -> Hashes:
@@ -83,9 +83,9 @@ def _hashed(column: pa.Array) -> Hashes:
     column = _comparable(column)
     if not column.null_count:
         return _hashed_values(column)
-    found = _hashed_values(column)
-    found[column.is_null().to_numpy(zero_copy_only=False)] = np.uint64(_NULL)
-    return found
+    hashes = _hashed_values(column)
+    hashes[column.is_null().to_numpy(zero_copy_only=False)] = np.uint64(_NULL)
+    return hashes
 
 
 def _hashed_values(column: pa.Array) -> Hashes:
@@ -127,16 +127,16 @@ def _hashed_bytes(column: pa.Array) -> Hashes:
         bytes_[:-_BLOCK] = np.frombuffer(data, np.uint8)[: int(offsets[-1])]
     # Eight bytes from any place on: the words overlap.
     words: Hashes = np.ndarray((int(offsets[-1]) + 1,), np.uint64, bytes_, strides=(1,))
-    found = _mix(lengths.astype(np.uint64))
+    hashes = _mix(lengths.astype(np.uint64))
     places = np.flatnonzero(lengths)
     done = 0
     while len(places):
         left = np.minimum(lengths[places] - done, _BLOCK).astype(np.uint64)
         block = words[starts[places] + done] & (np.uint64(0xFFFFFFFFFFFFFFFF) >> (np.uint64(64) - left * np.uint64(8)))
-        found[places] = _mix(found[places] * np.uint64(31) + block)
+        hashes[places] = _mix(hashes[places] * np.uint64(31) + block)
         done += _BLOCK
         places = places[lengths[places] > done]
-    return found
+    return hashes
 
 
 def _coded(column: pa.Array) -> tuple[Longs, int]:

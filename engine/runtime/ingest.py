@@ -82,15 +82,15 @@ class Ingested:
 
     def watermark_files(self, epoch: int, workspace: Workspace) -> tuple[Path, ...]:
         """The events of the others, and the ends of all sources in this epoch."""
-        found = [Path(path) for source in self._sources.values() if (path := source.events(epoch))]
+        files = [Path(path) for source in self._sources.values() if (path := source.events(epoch))]
         low, high = self.bounds(epoch)
         ends = [(seq, name, None, MAX_WATERMARK, True) for name, seq in self.numbers.ends.items() if low < seq <= high]
         if ends:
             schema = watermarks_schema()
             columns = zip(*ends, strict=True)
             table = pa.table([pa.array(c, t) for c, t in zip(columns, schema.types, strict=True)], schema=schema)
-            found.append(workspace.write(workspace.place("watermarks", f"ends-{epoch}.parquet"), table))
-        return tuple(found)
+            files.append(workspace.write(workspace.place("watermarks", f"ends-{epoch}.parquet"), table))
+        return tuple(files)
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,10 @@ class _Arrived:
     def records(self, node: NodePlan, epoch: int, after_seq: int, last_seq: int) -> EdgeRecords:
         """Its edge in an epoch."""
         if self.written is not None:
-            found = self.written.records.get(epoch, ())
-            return EdgeRecords(node.schema, tuple(EdgeFile(path) for path, _ in found), sum(rows for _, rows in found))
+            written_files = self.written.records.get(epoch, ())
+            return EdgeRecords(
+                node.schema, tuple(EdgeFile(path) for path, _ in written_files), sum(rows for _, rows in written_files)
+            )
         parts = tuple(part for file in self.files if (part := file.part(after_seq, last_seq)))
         rows = sum(part.high - part.low + 1 for part in parts)
         whole = {file.path: file.rows for file in self.files}

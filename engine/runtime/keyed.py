@@ -130,7 +130,7 @@ class Gathered:
 
     def read(self, bucket: int) -> tuple[pa.RecordBatch, Hashes | None]:
         """The records of a bucket in any order, and the hashes of their keys where somebody has computed them."""
-        found: list[pa.RecordBatch] = []
+        record_batches: list[pa.RecordBatch] = []
         hashes: list[Hashes] = []
         for piece in self.pieces[bucket]:
             for batch in piece.batches(self.workspace, self.shape):
@@ -140,10 +140,10 @@ class Gathered:
                     mine = bucket_of(of_rows, self.buckets) == bucket
                     rows = rows.filter(pa.array(mine))
                     hashes.append(of_rows[mine])
-                found.append(rows)
-        if not found:
+                record_batches.append(rows)
+        if not record_batches:
             return _rows({}, 0, self.shape.rows), None
-        return pa.concat_batches(found), np.concatenate(hashes) if hashes else None
+        return pa.concat_batches(record_batches), np.concatenate(hashes) if hashes else None
 
 
 def gather(
@@ -166,7 +166,7 @@ def gather(
     fields += [*([STEP] if known.step is None else []), *([KIND] if known.kind is None else [])]
     typed: dict[str, pa.DataType] = {}
     values: list[tuple[str, ...]] = []
-    found: list[Piece] = []
+    edge_pieces: list[Piece] = []
     for port, (one, records, functions) in enumerate(zip(step.inputs, inputs, compiled, strict=True)):
         assert functions is not None
         made = {name: functions[key] for name, key in zip(keys, one.keys, strict=True)}
@@ -178,14 +178,14 @@ def gather(
         typed |= {name: _plain_type(arrow_type(function.type)) for name, function in made.items()}
         where = None if one.where is None else functions[one.where]
         columns = mentioned((*one.keys, *one.values, one.where), records.schema)
-        found += [
+        edge_pieces += [
             EdgePiece(
                 replace(records, files=()), file, columns, passing[port], where, made, port if has_ports else None
             )
             for file in records.files
         ]
     rows = pa.schema([*arrow_fields(*fields), *(pa.field(name, type_) for name, type_ in typed.items())])
-    return Shape(keys, tuple(values), rows, known.kind, known.step), tuple(found)
+    return Shape(keys, tuple(values), rows, known.kind, known.step), tuple(edge_pieces)
 
 
 def spread(
@@ -260,12 +260,12 @@ def pieces_of(
         }
 
     reports = run_tasks(frame, task)
-    found = {what: sorted(report[what] for report in reports if report[what]) for what in ("closed", "open")}
+    paths = {what: sorted(report[what] for report in reports if report[what]) for what in ("closed", "open")}
     keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
     values = [tuple(value_name(port, at) for at in range(len(one.values))) for port, one in enumerate(step.inputs)]
     names = [PORT, *POSITION, *keys, *(name for of_port in values for name in of_port), *(ENDS if bundled else ())]
     rows = pa.schema([(name, _plain_type(arrow.field(name).type)) for name in names])
-    return Shape(keys, tuple(values), rows), tuple(map(RowsPiece, found["closed"])), tuple(found["open"])
+    return Shape(keys, tuple(values), rows), tuple(map(RowsPiece, paths["closed"])), tuple(paths["open"])
 
 
 def hashed_order(step: Keyed, schema: Schema) -> list[int]:
@@ -297,20 +297,20 @@ def plain(column: pa.Array) -> pa.Array:
 
 
 def _compiled(one: KeyedInput, schema: Schema) -> dict[str, ArrowFunction] | None:
-    found: dict[str, ArrowFunction] = {}
+    functions: dict[str, ArrowFunction] = {}
     for text in (*one.keys, *one.values, *([one.where] if one.where is not None else [])):
         function = Expression.parse(text).arrow(schema)
         if function is None or function.type == "void":
             return None
-        found[text] = function
-    return found if one.where is None or found[one.where].type == "boolean" else None
+        functions[text] = function
+    return functions if one.where is None or functions[one.where].type == "boolean" else None
 
 
-def _gathered(frame: DataFrame, port: int, given: KeyedInput, ports: int) -> DataFrame:
+def _gathered(frame: DataFrame, port: int, input_: KeyedInput, ports: int) -> DataFrame:
     from pyspark.sql import functions as f
 
-    if given.where is not None:
-        frame = frame.where(f.expr(given.where))
+    if input_.where is not None:
+        frame = frame.where(f.expr(input_.where))
     step: Column = f.col(STEP)
     if ports > 1:
         step = f.concat(step, f.lit(ordinal(port)))
@@ -319,8 +319,8 @@ def _gathered(frame: DataFrame, port: int, given: KeyedInput, ports: int) -> Dat
         f.col(SEQ),
         step.alias(STEP),
         f.col(KIND),
-        *(f.expr(key).alias(key_name(at)) for at, key in enumerate(given.keys)),
-        *(f.expr(value).alias(value_name(port, at)) for at, value in enumerate(given.values)),
+        *(f.expr(key).alias(key_name(at)) for at, key in enumerate(input_.keys)),
+        *(f.expr(value).alias(value_name(port, at)) for at, value in enumerate(input_.values)),
     )
 
 

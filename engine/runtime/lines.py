@@ -44,8 +44,8 @@ def lines(
     first: list[Printed] = []
     for frame in frames:
         if len(first) < _WIDTHS_FROM:
-            found = frame.orderBy(SEQ, STEP).limit(_WIDTHS_FROM - len(first)).collect()
-            first += [_printed(row) for row in found]
+            rows = frame.orderBy(SEQ, STEP).limit(_WIDTHS_FROM - len(first)).collect()
+            first += [_printed(row) for row in rows]
     wide = widths([head(names), *map(cells, first)])
     yield f"{aligned(head(names), wide)}\n{aligned(['-' * width for width in wide], wide)}\n"
     for at, frame in enumerate(frames):

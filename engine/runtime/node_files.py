@@ -76,10 +76,12 @@ class NodeWriter:
         arrays = [pa.array(seqs, pa.int64()), steps, pa.array(kinds_now)]
         arrays += [typed(column, type_) for column, type_ in zip(columns, self.record_types, strict=True)]
         batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
-        found = set(np.unique(kinds_now).tolist())
-        if not self._files.allowed.issuperset(found):
+        emitted_kinds = set(np.unique(kinds_now).tolist())
+        if not self._files.allowed.issuperset(emitted_kinds):
             if not self._files.drops_retractions:
-                message = f"the kernel emitted kinds {found} where its changelog mode allows {self._files.allowed}"
+                message = (
+                    f"the kernel emitted kinds {emitted_kinds} where its changelog mode allows {self._files.allowed}"
+                )
                 raise AssertionError(message)
             batch = batch.filter(pa.array(np.isin(kinds_now, list(self._files.allowed))))
         self._records.write(batch)

@@ -116,10 +116,10 @@ class Turns:
     def of(self, first: int, size: int) -> Longs:
         """Behind its own, and what the others have had until then."""
         own: Longs = np.arange(first, first + size)
-        found = own
+        ranks = own
         for count, is_before in self.others:
-            found = found + np.minimum(count, own + int(is_before))
-        return found
+            ranks = ranks + np.minimum(count, own + int(is_before))
+        return ranks
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ class Saved:
 
     def of(self, first: int, size: int) -> Longs:
         """A stretch of it."""
-        found: Longs = np.asarray(self.workspace.load(self.path)[first : first + size])
-        return found
+        ranks: Longs = np.asarray(self.workspace.load(self.path)[first : first + size])
+        return ranks
 
 
 def ranked(
@@ -172,15 +172,15 @@ def _by_column(
     columns = {node.id: _arrival_column(node) for node in plan.sources}
 
     def task() -> Iterator[Report]:
-        given = {
+        by_source = {
             name: [part for unit in own for part in _values(workspace, unit, columns[name])]
             for name, own in units.items()
         }
-        order = _order([pa.chunked_array(parts) for parts in given.values() if parts])
+        order = _order([pa.chunked_array(parts) for parts in by_source.values() if parts])
         rank: Longs = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         first = 0
-        for name, parts in given.items():
+        for name, parts in by_source.items():
             own = rank[first : first + sum(map(len, parts))]
             first += len(own)
             path = workspace.save(workspace.place("ranks", name, f"{task_name()}.npy"), own)
@@ -231,15 +231,15 @@ def _integers(column: pa.ChunkedArray) -> Longs:
     """Values that compare as integers; times as microseconds."""
     if pa.types.is_temporal(column.type):
         column = column.cast(pa.timestamp("us")).cast(pa.int64())
-    found: Longs = column.cast(pa.int64()).fill_null(0).to_numpy()
-    return found
+    integers: Longs = column.cast(pa.int64()).fill_null(0).to_numpy()
+    return integers
 
 
 def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
     """Values that compare as floats, of which NumPy puts NaN last."""
     numbers = column if pa.types.is_floating(column.type) else pa.chunked_array([pa.array(_integers(column))])
-    found: NDArray[np.float64] = numbers.cast(pa.float64()).fill_null(0.0).to_numpy()
-    return found
+    floats: NDArray[np.float64] = numbers.cast(pa.float64()).fill_null(0.0).to_numpy()
+    return floats
 
 
 @dataclass(frozen=True)
@@ -270,15 +270,15 @@ def write_numbered(
             tasks.append(partial(_write, numbering, unit, first))
             first += unit.events
     reports = run_each(spark, tasks)
-    found = {}
+    written = {}
     for node in plan.sources:
         records: dict[int, tuple[tuple[str, int], ...]] = {}
         own = [report for report in reports if report["node"] == node.id]
         for report in own:
             for epoch, path, rows in report["records"]:
                 records[epoch] = (*records.get(epoch, ()), (path, rows))
-        found[node.id] = Written(records, tuple(report["events"] for report in own))
-    return found
+        written[node.id] = Written(records, tuple(report["events"] for report in own))
+    return written
 
 
 @dataclass(frozen=True)

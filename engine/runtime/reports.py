@@ -24,8 +24,8 @@ def run_tasks(frame: DataFrame, task: Callable[[Batches], Iterator[Report]]) -> 
     """Run a task over each partition of a frame and gather what they report."""
 
     def reporting(batches: Batches) -> Batches:
-        found = [json.dumps(report) for report in task(batches)]
-        yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], schema=_SCHEMA)
+        reports = [json.dumps(report) for report in task(batches)]
+        yield pa.RecordBatch.from_arrays([pa.array(reports, pa.string())], schema=_SCHEMA)
 
     return [json.loads(row[0]) for row in frame.mapInArrow(reporting, DDL).collect()]
 

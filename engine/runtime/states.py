@@ -81,12 +81,12 @@ class StateStore:
             # By their hashes, too: what a later epoch said of such a key counts.
             due = (_due(batch, hashes, until_ms) for _, batch, hashes in batches)
             wanted = np.sort(np.concatenate((wanted, *due)))
-        found = []
+        matches = []
         for epoch, batch, hashes in batches:
             chosen = np.flatnonzero(_among(hashes, wanted) & (bucket_of(hashes, buckets) == bucket))
             if len(chosen):
-                found.append((epoch, batch.take(pa.array(chosen))))
-        return self._kept(self._latest(found)) if found else self.nothing
+                matches.append((epoch, batch.take(pa.array(chosen))))
+        return self._kept(self._latest(matches)) if matches else self.nothing
 
     @property
     def nothing(self) -> Kept:
@@ -137,13 +137,13 @@ class StateStore:
 
 def _due(batch: pa.RecordBatch, hashes: Hashes, until_ms: int) -> Hashes:
     due = batch.column(DUE).to_numpy()
-    found: Hashes = hashes[(due <= until_ms) & (due != NEVER)]
-    return found
+    due_hashes: Hashes = hashes[(due <= until_ms) & (due != NEVER)]
+    return due_hashes
 
 
 def _among(hashes: Hashes, wanted: Hashes) -> Flags:
     if not len(wanted):
         return np.zeros(len(hashes), np.bool_)
     places = np.minimum(np.searchsorted(wanted, hashes), len(wanted) - 1)
-    found: Flags = wanted[places] == hashes
-    return found
+    mask: Flags = wanted[places] == hashes
+    return mask

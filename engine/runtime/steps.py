@@ -18,13 +18,13 @@ def step_of(plan: Plan, node: NodePlan) -> Step:
 
 def sources_by_event_time(plan: Plan) -> frozenset[str]:
     """The sources above operators that need event time."""
-    found: set[str] = set()
+    sources: set[str] = set()
     for node in plan.nodes:
         if isinstance(node.operator, Operator):
             step = step_of(plan, node)
             if isinstance(step, Keyed) and (step.uses_time or step.by_event_time):
-                found.update(name for given in node.inputs for name in given.derived.holdbacks)
-    return frozenset(found)
+                sources.update(name for input_ in node.inputs for name in input_.derived.holdbacks)
+    return frozenset(sources)
 
 
 def watermark_steps_ms(plan: Plan) -> dict[str, int]:

@@ -131,8 +131,8 @@ class UnitWriter:
 
 def units_of(reports: list[Report], node: str) -> list[Unit]:
     """The units that tasks reported of a source, in order of arrival."""
-    found = (Unit(*report["unit"]) for report in reports if report["node"] == node and "unit" in report)
-    return sorted(found, key=lambda unit: (unit.first, unit.number))
+    units = (Unit(*report["unit"]) for report in reports if report["node"] == node and "unit" in report)
+    return sorted(units, key=lambda unit: (unit.first, unit.number))
 
 
 def rejected_of(reports: list[Report], node: str) -> list[str]:

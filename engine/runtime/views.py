@@ -25,8 +25,8 @@ def views_of(plan: Plan) -> Mapping[Edge, EdgeView]:
             continue
         below = views.get((own.node, own.port))
         if below is not None:
-            given = plan.node(own.node).schema.names
-            columns = tuple(below.columns[given.index(name)] for name in own.columns)
+            input_names = plan.node(own.node).schema.names
+            columns = tuple(below.columns[input_names.index(name)] for name in own.columns)
             own = EdgeView(below.node, below.port, columns, below.suffix + own.suffix)
         views[node.id, OUT] = own
     return views
@@ -39,12 +39,12 @@ def _view_of_input(plan: Plan, node: NodePlan) -> EdgeView | None:
     step = step_of(plan, node)
     if not isinstance(step, Native):
         return None
-    (given,), (projection,) = node.inputs, step.projections
-    all_kinds = plan.node(given.node).mode if given.port == OUT else given.mode
-    passes_all = given.mode == all_kinds and (step.kinds is None or step.kinds >= {int(kind) for kind in all_kinds})
+    (input_,), (projection,) = node.inputs, step.projections
+    all_kinds = plan.node(input_.node).mode if input_.port == OUT else input_.mode
+    passes_all = input_.mode == all_kinds and (step.kinds is None or step.kinds >= {int(kind) for kind in all_kinds})
     if not passes_all or not (is_on(plan.pipeline.options, RETRACTION) or node.mode >= all_kinds):
         return None
-    columns = renames_only(projection, given.schema, node.schema)
+    columns = renames_only(projection, input_.schema, node.schema)
     if columns is None:
         return None
-    return EdgeView(given.node, given.port, columns, b"" if step.forward else ordinal(0))
+    return EdgeView(input_.node, input_.port, columns, b"" if step.forward else ordinal(0))

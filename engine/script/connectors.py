@@ -167,11 +167,11 @@ def _types(ddl: TableDdl, operator: str, parameters: dict[str, Any], node_id: st
     try:
         source = configured(Node(id=node_id, operator=operator, parameters=parameters))
         assert isinstance(source, Source)
-        found = {column.name: column.type for column in source.derive(node_id, folder).schema}
+        inferred = {column.name: column.type for column in source.derive(node_id, folder).schema}
     except StudioError:
         # An empty file, say, tells nothing; what else is wrong will be said of the whole node.
-        found = {}
-    types = {name: type_ for name, type_ in declared.items() if found.get(name) != type_}
+        inferred = {}
+    types = {name: type_ for name, type_ in declared.items() if inferred.get(name) != type_}
     return {"types": types} if types else {}
 
 

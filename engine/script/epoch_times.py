@@ -36,10 +36,10 @@ def _unfolded(pipeline: Pipeline, node: Node, nodes: Mapping[str, DerivedNode]) 
     if node.operator != "project":
         return node
     (edge,) = pipeline.inputs(node.id)
-    given = nodes[edge.source].derived.schema
+    input_schema = nodes[edge.source].derived.schema
     columns = list(node.parameters["columns"])
     for item in node.parameters["columns"]:
-        plain = Expression.parse(item["expression"]).plain_column(given)
+        plain = Expression.parse(item["expression"]).plain_column(input_schema)
         if plain is not None and _counts(plain):
             columns.append({"name": shadow(item["name"]), "expression": quote(shadow(plain.name))})
     return _with(node, {**node.parameters, "columns": columns})
@@ -56,14 +56,18 @@ def folded(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Pipeline:
             nodes.append(_folded_project(node) if node.operator == "project" else node)
     if not bases:
         return pipeline
-    found = _without_idle_projects(pipeline.model_copy(update={"nodes": tuple(nodes)}))
+    candidate = _without_idle_projects(pipeline.model_copy(update={"nodes": tuple(nodes)}))
     try:
-        known, problems = derive(found, analyzer, folder)
+        known, problems = derive(candidate, analyzer, folder)
     except StudioError:
         return pipeline
     if problems:
         return pipeline
-    return found if _without_idle_projects(unfolded(found, known)) == _without_idle_projects(pipeline) else pipeline
+    return (
+        candidate
+        if _without_idle_projects(unfolded(candidate, known)) == _without_idle_projects(pipeline)
+        else pipeline
+    )
 
 
 def shadow(name: str) -> str:

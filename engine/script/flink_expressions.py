@@ -81,9 +81,9 @@ class Translation:
 
     def _write(self, node: Expr) -> str:
         kind = type(node)
-        found = self._by_pattern(node)
-        if found is not None:
-            return found
+        call = self._by_pattern(node)
+        if call is not None:
+            return call
         if kind in _ALIKE:
             return f"{self._write(node.this)} {_ALIKE[kind]} {self._write(node.expression)}"
         match node:
@@ -197,9 +197,9 @@ class Translation:
         if not isinstance(node, exp.Func | exp.Cast | exp.RegexpLike | exp.Div | exp.Paren | exp.Case):
             return None
         for name, count, pattern in _patterns():
-            found: dict[str, Expr] = {}
-            if _matches(pattern, node, found):
-                arguments = [self._write(found[f"{_ARGUMENT}{at}"]) for at in range(count)]
+            bindings: dict[str, Expr] = {}
+            if _matches(pattern, node, bindings):
+                arguments = [self._write(bindings[f"{_ARGUMENT}{at}"]) for at in range(count)]
                 return name.format(*arguments) if "{" in name else f"{name}({', '.join(arguments)})"
         return None
 
@@ -217,7 +217,7 @@ def _tree(text: str) -> Expr:
 @cache
 def _patterns() -> tuple[tuple[str, int, Expr], ...]:
     """Functions whose Spark SQL is not simply a call of the same name, as trees; the most specific first."""
-    found: list[tuple[str, int, Expr]] = []
+    patterns: list[tuple[str, int, Expr]] = []
     for name, scalar in SCALARS.items():
         for count in range(scalar.least, min(scalar.most or _MOST_ARGUMENTS, _MOST_ARGUMENTS) + 1):
             text = scalar.written([quote(f"{_ARGUMENT}{at}") for at in range(count)])
@@ -232,35 +232,35 @@ def _patterns() -> tuple[tuple[str, int, Expr], ...]:
                 and all(isinstance(one, exp.Column) for one in tree.expressions)
             )
             if not is_same and all(_has(tree, at) for at in range(count)):
-                found.append((name, count, tree))
+                patterns.append((name, count, tree))
     for unit, template in EXTRACTED.items():
         if unit not in SCALARS:
             text = f"CAST({template} AS BIGINT)".replace("{0}", quote(f"{_ARGUMENT}0"))
-            found.append((f"EXTRACT({unit} FROM {{0}})", 1, _tree(text)))
+            patterns.append((f"EXTRACT({unit} FROM {{0}})", 1, _tree(text)))
     for template, flink in _MORE.items():
         count = template.count("{1}") and 2 or 1
         text = template
         for at in range(count):
             text = text.replace("{" + str(at) + "}", quote(f"{_ARGUMENT}{at}"))
-        found.append((flink, count, _tree(text)))
-    return tuple(sorted(found, key=lambda one: -len(list(one[2].walk()))))
+        patterns.append((flink, count, _tree(text)))
+    return tuple(sorted(patterns, key=lambda one: -len(list(one[2].walk()))))
 
 
 def _has(tree: Expr, at: int) -> bool:
     return any(column.name == f"{_ARGUMENT}{at}" for column in tree.find_all(exp.Column))
 
 
-def _matches(pattern: Expr, node: Expr, found: dict[str, Expr]) -> bool:
+def _matches(pattern: Expr, node: Expr, bindings: dict[str, Expr]) -> bool:
     """Whether a tree is the pattern, with anything in the place of the arguments."""
     if isinstance(pattern, exp.Column) and pattern.name.startswith(_ARGUMENT):
-        return found.setdefault(pattern.name, node) == node
+        return bindings.setdefault(pattern.name, node) == node
     if type(pattern) is not type(node):
         return False
     if isinstance(pattern, exp.Anonymous) and pattern.name.upper() != node.name.upper():
         return False
     mine, theirs = list(_parts(pattern)), list(_parts(node))
     return len(mine) == len(theirs) and all(
-        key == other and (_matches(a, b, found) if isinstance(a, exp.Expr) and isinstance(b, exp.Expr) else a == b)
+        key == other and (_matches(a, b, bindings) if isinstance(a, exp.Expr) and isinstance(b, exp.Expr) else a == b)
         for (key, a), (other, b) in zip(mine, theirs, strict=True)
     )
 

@@ -47,10 +47,10 @@ def unquoted(sql: str, kept: Sequence[str] = ()) -> str:
     """
     for at, part in enumerate(kept):
         sql = re.sub(rf"(?<!AS )(?<![.`]){re.escape(part)}(?! *\.)", f"kept_part_{at}_", sql)
-    found = _unquoted(sql)
+    text = _unquoted(sql)
     for at, part in enumerate(kept):
-        found = found.replace(f"kept_part_{at}_", part)
-    return found
+        text = text.replace(f"kept_part_{at}_", part)
+    return text
 
 
 def _unquoted(sql: str) -> str:

@@ -47,8 +47,8 @@ def program_of(pipeline: Pipeline) -> str:
     body = "".join(f"{indent(field, '    ')},\n" for field in fields)
     above = {edge.source for edge in pipeline.edges}
     ends = [node.id for node in pipeline.nodes if node.id not in above]
-    said = " ".join(filter(None, (pipeline.name.rstrip(".") + ".", pipeline.description)))
-    title = said.replace("\\", "\\\\").replace('"', "'")
+    summary = " ".join(filter(None, (pipeline.name.rstrip(".") + ".", pipeline.description)))
+    title = summary.replace("\\", "\\\\").replace('"', "'")
     head = f"{_QUOTES}{_HEAD.format(title=title)}{_QUOTES}\n{_IMPORTS.format(names=', '.join(names))}"
     return f"{head}pipeline = Pipeline(\n{body})\n\n{_MAIN.format(ends=ends)}"
 

@@ -89,7 +89,7 @@ def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") 
 def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:
     """Every table that is read and every view as a node of its own, called as it."""
     targets = {insert.target for insert in parts.inserts}
-    bases = {found[0] for statement in parts.views.values() if (found := changelog_of(statement)) is not None}
+    bases = {changelog[0] for statement in parts.views.values() if (changelog := changelog_of(statement)) is not None}
     for name in parts.order:
         is_read = name in parts.tables and name not in targets and name not in bases
         if is_read or (name in parts.views and tables.add_changelog(name, parts.views[name])):
@@ -119,9 +119,9 @@ def changelog_of(statement: Statement) -> tuple[str, str] | None:
     return (match[1].strip("`"), match[2].strip("`")) if match else None
 
 
-def _arrival(given: object) -> Arrival:
+def _arrival(directive: object) -> Arrival:
     try:
-        return Arrival.model_validate(given or {})
+        return Arrival.model_validate(directive or {})
     except ValidationError as error:
         message = f"studio.arrival cannot be read: {error.errors()[0]['msg']}. Remove the line, or copy it again."
         raise SqlRejected(message) from error
@@ -177,10 +177,10 @@ class Tables(Mapping[str, Table]):
 
     def add_changelog(self, name: str, statement: Statement) -> bool:
         """A view that reads a table's rows as a changelog is a source by itself. False for any other view."""
-        found = changelog_of(statement)
-        if found is None:
+        changelog = changelog_of(statement)
+        if changelog is None:
             return False
-        base, kind = found
+        base, kind = changelog
         if base not in self._parts.tables:
             message = f"there is no table {base!r}; there are {', '.join(self._parts.tables) or 'none'}."
             raise SqlRejected(message, place=statement.place)
@@ -216,10 +216,10 @@ def node_id(name: str, emitter: Emitter) -> str:
     """A name as a node's id: other characters than letters, digits, blanks, _ and - become _."""
     wanted = node_id_of(name)
     taken = {node.id.lower() for node in emitter.nodes}
-    found, number = wanted, 2
-    while found.lower() in taken:
-        found, number = f"{wanted}_{number}", number + 1
-    return found
+    candidate, number = wanted, 2
+    while candidate.lower() in taken:
+        candidate, number = f"{wanted}_{number}", number + 1
+    return candidate
 
 
 def node_id_of(name: str) -> str:
@@ -231,8 +231,8 @@ def node_id_of(name: str) -> str:
 def _sink(insert: Insert, parts: Parts, names: Names, emitter: Emitter) -> str:
     """The nodes of a job, and its sink as the last of them."""
     relation = read(insert.query, names)
-    found = emitter.emit(relation, relation.columns)
-    below = exactly(emitter, found, relation.columns, insert.query)
+    emitted = emitter.emit(relation, relation.columns)
+    below = exactly(emitter, emitted, relation.columns, insert.query)
     if insert.target is None:
         parameters, target = {"mode": "changelog"}, "result"
     else:
@@ -264,12 +264,12 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
     if unknown:
         message = f"{ddl.name} has no column {unknown[0]!r}; it has {', '.join(types)}."
         raise SqlRejected(message, insert.query)
-    given = dict(zip(wanted, schema, strict=True))
+    query_columns = dict(zip(wanted, schema, strict=True))
     items = [
         (
             name,
-            _as(quote(given[name].name), given[name].type, type_)
-            if name in given
+            _as(quote(query_columns[name].name), query_columns[name].type, type_)
+            if name in query_columns
             else f"CAST(NULL AS {type_.upper()})",
         )
         for name, type_ in types.items()
@@ -283,7 +283,7 @@ def _is_all(items: list[tuple[str, str]], schema: Schema) -> bool:
     return items == [(column.name, quote(column.name)) for column in schema]
 
 
-def _as(value: str, given: str, wanted: str) -> str:
+def _as(value: str, actual: str, wanted: str) -> str:
     """The implicit cast of an INSERT. A TIMESTAMP and a TIMESTAMP_LTZ are the same instant, in UTC."""
     times = {"timestamp", "timestamp_ntz"}
-    return value if given == wanted or {given, wanted} <= times else f"CAST({value} AS {wanted.upper()})"
+    return value if actual == wanted or {actual, wanted} <= times else f"CAST({value} AS {wanted.upper()})"

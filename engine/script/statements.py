@@ -48,7 +48,7 @@ class Statement:
 def statements(text: str) -> list[Statement]:
     """The statements of a script. Raises SqlRejected for text that has no tokens of SQL."""
     tokens = tokens_of(text)
-    found: list[Statement] = []
+    all_statements: list[Statement] = []
     current: list[Token] = []
     end = 0
     for token in tokens:
@@ -56,22 +56,22 @@ def statements(text: str) -> list[Statement]:
             current.append(token)
             continue
         if current:
-            found.append(Statement(tuple(current), text, directives(text[end : current[0].start])))
+            all_statements.append(Statement(tuple(current), text, directives(text[end : current[0].start])))
         current, end = [], token.end + 1
     if current:
-        found.append(Statement(tuple(current), text, directives(text[end : current[0].start])))
-    return found
+        all_statements.append(Statement(tuple(current), text, directives(text[end : current[0].start])))
+    return all_statements
 
 
 def directives(comment: str) -> dict[str, Any]:
     """What comments tell the studio. A directive that is no JSON says nothing."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for match in _DIRECTIVE.finditer(comment):
         try:
-            found[match[1]] = json.loads(match[2])
+            by_name[match[1]] = json.loads(match[2])
         except json.JSONDecodeError:
             continue
-    return found
+    return by_name
 
 
 def parsed(tokens: Sequence[Token], text: str) -> Expr:
@@ -88,11 +88,11 @@ def expression(tokens: Sequence[Token], text: str) -> Expr:
         message = "an expression is missing here."
         raise SqlRejected(message)
     select = Token(TokenType.SELECT, "SELECT", tokens[0].line, 1, 0, 0)
-    found = parsed([select, *tokens], text)
-    if not isinstance(found, exp.Select) or len(found.expressions) != 1:
+    query = parsed([select, *tokens], text)
+    if not isinstance(query, exp.Select) or len(query.expressions) != 1:
         message = "exactly one expression is expected here."
         raise SqlRejected(message, place=place_of_token(tokens[0]))
-    item: Expr = found.expressions[0]
+    item: Expr = query.expressions[0]
     return item
 
 
@@ -141,9 +141,9 @@ class Cursor:
 
     def skip(self, *words: str) -> bool:
         """Pass over these words where they come next."""
-        found = _count(self.tokens[self.at :], words)
-        self.at += found
-        return found > 0
+        count = _count(self.tokens[self.at :], words)
+        self.at += count
+        return count > 0
 
     def expect(self, *words: str) -> None:
         """Pass over these words. Raises SqlRejected where others come."""
@@ -162,10 +162,10 @@ class Cursor:
 
     def name(self) -> str:
         """An identifier, of which the catalog and database in front do not matter."""
-        found = self.take().text
+        identifier = self.take().text
         while self.skip("."):
-            found = self.take().text
-        return found
+            identifier = self.take().text
+        return identifier
 
     def until(self, *words: str) -> tuple[Token, ...]:
         """The tokens up to a comma, a closing parenthesis or one of the words, outside of all parentheses."""

@@ -195,13 +195,13 @@ def _known_type(tokens: tuple[Token, ...], cursor: Cursor, name: str) -> str:
 
 
 def _options(cursor: Cursor) -> dict[str, str]:
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     cursor.expect("(")
     while not cursor.sees(")"):
         name = cursor.take().text
         cursor.expect("=")
-        found[name] = cursor.take().text
+        options[name] = cursor.take().text
         if not cursor.skip(","):
             break
     cursor.expect(")")
-    return found
+    return options

@@ -52,8 +52,8 @@ def node_of_view(name: str, statement: Statement, names: Names, emitter: Emitter
                 place_node(candidate, inputs, emitter, query)
                 return []
     relation = read(query, names)
-    found = emitter.emit(relation, relation.columns)
-    last = exactly(emitter, found, relation.columns, query)
+    emitted = emitter.emit(relation, relation.columns)
+    last = exactly(emitter, emitted, relation.columns, query)
     if last in inputs or emitter.nodes[-1].id != last:
         columns = [(column.name, quote(column.name)) for column in emitter.derived[last].schema]
         last = emitter.add("project", {"columns": [{"name": a, "expression": b} for a, b in columns]}, [last], query)
@@ -103,16 +103,16 @@ def plain_node(node: Node) -> Node:
 
 def _typed(parameters: dict[str, Any]) -> dict[str, Any]:
     """The parameters with one spelling for each type."""
-    found = dict(parameters)
+    typed = dict(parameters)
     try:
-        if isinstance(types := found.get("types"), dict):
-            found["types"] = {name: type_from(type_) for name, type_ in types.items()}
-        if isinstance(columns := found.get("columns"), list):
-            found["columns"] = [{**one, "type": type_from(one["type"])} if "type" in one else one for one in columns]
+        if isinstance(types := typed.get("types"), dict):
+            typed["types"] = {name: type_from(type_) for name, type_ in types.items()}
+        if isinstance(columns := typed.get("columns"), list):
+            typed["columns"] = [{**one, "type": type_from(one["type"])} if "type" in one else one for one in columns]
     except ValueError:
         # What is no type is the planner's to say.
         return parameters
-    return found
+    return typed
 
 
 def same(one: Expr, other: Expr) -> bool:
@@ -215,7 +215,7 @@ def _simple(name: str, query: Expr, tokens: Sequence[Token], text: str, table: s
 
 def _items(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     """The items between SELECT and FROM, each without its AS."""
-    found: list[Sequence[Token]] = []
+    items: list[Sequence[Token]] = []
     start, depth = 1, 0
     for at, token in enumerate(tokens):
         depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
@@ -223,11 +223,11 @@ def _items(tokens: Sequence[Token]) -> list[Sequence[Token]]:
             continue
         part = tokens[start:at]
         has_name = len(part) > 2 and part[-2].token_type is TokenType.ALIAS
-        found.append(part[:-2] if has_name else part)
+        items.append(part[:-2] if has_name else part)
         start = at + 1
         if token.token_type is TokenType.FROM:
             break
-    return found
+    return items
 
 
 def _read(name: str, query: Expr, names: Names, emitter: Emitter) -> Iterator[Node]:
@@ -235,8 +235,8 @@ def _read(name: str, query: Expr, names: Names, emitter: Emitter) -> Iterator[No
     trial = trial_of(emitter)
     try:
         relation = read(query, names)
-        found = trial.emit(relation, relation.columns)
-        exactly(trial, found, relation.columns, query)
+        emitted = trial.emit(relation, relation.columns)
+        exactly(trial, emitted, relation.columns, query)
     except StudioError:
         return
     made = trial.nodes[len(emitter.nodes) :]

@@ -61,8 +61,8 @@ class _Draft:
 def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
     """The script of a pipeline. Raises the first StudioError of one that is not right."""
     plan(pipeline, analyzer, folder)
-    given, _ = derive(pipeline, analyzer, folder)
-    whole = unfolded(pipeline, given)
+    original_nodes, _ = derive(pipeline, analyzer, folder)
+    whole = unfolded(pipeline, original_nodes)
     nodes, problems = derive(whole, analyzer, folder)
     if problems:
         raise problems[0]
@@ -72,7 +72,7 @@ def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
         if role == "source":
             _source(node, nodes[node.id], draft)
         elif role == "sink":
-            _sink(node, nodes[node.id], given[node.id], draft)
+            _sink(node, nodes[node.id], original_nodes[node.id], draft)
         else:
             _view(node, nodes[node.id], draft)
     if not draft.inserts:

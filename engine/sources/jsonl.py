@@ -55,14 +55,14 @@ class JsonLines(RowFile):
         files = self.files(node, folder)
         stamps = tuple(file.stamp for file in files)
         columns = sampled(files, stamps, self.sample_rows, node, _itself, infer_json)
-        found = {column.name: column for column in columns}
+        by_name = {column.name: column for column in columns}
         for name, text in self.types.items():
-            found[name] = Column(name, declared_type(text, node, "types"))
-        if not found:
+            by_name[name] = Column(name, declared_type(text, node, "types"))
+        if not by_name:
             message = f"{files[0].name} has no JSON object in its first lines; write one per line, or set types."
             raise SourceError(message, node, "path")
-        check_names(list(found), node, "types")
-        return self.described(node, tuple(found.values()))
+        check_names(list(by_name), node, "types")
+        return self.described(node, tuple(by_name.values()))
 
     def scan(self, node: str, folder: Path) -> Scan:
         """Byte ranges of the files, which workers read by themselves."""

@@ -173,19 +173,19 @@ def _itself(part: ReadPart) -> Iterator[ReadPart]:
 
 def _value(value: Any, column: Column) -> Any:
     try:
-        found = coerce(value, column.type)
+        coerced = coerce(value, column.type)
     except Unfit as error:
         message = f"column {column.name!r}: {json.dumps(value, ensure_ascii=False)} {error}"
         raise Unfit(message) from error
-    if found is None and column.time is not None:
+    if coerced is None and column.time is not None:
         message = f"column {column.name!r}: the event time is null"
         raise Unfit(message)
-    if isinstance(found, int) and column.time in (TimeUnit.EPOCH_MS, TimeUnit.EPOCH_S):
-        ms = found * 1000 if column.time is TimeUnit.EPOCH_S else found
+    if isinstance(coerced, int) and column.time in (TimeUnit.EPOCH_MS, TimeUnit.EPOCH_S):
+        ms = coerced * 1000 if column.time is TimeUnit.EPOCH_S else coerced
         if not MIN_EVENT_TIME_MS <= ms <= MAX_EVENT_TIME_MS:
             message = f"column {column.name!r}: {json.dumps(value)} {OUT_OF_RANGE}"
             raise Unfit(message)
-    return found
+    return coerced
 
 
 def _watermark(value: Any, node: str) -> int:

@@ -51,10 +51,10 @@ class SparkAnalyzer:
             if ddl not in self._frames:
                 self._frames[ddl] = spark.createDataFrame([], ddl)
             # Beside the other columns an aggregate function is an error, as it has to be here.
-            found = self._frames[ddl].select("*", functions.expr(expression).alias("__value")).schema
+            result_schema = self._frames[ddl].select("*", functions.expr(expression).alias("__value")).schema
         except PySparkException as error:
             return (sentence_of(error),)
-        return found.fields[-1].dataType.simpleString()
+        return result_schema.fields[-1].dataType.simpleString()
 
 
 def sentence_of(error: Exception) -> str:

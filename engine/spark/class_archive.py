@@ -90,8 +90,10 @@ class ClassArchive:
             os.fsync(written.fileno())
         draft.replace(self.path)
         self._note.unlink(missing_ok=True)
-        found = sorted(self.path.parent.glob("classes-*.archive"), key=lambda file: file.stat().st_mtime, reverse=True)
-        for old in [file for file in found if file != self.path][_KEPT - 1 :]:
+        archives = sorted(
+            self.path.parent.glob("classes-*.archive"), key=lambda file: file.stat().st_mtime, reverse=True
+        )
+        for old in [file for file in archives if file != self.path][_KEPT - 1 :]:
             for file in (old, old.with_suffix(".lock"), old.with_suffix(".failed")):
                 file.unlink(missing_ok=True)
 

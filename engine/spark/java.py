@@ -51,8 +51,8 @@ def environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
         tried.append("JAVA_HOME is not set")
     if java := shutil.which("java", path=environ.get("PATH", "")):
         # The path may be a link or a version manager's script, so Java itself says where it lives.
-        if found := _usable_home(Path(java), "PATH", environ, tried):
-            return {"JAVA_HOME": found}
+        if java_home := _usable_home(Path(java), "PATH", environ, tried):
+            return {"JAVA_HOME": java_home}
     else:
         tried.append("there is no java on the PATH")
     return {"JAVA_HOME": str(_packaged_home(environ, tried))}

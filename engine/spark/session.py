@@ -116,14 +116,14 @@ def close(timeout_s: float) -> bool:
 
 def _start_from_archive(master: str) -> SparkSession:
     """Start with the class archive where there is one, and without where a JVM dies of it."""
-    found = archive()
-    options = found.to_read() if found else []
+    jvm_archive = archive()
+    options = jvm_archive.to_read() if jvm_archive else []
     try:
         return _start(master, options)
     except EngineUnavailable:
-        if found is None or not options or (_jvm is not None and _jvm.is_alive()):
+        if jvm_archive is None or not options or (_jvm is not None and _jvm.is_alive()):
             raise
-        found.discard()
+        jvm_archive.discard()
         _forget()
         return _start(master, [])
 
@@ -274,9 +274,9 @@ def _connect(address: str) -> SparkSession:
 
 def _knock(address: str) -> None:
     """Raise EngineUnavailable where nobody listens: the client itself would go on trying for minutes."""
-    found = urlsplit(address)
+    url = urlsplit(address)
     try:
-        socket.create_connection((found.hostname or "", found.port or 15002), timeout=5).close()
+        socket.create_connection((url.hostname or "", url.port or 15002), timeout=5).close()
     except (OSError, ValueError) as error:
         message = f"there is no Spark Connect server at {address}: {error}. Start one, or use local[*]."
         raise EngineUnavailable(message) from error

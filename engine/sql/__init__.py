@@ -63,8 +63,8 @@ def pipeline_of(
     query_ = parsed(sql)
     relation = read(query_, names)
     emitter = Emitter(analyzer, folder, MAKERS, dict(options or {}))
-    found = exactly(emitter, emitter.emit(relation, relation.columns), relation.columns, query_)
-    emitter.add("sink", dict(sink or {}), [found], query_)
+    node = exactly(emitter, emitter.emit(relation, relation.columns), relation.columns, query_)
+    emitter.add("sink", dict(sink or {}), [node], query_)
     return Pipeline(
         name=name,
         nodes=tuple(emitter.nodes),
@@ -83,13 +83,13 @@ def parsed(sql: str) -> Expr:
     return statements[0]
 
 
-def exactly(emitter: Emitter, found: Emitted, columns: Sequence[str], at: Expr) -> str:
+def exactly(emitter: Emitter, emitted: Emitted, columns: Sequence[str], at: Expr) -> str:
     """The node with exactly these columns, in this order and by these names."""
-    arrival = [column for column in columns if column in found.arrival]
+    arrival = [column for column in columns if column in emitted.arrival]
     if arrival:
         message = f"the processing time {arrival[0]!r} has no value to output. Name the other columns in SELECT."
         raise SqlRejected(message, at)
-    actual = [found.names[column] for column in columns]
-    if actual == list(columns) and emitter.schema(found).names == tuple(columns):
-        return found.node
-    return emitter.project(found.node, [(column, quote(found.names[column])) for column in columns], at)
+    actual = [emitted.names[column] for column in columns]
+    if actual == list(columns) and emitter.schema(emitted).names == tuple(columns):
+        return emitted.node
+    return emitter.project(emitted.node, [(column, quote(emitted.names[column])) for column in columns], at)

@@ -245,10 +245,10 @@ class Called:
 def free_name(name: str, taken: Iterable[str]) -> str:
     """The name, or where it is taken the name with the first number that is free."""
     used = {other.lower() for other in taken}
-    found, number = name, 0
-    while found.lower() in used:
-        found, number = f"{name}{number}", number + 1
-    return found
+    candidate, number = name, 0
+    while candidate.lower() in used:
+        candidate, number = f"{name}{number}", number + 1
+    return candidate
 
 
 def renamed(left: Sequence[str], right: Sequence[str]) -> Mapping[str, str]:
@@ -269,8 +269,8 @@ def ref(name: str, at: Expr | None = None) -> exp.Column:
 
 def plain(expression: Expr) -> str | None:
     """The column that an expression is, or None where it computes something."""
-    found = expression.unnest()
-    return found.name if isinstance(found, exp.Column) else None
+    bare = expression.unnest()
+    return bare.name if isinstance(bare, exp.Column) else None
 
 
 def mentioned(expression: Expr) -> frozenset[str]:
@@ -280,12 +280,12 @@ def mentioned(expression: Expr) -> frozenset[str]:
 
 def conjuncts(condition: Expr) -> Iterator[Expr]:
     """The parts of a condition that AND joins."""
-    found = condition.unnest()
-    if isinstance(found, exp.And):
-        yield from conjuncts(found.this)
-        yield from conjuncts(found.expression)
+    bare = condition.unnest()
+    if isinstance(bare, exp.And):
+        yield from conjuncts(bare.this)
+        yield from conjuncts(bare.expression)
     else:
-        yield found
+        yield bare
 
 
 def together(conditions: Sequence[Expr]) -> Expr:

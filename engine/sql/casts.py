@@ -28,19 +28,19 @@ def cast(writer: ExpressionWriter, node: exp.Cast) -> str:
         raise SqlRejected(message, node)
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
     if target == "string":
-        given = writer.type_of(value)
-        if given == "boolean":
+        source_type = writer.type_of(value)
+        if source_type == "boolean":
             value = f"upper(CAST({value} AS STRING))"
-        elif given in _MOMENTS and not _is_literal_moment(node.this):
+        elif source_type in _MOMENTS and not _is_literal_moment(node.this):
             value = f"date_format({value}, 'yyyy-MM-dd HH:mm:ss.SSS')"
     elif target in INTEGER_BITS and writer.type_of(value) == "string":
         value = f"regexp_replace({value}, '([0-9])[.][0-9]*( *)$', '$1')"
     elif target.startswith("decimal") and not _fits(writer.type_of(value), target):
         word = "TRY_CAST"
-    found = f"{word}({value} AS {target.upper()})"
+    converted = f"{word}({value} AS {target.upper()})"
     if length is None:
-        return found
-    return f"rpad({found}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({found}, {length})"
+        return converted
+    return f"rpad({converted}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({converted}, {length})"
 
 
 def spark_type(data_type: exp.DataType) -> tuple[str | None, int | None]:
@@ -63,19 +63,19 @@ def spark_type(data_type: exp.DataType) -> tuple[str | None, int | None]:
         return None, None
 
 
-def _fits(given: str, target: str) -> bool:
+def _fits(source_type: str, target: str) -> bool:
     """Whether a DECIMAL holds every value of a type."""
     precision, scale = map(int, re.findall(r"\d+", target))
-    if given in _WHOLE_DIGITS:
-        return _WHOLE_DIGITS[given] <= precision - scale
-    if given.startswith("decimal"):
-        digits, places = map(int, re.findall(r"\d+", given))
+    if source_type in _WHOLE_DIGITS:
+        return _WHOLE_DIGITS[source_type] <= precision - scale
+    if source_type.startswith("decimal"):
+        digits, places = map(int, re.findall(r"\d+", source_type))
         # Rounding away places may need one more digit: 9.99 becomes 10.0.
         return digits - places + (places > scale) <= precision - scale
-    return given == "void"
+    return source_type == "void"
 
 
 def _is_literal_moment(node: exp.Expr) -> bool:
     """TIMESTAMP '...' prints as many digits as it is written with."""
-    found = node.unnest()
-    return isinstance(found, exp.Cast) and isinstance(found.this, exp.Literal)
+    bare = node.unnest()
+    return isinstance(bare, exp.Cast) and isinstance(bare.this, exp.Literal)

@@ -34,9 +34,9 @@ def value_of(item: Expr) -> Any:
         case exp.Literal():
             return item.name if item.is_string else _number(item.name)
         case exp.Neg():
-            found = value_of(item.this)
-            if isinstance(found, int | float):
-                return -found
+            operand = value_of(item.this)
+            if isinstance(operand, int | float):
+                return -operand
         case exp.Cast():
             return value_of(item.this)
         case exp.Array():

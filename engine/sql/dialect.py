@@ -50,8 +50,8 @@ def _argument(self: Any) -> exp.Expression | None:
             else:
                 parts.append(self._parse_column())
         return exp.Anonymous(this=TABLE_ARGUMENT, expressions=parts)
-    found: exp.Expression | None = self._parse_select_or_expression()
-    return found
+    argument: exp.Expression | None = self._parse_select_or_expression()
+    return argument
 
 
 class _FunctionParsers(dict[str, Any]):

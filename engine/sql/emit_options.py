@@ -50,13 +50,13 @@ def firing(options: Mapping[str, str], windowed: Windowed) -> dict[str, Any]:
             "out, or set early firing and allowed lateness at the operator."
         )
         raise SqlRejected(message, windowed.at)
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     if late:
-        found["allowed_lateness_ms"] = milliseconds(options.get(LATENESS, "0")) or 0
+        parameters["allowed_lateness_ms"] = milliseconds(options.get(LATENESS, "0")) or 0
     if early:
         delay_ms = milliseconds(options.get(EARLY_DELAY, "0")) or 0
-        found |= {"early_fire_every_ms": delay_ms} if delay_ms else {"early_fire_each_record": True}
-    return found
+        parameters |= {"early_fire_every_ms": delay_ms} if delay_ms else {"early_fire_each_record": True}
+    return parameters
 
 
 def _is_on(options: Mapping[str, str], name: str) -> bool:

@@ -110,8 +110,8 @@ class Writer:
 
     def _between(self, between: exp.Between) -> str:
         value, low, high = (self.write(part) for part in (between.this, between.args["low"], between.args["high"]))
-        found = f"({value} BETWEEN {low} AND {high})"
-        return f"({found} OR ({value} BETWEEN {high} AND {low}))" if between.args.get("symmetric") else found
+        condition = f"({value} BETWEEN {low} AND {high})"
+        return f"({condition} OR ({value} BETWEEN {high} AND {low}))" if between.args.get("symmetric") else condition
 
     def _case(self, case: exp.Case | exp.If) -> str:
         if isinstance(case, exp.If):
@@ -159,18 +159,18 @@ class Writer:
 
     def _substring(self, call: exp.Substring) -> str:
         parts = [self.write(part) for part in (call.this, call.args.get("start"), call.args.get("length")) if part]
-        found = f"substring({', '.join(parts)})"
+        cut = f"substring({', '.join(parts)})"
         length = call.args.get("length")
         # A negative length gives NULL, not an empty text.
         is_safe = length is None or isinstance(length.unnest(), exp.Literal)
-        return found if is_safe else f"CASE WHEN {parts[2]} >= 0 THEN {found} END"
+        return cut if is_safe else f"CASE WHEN {parts[2]} >= 0 THEN {cut} END"
 
     def _overlaid(self, call: exp.Overlay) -> str:
         whole, part, start = (self.write(call.args[name]) for name in ("this", "expression", "from_"))
         length = call.args.get("for_")
         many = f" FOR {self.write(length)}" if length is not None else ""
-        found = f"overlay({whole} PLACING {part} FROM {start}{many})"
-        return f"CASE WHEN {start} BETWEEN 1 AND char_length({whole}) THEN {found} ELSE {whole} END"
+        replaced = f"overlay({whole} PLACING {part} FROM {start}{many})"
+        return f"CASE WHEN {start} BETWEEN 1 AND char_length({whole}) THEN {replaced} ELSE {whole} END"
 
     def _named(self, call: exp.Anonymous) -> str:
         name = call.name.upper()

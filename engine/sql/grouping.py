@@ -89,7 +89,7 @@ def aggregate_function(node: Expr) -> AggregateFunction | None:
 
 def _calls(item: Expr) -> list[Expr]:
     """The aggregate calls in an expression, the outermost of each."""
-    found: list[Expr] = []
+    calls: list[Expr] = []
 
     def visit(node: Expr, *, within_over: bool) -> None:
         if isinstance(node, exp.Window):
@@ -101,7 +101,7 @@ def _calls(item: Expr) -> list[Expr]:
                 if _calls(inner):
                     message = "an aggregate cannot stand inside another. Compute the inner one in a sub-query."
                     raise SqlRejected(message, node)
-            found.append(node)
+            calls.append(node)
         else:
             if isinstance(node, exp.Anonymous) and (instead := _instead_of(node.name.upper())) is not None:
                 message = f"{node.name.upper()} is not supported. Use {instead}."
@@ -110,7 +110,7 @@ def _calls(item: Expr) -> list[Expr]:
                 visit(part, within_over=within_over)
 
     visit(item.unnest(), within_over=False)
-    return found
+    return calls
 
 
 def _instead_of(name: str) -> str | None:

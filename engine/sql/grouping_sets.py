@@ -77,8 +77,8 @@ def with_grouping(expression: Expr, keys: Sequence[Expr], columns: Sequence[Expr
             whole = exp.Add(this=whole, expression=bit)
         return exp.Paren(this=whole)
 
-    found: Expr = expression.copy().transform(swap, copy=False)
-    return found
+    rewritten: Expr = expression.copy().transform(swap, copy=False)
+    return rewritten
 
 
 def _bit(number: Expr, place: int, worth: int) -> Expr:

@@ -16,17 +16,17 @@ _ORDER: Final = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 def interval_ms(expression: Expr) -> int:
     """How many ms an INTERVAL literal of days, hours, minutes or seconds is. Raises SqlRejected."""
-    found = expression.unnest()
-    if isinstance(found, exp.Neg):
-        return -interval_ms(found.this)
-    if not isinstance(found, exp.Interval) or found.this is None:
+    bare = expression.unnest()
+    if isinstance(bare, exp.Neg):
+        return -interval_ms(bare.this)
+    if not isinstance(bare, exp.Interval) or bare.this is None:
         message = f"an interval is needed, such as INTERVAL '10' SECOND, not {expression.sql()}."
         raise SqlRejected(message, expression)
-    if isinstance(found.this, exp.Neg):
+    if isinstance(bare.this, exp.Neg):
         # INTERVAL -'2' SECOND
-        return -interval_ms(exp.Interval(this=found.this.this.copy(), unit=found.args.get("unit")))
-    text = found.this.name
-    unit = found.args.get("unit")
+        return -interval_ms(exp.Interval(this=bare.this.this.copy(), unit=bare.args.get("unit")))
+    text = bare.this.name
+    unit = bare.args.get("unit")
     sign, text = (-1, text.lstrip("-")) if text.startswith("-") else (1, text)
     names = _units(unit)
     parts = re.split(r"[ :]", text.strip())

@@ -59,8 +59,8 @@ def _by_place(expression: Expr, columns: tuple[str, ...]) -> Expr:
 
 
 def _count(expression: Expr | None, at: Expr) -> int:
-    found = expression.unnest() if expression is not None else None
-    if isinstance(found, exp.Literal) and found.is_int:
-        return int(found.name)
+    bare = expression.unnest() if expression is not None else None
+    if isinstance(bare, exp.Literal) and bare.is_int:
+        return int(bare.name)
     message = "LIMIT and OFFSET take a number."
     raise SqlRejected(message, at)

@@ -74,12 +74,12 @@ def shifted(writer: ExpressionWriter, call: exp.Anonymous) -> str:
     """TIMESTAMPADD and TIMESTAMPDIFF."""
     name = call.name.upper()
     unit, first, second = call.expressions
-    found = f"{name.lower()}({unit.name.upper()}, {writer.write(first)}, {writer.write(second)})"
+    text = f"{name.lower()}({unit.name.upper()}, {writer.write(first)}, {writer.write(second)})"
     if name == "TIMESTAMPDIFF":
-        return f"CAST({found} AS INT)"
+        return f"CAST({text} AS INT)"
     if writer.type_of(writer.write(second)) == "date":
-        return f"CAST({found} AS {'DATE' if unit.name.upper() in _DAYS else 'TIMESTAMP_NTZ'})"
-    return found
+        return f"CAST({text} AS {'DATE' if unit.name.upper() in _DAYS else 'TIMESTAMP_NTZ'})"
+    return text
 
 
 def from_epoch(writer: ExpressionWriter, arguments: list[str], at: Expr) -> str:

@@ -38,24 +38,24 @@ def arithmetic(writer: ExpressionWriter, node: Expr) -> str:
 def remainder(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> str:
     """a % b, of integers in the type of b."""
     left, right = _widened(writer, sides, left, right)
-    found = f"({left} % {right})"
+    modulo = f"({left} % {right})"
     types = [writer.type_of(side) for side in (left, right)]
     is_narrowed = all(one in INTEGERS for one in types) and INTEGERS.index(types[1]) < INTEGERS.index(types[0])
-    return f"CAST({found} AS {types[1].upper()})" if is_narrowed else found
+    return f"CAST({modulo} AS {types[1].upper()})" if is_narrowed else modulo
 
 
 def rounded(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     """FLOOR and CEIL of a number, in its type."""
     value = writer.write(call.this)
     name = "floor" if isinstance(call, exp.Floor) else "ceil"
-    found = f"{name}({value})"
+    whole = f"{name}({value})"
     type_ = writer.type_of(value)
     if type_ in _FLOATING:
         # Spark's are BIGINTs, which have no -0.0 and nothing beyond their range.
-        found = _WHOLE[name].format(value)
+        whole = _WHOLE[name].format(value)
     if type_.startswith("decimal"):
         type_ = f"decimal({_digits(type_)[0]},0)"
-    return f"CAST({found} AS {type_.upper()})"
+    return f"CAST({whole} AS {type_.upper()})"
 
 
 def truncated(writer: ExpressionWriter, value: str, places: str) -> str:
@@ -72,10 +72,10 @@ def _divided(writer: ExpressionWriter, sides: list[Expr], left: str, right: str)
         wider = max(types, key=INTEGERS.index)
         return f"CAST({left} div {right} AS {wider.upper()})"
     if any(type_ in _FLOATING for type_ in types):
-        found = f"({left} / {right})"
+        quotient = f"({left} / {right})"
         if not _is_not_zero(sides[1]):
-            found = f"(CASE WHEN {right} = 0 THEN {left} * double('Infinity') ELSE {left} / {right} END)"
-        return _as_float(writer, found, left, right)
+            quotient = f"(CASE WHEN {right} = 0 THEN {left} * double('Infinity') ELSE {left} / {right} END)"
+        return _as_float(writer, quotient, left, right)
     left, right = _widened(writer, sides, left, right)
     return f"({left} / {right})"
 
@@ -90,9 +90,9 @@ def _widened(writer: ExpressionWriter, sides: list[Expr], left: str, right: str)
     return texts[0], texts[1]
 
 
-def _as_float(writer: ExpressionWriter, found: str, left: str, right: str) -> str:
+def _as_float(writer: ExpressionWriter, computed: str, left: str, right: str) -> str:
     types = {writer.type_of(side) for side in (left, right)} if "float" in _cheap_types(writer, left, right) else set()
-    return f"CAST({found} AS FLOAT)" if "float" in types and types <= {*INTEGERS, *_FLOATING} else found
+    return f"CAST({computed} AS FLOAT)" if "float" in types and types <= {*INTEGERS, *_FLOATING} else computed
 
 
 def _cheap_types(writer: ExpressionWriter, *sides: str) -> set[str]:
@@ -100,14 +100,14 @@ def _cheap_types(writer: ExpressionWriter, *sides: str) -> set[str]:
 
 
 def _is_integer_literal(side: Expr) -> bool:
-    found = side.unnest()
-    found = found.this.unnest() if isinstance(found, exp.Neg) else found
-    return isinstance(found, exp.Literal) and found.is_int
+    bare = side.unnest()
+    bare = bare.this.unnest() if isinstance(bare, exp.Neg) else bare
+    return isinstance(bare, exp.Literal) and bare.is_int
 
 
 def _is_not_zero(side: Expr) -> bool:
-    found = side.unnest()
-    return isinstance(found, exp.Literal) and not found.is_string and float(found.name) != 0
+    bare = side.unnest()
+    return isinstance(bare, exp.Literal) and not bare.is_string and float(bare.name) != 0
 
 
 def _digits(decimal: str) -> tuple[int, int]:

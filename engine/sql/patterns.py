@@ -24,8 +24,8 @@ def text(value: str) -> str:
 
 def like(writer: ExpressionWriter, node: exp.Like, escape: Expr | None = None) -> str:
     """[NOT] LIKE. Without ESCAPE no character escapes, where in Spark the backslash does."""
-    found = f"({writer.write(node.this)} LIKE {_pattern(writer, node.expression, escape)})"
-    return f"(NOT {found})" if node.args.get("negate") else found
+    condition = f"({writer.write(node.this)} LIKE {_pattern(writer, node.expression, escape)})"
+    return f"(NOT {condition})" if node.args.get("negate") else condition
 
 
 def _pattern(writer: ExpressionWriter, pattern: Expr, escape: Expr | None) -> str:
@@ -47,16 +47,16 @@ def similar(writer: ExpressionWriter, node: exp.SimilarTo) -> str:
 
 
 def _regular(pattern: str) -> str:
-    found, in_set = "", False
+    body, in_set = "", False
     for at, char in enumerate(pattern):
         if in_set or char in "[]":
             in_set = char != "]" if in_set else char == "["
-            found += char
+            body += char
         elif char in "{}" and re.match(r"\{\d+(,\d*)?\}", pattern[pattern.rfind("{", 0, at + 1) :]):
-            found += char
+            body += char
         else:
-            found += _ANY.get(char, "\\" + char if char in _SPECIAL else char)
-    return f"(?s)^(?:{found})$"
+            body += _ANY.get(char, "\\" + char if char in _SPECIAL else char)
+    return f"(?s)^(?:{body})$"
 
 
 def replacement(argument: str, is_literal: bool) -> str:

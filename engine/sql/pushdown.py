@@ -106,8 +106,8 @@ def _filtered_join(join: Join, conditions: list[Expr]) -> Relation:
             right = filtered(right, _renamed(one, names))
         else:
             above.append(one)
-    found = joined(left, right, kind, kept, join.at, join.as_of)
-    return Filter(found, together(above)) if above else found
+    relation = joined(left, right, kind, kept, join.at, join.as_of)
+    return Filter(relation, together(above)) if above else relation
 
 
 def _without_padding(join: Join, conditions: Sequence[Expr], left: set[str]) -> JoinKind:
@@ -132,13 +132,13 @@ def _without_padding(join: Join, conditions: Sequence[Expr], left: set[str]) -> 
 
 def _refuses_null(condition: Expr, columns: set[str]) -> bool:
     """True where a condition is never true when all of these columns are NULL."""
-    found = condition.unnest()
-    if isinstance(found, exp.Not) and isinstance(found.this.unnest(), exp.Is):
-        test = found.this.unnest()
+    bare = condition.unnest()
+    if isinstance(bare, exp.Not) and isinstance(bare.this.unnest(), exp.Is):
+        test = bare.this.unnest()
         return isinstance(test.expression, exp.Null) and plain(test.this) in columns
-    if not isinstance(found, _COMPARISONS):
+    if not isinstance(bare, _COMPARISONS):
         return False
-    sides = [found.this, found.args.get("expression"), *([found.args.get("low")] if found.args.get("low") else [])]
+    sides = [bare.this, bare.args.get("expression"), *([bare.args.get("low")] if bare.args.get("low") else [])]
     return any(side is not None and _strict(side) and mentioned(side) & columns for side in sides)
 
 

@@ -76,19 +76,19 @@ def _select(query: exp.Select, names: Names) -> Relation:
     items = _items(query, scope, scalars)
     having = query.args.get("having")
     condition = scope.bind(scalars.taken_out_of(having.this)) if having is not None else None
-    found = grouped(query, items, scope, condition)
-    relation, items = found.relation, found.items
+    aggregated = grouped(query, items, scope, condition)
+    relation, items = aggregated.relation, aggregated.items
     if scalars.queries:
-        parts = [*(item for _, item in items), *([found.having] if found.having is not None else [])]
+        parts = [*(item for _, item in items), *([aggregated.having] if aggregated.having is not None else [])]
         above, parts = scalars.joined_to(replace(scope, relation=relation), parts)
         relation = above.relation
         items = [(name, item) for (name, _), item in zip(items, parts, strict=False)]
-        found = replace(found, having=parts[-1] if found.having is not None else None)
-    if found.having is not None:
-        relation = filtered(relation, found.having)
+        aggregated = replace(aggregated, having=parts[-1] if aggregated.having is not None else None)
+    if aggregated.having is not None:
+        relation = filtered(relation, aggregated.having)
     relation, items = numbered(relation, items, query)
     named = _named(items)
-    is_plain = not query.args.get("distinct") and found.relation is scope.relation
+    is_plain = not query.args.get("distinct") and aggregated.relation is scope.relation
     hidden, query = _order_columns(query, named, scope) if is_plain else ((), query)
     relation = selected(relation, (*named, *hidden))
     if query.args.get("distinct"):
@@ -101,15 +101,15 @@ def _order_columns(query: exp.Select, named: Sequence[Named], scope: Scope) -> t
     """What ORDER BY names of FROM and SELECT does not put out, as further columns, and the query that names those."""
     known = {name for name, _ in named}
     hidden: list[Named] = []
-    found = query.copy()
-    order = found.args.get("order")
+    rewritten = query.copy()
+    order = rewritten.args.get("order")
     for key in order.expressions if order is not None else ():
         columns = list(key.this.find_all(exp.Column))
         if columns and not all(column.name in known for column in columns):
             name = free_name(f"order{len(hidden)}", known)
             hidden.append((name, scope.bind(key.this)))
             key.set("this", exp.column(name, quoted=True))
-    return tuple(hidden), found if hidden else query
+    return tuple(hidden), rewritten if hidden else query
 
 
 def _items(query: exp.Select, scope: Scope, scalars: Scalars) -> list[tuple[str | None, Expr]]:
@@ -143,8 +143,8 @@ def _with_windows(item: Expr, query: exp.Select) -> Expr:
             return window
         return node
 
-    found: Expr = item.copy().transform(spell_out, copy=False)
-    return found
+    rewritten: Expr = item.copy().transform(spell_out, copy=False)
+    return rewritten
 
 
 def _named(items: list[tuple[str | None, Expr]]) -> tuple[Named, ...]:

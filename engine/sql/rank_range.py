@@ -56,11 +56,11 @@ def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]
 
 def _bounds(condition: Expr, numbered: Numbered) -> tuple[int, int | str | None] | None:
     """The first and the last rank that one condition lets through, or None where it is not about the rank."""
-    found = condition.unnest()
-    if isinstance(found, exp.Between) and plain(found.this) == numbered.name:
-        low, high = _number(found.args["low"]), _number(found.args["high"])
+    bare = condition.unnest()
+    if isinstance(bare, exp.Between) and plain(bare.this) == numbered.name:
+        low, high = _number(bare.args["low"]), _number(bare.args["high"])
         return (low, high) if low is not None and high is not None else None
-    kind, left, right = type(found), found.this, found.args.get("expression")
+    kind, left, right = type(bare), bare.this, bare.args.get("expression")
     if kind not in _MIRRORED or right is None:
         return None
     if isinstance(right, exp.Expression) and plain(right) == numbered.name:
@@ -84,5 +84,5 @@ def _bounds(condition: Expr, numbered: Numbered) -> tuple[int, int | str | None]
 
 
 def _number(expression: Expr) -> int | None:
-    found = expression.unnest()
-    return int(found.name) if isinstance(found, exp.Literal) and found.is_int else None
+    bare = expression.unnest()
+    return int(bare.name) if isinstance(bare, exp.Literal) and bare.is_int else None

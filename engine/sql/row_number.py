@@ -27,26 +27,26 @@ def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[
         message = "all OVER windows of one SELECT have to be the same. Put the others into a query around this one."
         raise SqlRejected(message, next(window for window in windows if not _same_window(window, first)))
     relation, partition, order = _prepared(relation, first)
-    found: list[tuple[str, exp.Window]] = []
+    named_windows: list[tuple[str, exp.Window]] = []
     for name, item in items:
         for window in item.find_all(exp.Window):
-            if all(window != known for _, known in found):
-                wanted = name if name is not None and item.unnest() == window else f"EXPR${len(found)}"
-                taken = [*relation.columns, *(one for one, _ in found)]
-                found.append((free_name(wanted, taken), window))
-    functions = {window.this.name.upper() for _, window in found if isinstance(window.this, exp.Anonymous)}
+            if all(window != known for _, known in named_windows):
+                wanted = name if name is not None and item.unnest() == window else f"EXPR${len(named_windows)}"
+                taken = [*relation.columns, *(one for one, _ in named_windows)]
+                named_windows.append((free_name(wanted, taken), window))
+    functions = {window.this.name.upper() for _, window in named_windows if isinstance(window.this, exp.Anonymous)}
     if functions & set(NUMBERING):
-        if len(found) > 1:
+        if len(named_windows) > 1:
             message = "a row number must be the only window function of its SELECT. Put the others into another query."
-            raise SqlRejected(message, found[1][1])
-        (name, window), *_ = found
+            raise SqlRejected(message, named_windows[1][1])
+        (name, window), *_ = named_windows
         relation = Numbered(relation, window.this.name.upper(), partition, order, name, window)
     else:
-        calls = tuple((name, _call(window)) for name, window in found)
+        calls = tuple((name, _call(window)) for name, window in named_windows)
         relation = Over(relation, calls, partition, order, first.args.get("spec"), first)
 
     def swap(node: Expr) -> Expr:
-        for known, window in found:
+        for known, window in named_windows:
             if node == window:
                 return ref(known, node)
         return node
@@ -107,5 +107,5 @@ def _call(window: exp.Window) -> Expr:
     if aggregate_function(bare) is None:
         message = f"{bare.sql()} cannot stand before OVER; there are {', '.join((*NUMBERING, *sorted(functions())))}."
         raise SqlRejected(message, window)
-    found: Expr = call
-    return found
+    aggregate: Expr = call
+    return aggregate

@@ -38,8 +38,8 @@ class Scalars:
             self.queries.append(node)
             return exp.Placeholder(this=str(len(self.queries) - 1))
 
-        found: Expr = expression.copy().transform(swap, copy=False)
-        return found
+        rewritten: Expr = expression.copy().transform(swap, copy=False)
+        return rewritten
 
     def joined_to(self, scope: Scope, expressions: Sequence[Expr]) -> tuple[Scope, list[Expr]]:
         """The scope with the sub-queries that these expressions name joined to it, and the expressions over it."""
@@ -102,15 +102,15 @@ class Ties:
 
     def grouped(self, query: exp.Select, items: Sequence[Expr]) -> exp.Select:
         """The sub-query by itself: grouped by the inner side of its ties, which come before the items."""
-        found = query.copy()
-        group = found.args.get("group")
+        subquery = query.copy()
+        group = subquery.args.get("group")
         known = list(group.expressions) if group is not None else []
         more = [one.copy() for one in self.inner if not self.is_among(one, known)]
-        found.set("where", exp.Where(this=together(self.own)) if self.own else None)
-        found.set("group", exp.Group(expressions=[*known, *more]))
+        subquery.set("where", exp.Where(this=together(self.own)) if self.own else None)
+        subquery.set("group", exp.Group(expressions=[*known, *more]))
         keys = [exp.alias_(one.copy(), f"tie{at}") for at, one in enumerate(self.inner)]
-        found.set("expressions", [*keys, *(item.copy() for item in items)])
-        return found
+        subquery.set("expressions", [*keys, *(item.copy() for item in items)])
+        return subquery
 
 
 def split_ties(query: Expr, scope: Scope, names: Names, read: Read) -> Ties | None:
@@ -121,8 +121,8 @@ def split_ties(query: Expr, scope: Scope, names: Names, read: Read) -> Ties | No
     inner = from_clause(query, names, read)
 
     def side(part: Expr) -> str:
-        found = [inner.find(column) is not None for column in part.find_all(exp.Column)]
-        return "inner" if all(found) else "outer" if not any(found) else "both"
+        are_inner = [inner.find(column) is not None for column in part.find_all(exp.Column)]
+        return "inner" if all(are_inner) else "outer" if not any(are_inner) else "both"
 
     ties = Ties(inner, [], [], [])
     for part in conjuncts(where.this):

@@ -38,23 +38,23 @@ class Scope:
 
     def star(self, table: str | None, at: Expr) -> tuple[Visible, ...]:
         """The columns of `*` or `t.*`. Raises SqlRejected for an unknown table."""
-        found = tuple(one for one in self.visible if table is None or one.table == table)
-        if not found:
+        columns = tuple(one for one in self.visible if table is None or one.table == table)
+        if not columns:
             tables = ", ".join(dict.fromkeys(one.table for one in self.visible if one.table)) or "none"
             message = f"there is no table {table!r} here; there are {tables}."
             raise SqlRejected(message, at)
-        return found
+        return columns
 
     def find(self, column: exp.Column) -> Visible | None:
         """What a column means, or None where nothing has that name. Raises SqlRejected where several have."""
-        found = [
+        matches = [
             one for one in self.visible if one.name == column.name and (not column.table or one.table == column.table)
         ]
-        if len(found) > 1 and len({one.column for one in found}) > 1:
-            tables = " or ".join(f"{one.table}.{one.name}" for one in found)
+        if len(matches) > 1 and len({one.column for one in matches}) > 1:
+            tables = " or ".join(f"{one.table}.{one.name}" for one in matches)
             message = f"the column {column.name!r} is ambiguous. Write {tables}."
             raise SqlRejected(message, column)
-        return found[0] if found else None
+        return matches[0] if matches else None
 
     def bind(self, expression: Expr) -> Expr:
         """The expression with its columns bound. Raises SqlRejected for an unknown one, and for a sub-query."""
@@ -68,10 +68,10 @@ class Scope:
                 raise SqlRejected(message, node)
             if not isinstance(node, exp.Column):
                 return node
-            found = self.find(node)
-            if found is None:
+            visible = self.find(node)
+            if visible is None:
                 raise self.unknown(node)
-            return ref(found.column, node)
+            return ref(visible.column, node)
 
         return expression.copy().transform(swap, copy=False)
 

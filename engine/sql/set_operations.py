@@ -69,9 +69,9 @@ def _called_as(first: Relation, other: Relation) -> Relation:
     if first.columns == other.columns:
         return other
     pairs = zip(first.columns, other.columns, strict=True)
-    found = selected(other, tuple((name, ref(column)) for name, column in pairs))
-    assert isinstance(found, Select)
-    return found
+    renamed = selected(other, tuple((name, ref(column)) for name, column in pairs))
+    assert isinstance(renamed, Select)
+    return renamed
 
 
 def _intersect_all(left: Relation, right: Relation, at: Expr) -> Relation:

@@ -137,10 +137,10 @@ def _bind_inner_first(part: Expr, both: Scope, inner_count: int) -> Expr:
     def swap(node: Expr) -> Expr:
         if not isinstance(node, exp.Column):
             return node
-        found = inner.find(node) or outer.find(node)
-        if found is None:
+        visible = inner.find(node) or outer.find(node)
+        if visible is None:
             raise both.unknown(node)
-        return ref(found.column, node)
+        return ref(visible.column, node)
 
     return part.copy().transform(swap, copy=False)
 

@@ -44,19 +44,19 @@ def table_function(
         for argument in call.expressions
         if isinstance(argument, exp.Kwarg)
     )
-    columns = tuple(operator.columns_out(parameters, [given.columns for given in inputs]))
+    columns = tuple(operator.columns_out(parameters, [relation.columns for relation in inputs]))
     return Called(operator.operator, inputs, parameters, columns, call)
 
 
 def in_terms_of(operator: type[Operator], parameters: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The parameters, columns by what they are called in the input. names: by column of the relation."""
-    found = dict(parameters)
+    translated = dict(parameters)
     for name, value in parameters.items():
         if _holds(operator.model_fields[name], "column"):
-            found[name] = names.get(value, value)
+            translated[name] = names.get(value, value)
         elif _holds(operator.model_fields[name], "columns"):
-            found[name] = [names.get(each, each) for each in value]
-    return found
+            translated[name] = [names.get(each, each) for each in value]
+    return translated
 
 
 def _input(
@@ -82,9 +82,9 @@ def _parameter(operator: type[Operator], argument: exp.Kwarg, scope: Scope) -> t
         return name, columns[0] if _holds(field, "column") else columns
     if _holds(field, "duration") and isinstance(value.unnest(), exp.Interval | exp.Neg):
         return name, interval_ms(value)
-    found = value_of(value)
-    is_json = isinstance(found, str) and found[:1] in ("[", "{") and field.annotation is not str
-    return name, json.loads(found) if is_json else found
+    constant = value_of(value)
+    is_json = isinstance(constant, str) and constant[:1] in ("[", "{") and field.annotation is not str
+    return name, json.loads(constant) if is_json else constant
 
 
 def _holds(field: FieldInfo, what: str) -> bool:

@@ -29,12 +29,12 @@ def window_function(
 ) -> Windowed:
     """A window table function with its arguments by place or by name. Raises SqlRejected."""
     name = call.name.upper()
-    given = _by_name(call, _ARGUMENTS[name])
+    arguments = _by_name(call, _ARGUMENTS[name])
     for needed in _ARGUMENTS[name][: -1 if name != "SESSION" else None]:
-        if needed not in given:
+        if needed not in arguments:
             message = f"{name} needs the argument {needed}; it takes {', '.join(_ARGUMENTS[name])}."
             raise SqlRejected(message, call)
-    data = given["DATA"]
+    data = arguments["DATA"]
     keys: Sequence[Expr] = ()
     if isinstance(data, exp.Anonymous) and data.name == TABLE_ARGUMENT:
         relation, keys = table(data.expressions[0]), data.expressions[1:]
@@ -47,13 +47,13 @@ def window_function(
         message = f"PARTITION BY is for SESSION; {name} windows are the same for all keys. Leave it out."
         raise SqlRejected(message, data)
     scope = Scope.of(relation, None)
-    descriptor = given["TIMECOL"]
+    descriptor = arguments["TIMECOL"]
     if not isinstance(descriptor, exp.Anonymous) or descriptor.name.upper() != "DESCRIPTOR":
         message = f"the time of {name} is DESCRIPTOR(column)."
         raise SqlRejected(message, descriptor)
     time = scope.bind(descriptor.expressions[0]).name
     partition = tuple(scope.bind(key).name for key in keys)
-    return Windowed(relation, _windowing(name, given, call), time, call, partition)
+    return Windowed(relation, _windowing(name, arguments, call), time, call, partition)
 
 
 def group_window(call: exp.Anonymous) -> tuple[Expr, Windowing]:
@@ -70,7 +70,7 @@ def group_window(call: exp.Anonymous) -> tuple[Expr, Windowing]:
 
 
 def _by_name(call: exp.Anonymous, names: Sequence[str]) -> dict[str, Expr]:
-    given: dict[str, Expr] = {}
+    arguments: dict[str, Expr] = {}
     for at, argument in enumerate(call.expressions):
         if isinstance(argument, exp.Kwarg):
             name, value = argument.this.name.upper(), argument.expression
@@ -81,17 +81,17 @@ def _by_name(call: exp.Anonymous, names: Sequence[str]) -> dict[str, Expr]:
         if name not in names:
             message = f"{call.name} has no argument {name or at + 1}; it takes {', '.join(names)}."
             raise SqlRejected(message, value)
-        given[name] = value
-    return given
+        arguments[name] = value
+    return arguments
 
 
-def _windowing(name: str, given: dict[str, Expr], call: Expr) -> Windowing:
-    slide = given.get(_SLIDE.get(name, ""))
-    offset = given.get("OFFSET")
+def _windowing(name: str, arguments: dict[str, Expr], call: Expr) -> Windowing:
+    slide = arguments.get(_SLIDE.get(name, ""))
+    offset = arguments.get("OFFSET")
     try:
         return Windowing(
             WindowKind[name],
-            interval_ms(given[_LENGTH[name]]),
+            interval_ms(arguments[_LENGTH[name]]),
             interval_ms(slide) if slide is not None else 0,
             interval_ms(offset) if offset is not None else 0,
         )

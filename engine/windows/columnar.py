@@ -217,11 +217,11 @@ class WindowColumns:
             until = np.where(goes_on, np.minimum(until, nexts), until)
             fires = (until - cells.firsts) // self._slide
             cells = cells.running(self._parts)
-        found = cells.at(fires > 0)
+        firing = cells.at(fires > 0)
         fires = fires[fires > 0]
         runs = Runs(np.cumsum(fires) - fires, int(fires.sum()))
-        ends = runs.spread(found.firsts) + runs.ordinals * self._slide
-        windows = replace(found.at(runs.numbers), firsts=ends)
+        ends = runs.spread(firing.firsts) + runs.ordinals * self._slide
+        windows = replace(firing.at(runs.numbers), firsts=ends)
         if self._kind is WindowKind.CUMULATE:
             return windows
         order, same = in_order(windows.groups, windows.firsts // self._slide)
@@ -300,10 +300,10 @@ def _windows(
 
 def _runs_of(*columns: Longs | None) -> Runs:
     """Neighbours that agree in all columns."""
-    given = [column for column in columns if column is not None]
-    firsts: Flags = np.zeros(len(given[0]), np.bool_)
+    present = [column for column in columns if column is not None]
+    firsts: Flags = np.zeros(len(present[0]), np.bool_)
     firsts[:1] = True
-    for column in given:
+    for column in present:
         firsts[1:] |= column[1:] != column[:-1]
     return Runs.starting(firsts)
 

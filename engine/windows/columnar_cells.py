@@ -82,9 +82,9 @@ class Cells:
         """One cell per run of cells."""
         if len(runs) == len(self):
             return self
-        found = replace(self, parts=()).at(runs.starts)
+        first_cells = replace(self, parts=()).at(runs.starts)
         origins = np.minimum.reduceat(self.origins, runs.starts)
-        return replace(found, origins=origins, parts=parts.merged(self.parts, runs))
+        return replace(first_cells, origins=origins, parts=parts.merged(self.parts, runs))
 
     def running(self, parts: WindowParts) -> Cells:
         """Each cell with those of the same last that stand before it: of cells by group, last and first."""
@@ -115,7 +115,7 @@ def in_order(*columns: Longs) -> tuple[Longs | None, Runs]:
 
 def _packed(columns: Sequence[Longs]) -> Longs | None:
     """The columns as one that sorts as they do; None where they do not fit."""
-    found, room = columns[0], int(columns[0].max()) + 1
+    packed, room = columns[0], int(columns[0].max()) + 1
     for column in columns[1:]:
         least, most = int(column.min()), int(column.max())
         span = most - least + 1
@@ -123,5 +123,5 @@ def _packed(columns: Sequence[Longs]) -> Longs | None:
         if room >= _ROOM:
             return None
         if span > 1:
-            found = found * span + (column - least)
-    return found
+            packed = packed * span + (column - least)
+    return packed

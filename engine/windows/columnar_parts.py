@@ -33,11 +33,11 @@ class WindowParts:
     """
 
     def __init__(self, calls: Sequence[AggregateCall], *, retracting: bool) -> None:
-        found, self._reads = parts_of(calls, retracting=retracting)
-        extremes = [part for part in found if isinstance(part, Extreme)]
+        parts, self._reads = parts_of(calls, retracting=retracting)
+        extremes = [part for part in parts if isinstance(part, Extreme)]
         assert not (retracting and extremes)
         counts = [Number(part.argument, part.filter) for part in extremes]
-        self._parts = tuple(dict.fromkeys((*found, *counts)))
+        self._parts = tuple(dict.fromkeys((*parts, *counts)))
         self._merges = tuple(map(_merge, self._parts))
         self.counts_rows = retracting
 
@@ -58,13 +58,13 @@ class WindowParts:
         if self.counts_rows:
             signs = np.where((kinds == UPDATE_BEFORE) | (kinds == DELETE), np.int64(-1), np.int64(1))
         counted: dict[tuple[int | None, int | None], Flags | None] = {}
-        found = []
+        partials = []
         for part in self._parts:
             scope = (part.argument, part.filter)
             if scope not in counted:
                 counted[scope] = part.taking_part(tuple(row))
-            found.append(_of_runs(part, runs, row, counted[scope], signs))
-        return tuple(found)
+            partials.append(_of_runs(part, runs, row, counted[scope], signs))
+        return tuple(partials)
 
     def merged(self, columns: Sequence[Longs], runs: Runs) -> tuple[Longs, ...]:
         """One row per run of rows."""
@@ -76,12 +76,12 @@ class WindowParts:
 
     def results(self, columns: Sequence[Longs], types: Sequence[pa.DataType]) -> tuple[pa.Array, ...]:
         """The results of the calls."""
-        given = dict(zip(self._parts, columns, strict=True))
-        found: list[Found] = []
-        for part, column in given.items():
-            there = given[Number(part.argument, part.filter)] != 0 if isinstance(part, Extreme) else None
-            found.append((column, there))
-        read = ((read(found, None), type_) for read, type_ in zip(self._reads, types, strict=True))
+        column_of_part = dict(zip(self._parts, columns, strict=True))
+        accumulators: list[Found] = []
+        for part, column in column_of_part.items():
+            there = column_of_part[Number(part.argument, part.filter)] != 0 if isinstance(part, Extreme) else None
+            accumulators.append((column, there))
+        read = ((read(accumulators, None), type_) for read, type_ in zip(self._reads, types, strict=True))
         return tuple(from_longs(values, type_, there) for (values, there), type_ in read)
 
 
@@ -101,14 +101,14 @@ def _of_runs(part: Part, runs: Runs, row: Sequence[pa.Array], counted: Flags | N
     """counted: which records count; None: all."""
     if not len(runs):
         return np.zeros(0, np.int64)
-    found: Longs
+    reduced: Longs
     if isinstance(part, Extreme):
         assert part.argument is not None
         values, _ = longs(row[part.argument])
         if counted is not None:
             values = np.where(counted, values, _LEAST if part.largest else _MOST)
-        found = _merge(part).reduceat(values, runs.starts)
-        return found
+        reduced = _merge(part).reduceat(values, runs.starts)
+        return reduced
     terms = signs
     if isinstance(part, Sum):
         assert part.argument is not None
@@ -120,5 +120,5 @@ def _of_runs(part: Part, runs: Runs, row: Sequence[pa.Array], counted: Flags | N
         terms = counted.astype(np.int64) if terms is None else terms * counted
     if terms is None:
         return runs.lengths
-    found = np.add.reduceat(terms, runs.starts)
-    return found
+    reduced = np.add.reduceat(terms, runs.starts)
+    return reduced

@@ -155,10 +155,10 @@ class GivenWindows(MadeWindows):
         if self.window_start is None:
             self._check_lengths()
             return
-        given = [name for name in ("size_ms", "slide_ms", "step_ms", "gap_ms") if getattr(self, name) is not None]
-        if given or self.offset_ms:
+        lengths = [name for name in ("size_ms", "slide_ms", "step_ms", "gap_ms") if getattr(self, name) is not None]
+        if lengths or self.offset_ms:
             message = (
-                f"{given[0] if given else 'offset_ms'} is not used with window_start and window_end: the rows "
+                f"{lengths[0] if lengths else 'offset_ms'} is not used with window_start and window_end: the rows "
                 "already have windows."
             )
             raise ValueError(message)
@@ -193,9 +193,9 @@ def windows_over(windowing: Windowing, table: str, schema: Schema, partition_by:
 def require_bounds(node: str, schema: Schema, fields: Sequence[str], columns: Sequence[str]) -> None:
     """Raise UnknownColumn, and PipelineError where a bound is no time."""
     for field, name in zip(fields, columns, strict=True):
-        found = schema.column(name, node, field)
-        if not found.type.startswith("timestamp"):
-            message = f"{field}: {name} is of type {found.type}, not a timestamp."
+        column = schema.column(name, node, field)
+        if not column.type.startswith("timestamp"):
+            message = f"{field}: {name} is of type {column.type}, not a timestamp."
             raise PipelineError(message, node, field)
 
 

@@ -56,7 +56,7 @@ class TablesAsOf:
             sql = f"SELECT count(*) FROM {lives.relation} l WHERE {_alive(seq)}"
         else:
             sql = f"SELECT count(*) FROM {_visible(edge, seq, lives)} AND {where}"
-        [(total,)] = self._database.rows(sql, values, given=lives.given)
+        [(total,)] = self._database.rows(sql, values, tables=lives.given)
         return int(total)
 
     def _rows(
@@ -82,14 +82,14 @@ class TablesAsOf:
             return self._database.rows(
                 f"SELECT {columns} FROM {records_of(edge)} c WHERE c.rowid IN ("
                 f"SELECT opened FROM {lives.relation} l WHERE {_alive(seq)} {paged}) ORDER BY c.rowid",
-                given=lives.given,
+                tables=lives.given,
             )
         keys = [f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in edge.upsert_key]
         sort = {"key": [*keys, "c.rowid"], "position": ["c.rowid"], "newest": ["c.rowid DESC"]}[order]
         return self._database.rows(
             f"SELECT {columns} FROM {_visible(edge, seq, lives)} AND {where} ORDER BY {', '.join(sort)} {paged}",
             values,
-            given=lives.given,
+            tables=lives.given,
         )
 
     def _changes(self, edge: Edge, seq: int, lives: Lives) -> list[list[Values]]:
@@ -97,16 +97,16 @@ class TablesAsOf:
         if edge.is_insert_only:
             return [[], []]
         columns = select_columns(edge.columns, "c")
-        found: list[list[Values]] = []
+        changes: list[list[Values]] = []
         for condition in (f"l.until_seq = {int(seq)} AND l.seq < {int(seq)}", f"l.seq = {int(seq)}"):
             rows = self._database.rows(
                 f"SELECT c.seq{columns} FROM {records_of(edge)} c WHERE c.rowid IN ("
                 f"SELECT opened FROM {lives.relation} l WHERE {condition} LIMIT {_CHANGES_SHOWN}) "
                 "ORDER BY c.rowid",
-                given=lives.given,
+                tables=lives.given,
             )
-            found.append([row[1:] for row in rows])
-        return found
+            changes.append([row[1:] for row in rows])
+        return changes
 
 
 def _judge(edge: Edge, seq: int, row: Row, before: dict[tuple[str, ...], Values]) -> TableRow:

@@ -114,14 +114,14 @@ class Changelogs:
 
     def cascade(self, run_id: int, seq: int, *, limit: int = 1000) -> tuple[CascadeRecord, ...]:
         """All records that one event caused, on all edges, in the order of emission; `limit` per edge."""
-        found: list[CascadeRecord] = []
+        records: list[CascadeRecord] = []
         for edge in self._runs.edges(run_id):
             if edge.total:
                 sql = f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE c.seq = $seq LIMIT $limit"
                 rows = self._database.rows(sql, {"seq": seq, "limit": limit})
-                found += [CascadeRecord(edge, to_record(row)) for row in rows]
+                records += [CascadeRecord(edge, to_record(row)) for row in rows]
         # Edges come in topological order and the sort is stable: equal steps stay in it.
-        return tuple(sorted(found, key=lambda entry: entry.record.step))
+        return tuple(sorted(records, key=lambda entry: entry.record.step))
 
     def next_seq(
         self, run_id: int, node: str, seq: int, port: str = "out", *, kinds: Iterable[RowKind] = ()
@@ -200,13 +200,13 @@ class Changelogs:
         if not rows:
             return {}, frozenset()
         where, values = conditions(edge, wanted)
-        found = self._database.rows(
+        fetched = self._database.rows(
             f"SELECT {record_columns(edge)}, coalesce({where}, false) FROM {records_of(edge)} c "
             "WHERE c.rowid IN (SELECT unnest($rows))",
             {**values, "rows": sorted(row for row in rows if row >= 0)},
         )
-        around = {record.row: record for record in (to_record(row[:-1]) for row in found)}
-        return around, frozenset(int(row[0]) for row in found if row[-1])
+        around = {record.row: record for record in (to_record(row[:-1]) for row in fetched)}
+        return around, frozenset(int(row[0]) for row in fetched if row[-1])
 
     def _count(self, edge: Edge, wanted: Filter) -> int:
         by_kind = wanted == Filter(kinds=wanted.kinds)

@@ -84,7 +84,7 @@ class Disorders:
             if name not in edge.names:
                 raise UnknownColumn(edge.node, name, edge.names)
         sampled = max(1, -(-edge.total // _SAMPLED))
-        given = {"sample": self._samples.get((run_id, edge.table, key, edge.total), lambda: self._sample(edge, key))}
+        tables = {"sample": self._samples.get((run_id, edge.table, key, edge.total), lambda: self._sample(edge, key))}
         delivered = _delivered(writers, seed)
         final = _materialised(edge) if materialised else _FINAL.format(position="delivered")
         expected = _materialised(edge, "place") if materialised else _FINAL.format(position="place")
@@ -108,7 +108,7 @@ class Disorders:
                 SELECT in_a, in_b{"".join(f", a{at}" for at in columns)}{"".join(f", b{at}" for at in columns)}
                 FROM compared WHERE NOT (in_a AND in_b AND is_same) ORDER BY ALL LIMIT {_SHOWN})
             SELECT * FROM counted LEFT JOIN differ ON true""",
-            given=given,
+            tables=tables,
         )
         width = len(edge.columns)
         records, swapped, keys, lost, wrong, ghosts = rows[0][:6]

@@ -36,12 +36,12 @@ def conditions(edge: Edge, wanted: Filter, alias: str = "c") -> tuple[str, dict[
             values[f"equals{n}"] = value
     if wanted.text:
         searched = [column for column in edge.columns if _can_contain(column, wanted.text)]
-        found = [
+        predicates = [
             f"contains(lower(CAST({alias}.{identifier(column.stored_as)} AS VARCHAR)), lower($text))"
             for column in searched
         ]
-        parts.append(f"({' OR '.join(found)})" if found else "false")
-        if found:
+        parts.append(f"({' OR '.join(predicates)})" if predicates else "false")
+        if predicates:
             values["text"] = wanted.text
     return " AND ".join(parts) or "true", values
 

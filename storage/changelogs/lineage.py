@@ -68,22 +68,22 @@ class Lineages:
         """
         run = self._runs.stored(run_id)
         edge = run.edge(node, port)
-        found = records_at(self._database, edge, [row])
-        if not found:
+        records = records_at(self._database, edge, [row])
+        if not records:
             return None
-        root = Ancestor(edge, found[row])
+        root = Ancestor(edge, records[row])
         seen = {(edge.table, row)}
         level = [root]
         for _ in range(_DEEPEST):
             above: list[Ancestor] = []
             for emitter in dict.fromkeys(entry.edge.node for entry in level):
                 entries = [entry for entry in level if entry.edge.node == emitter]
-                for port_in, given in run.input_edges(emitter):
+                for port_in, input_edge in run.input_edges(emitter):
                     origin = origins.get((emitter, port_in))
                     if origin is None:
-                        above += self._causes(entries, given)
+                        above += self._causes(entries, input_edge)
                     else:
-                        above += self._members(entries, given, port_in, origin, siblings)
+                        above += self._members(entries, input_edge, port_in, origin, siblings)
             level = []
             for entry in above:
                 place = (entry.edge.table, entry.record.row)
@@ -95,60 +95,61 @@ class Lineages:
                 break
         return root
 
-    def _causes(self, entries: Sequence[Ancestor], given: Edge) -> list[Ancestor]:
+    def _causes(self, entries: Sequence[Ancestor], input_edge: Edge) -> list[Ancestor]:
         """The one record that each was computed from: the last whose step is a prefix of its own."""
         seqs = sorted({entry.record.seq for entry in entries})
         rows = self._database.rows(
-            f"SELECT {record_columns(given)} FROM {records_of(given)} c WHERE c.seq IN (SELECT unnest($seqs))",
+            f"SELECT {record_columns(input_edge)} FROM {records_of(input_edge)} c "
+            "WHERE c.seq IN (SELECT unnest($seqs))",
             {"seqs": seqs},
         )
         records = list(map(to_record, rows))
-        found: list[Ancestor] = []
+        ancestors: list[Ancestor] = []
         for entry in entries:
             causes = [record for record in records if _caused(record, entry.record)]
             if causes:
-                entry.parents.append(Ancestor(given, max(causes, key=lambda record: len(record.step))))
-                found.append(entry.parents[-1])
-        return found
+                entry.parents.append(Ancestor(input_edge, max(causes, key=lambda record: len(record.step))))
+                ancestors.append(entry.parents[-1])
+        return ancestors
 
     def _members(
-        self, entries: Sequence[Ancestor], given: Edge, port: str, origin: Origin, siblings: int
+        self, entries: Sequence[Ancestor], input_edge: Edge, port: str, origin: Origin, siblings: int
     ) -> list[Ancestor]:
         """The rows of its key that its input's table held."""
         emitter = entries[0].edge
         moment = "(q.seq - (q.kind IN ('-U', '-D'))::BIGINT)"
         parts = [
-            f"c.{_stored(given, mine)} IS NOT DISTINCT FROM q.{_stored(emitter, theirs)}"
+            f"c.{_stored(input_edge, mine)} IS NOT DISTINCT FROM q.{_stored(emitter, theirs)}"
             for mine, theirs in origin.columns
         ]
         held = ""
-        if given.is_insert_only:
+        if input_edge.is_insert_only:
             parts.append(f"c.seq <= {moment}")
         else:
-            lifetimes = self._lifetimes.until(given, max(entry.record.seq for entry in entries))
+            lifetimes = self._lifetimes.until(input_edge, max(entry.record.seq for entry in entries))
             held = f"JOIN {lifetimes} l ON l.opened = c.rowid AND l.seq <= {moment} AND l.until_seq > {moment}"
         values: dict[str, object] = {"rows": [entry.record.row for entry in entries]}
         if origin.window is not None:
-            parts += _in_window(given, emitter, origin.window)
-            parts.append(_not_late(given))
+            parts += _in_window(input_edge, emitter, origin.window)
+            parts.append(_not_late(input_edge))
             values |= {"node": emitter.node, "port": port}
         counted = self._database.rows(
             f"SELECT q.rowid, count(*), max(c.rowid, {int(siblings)}) FROM {records_of(emitter)} q "
-            f"JOIN {records_of(given)} c ON {' AND '.join(parts) or 'true'} {held} "
+            f"JOIN {records_of(input_edge)} c ON {' AND '.join(parts) or 'true'} {held} "
             "WHERE q.rowid IN (SELECT unnest($rows)) GROUP BY q.rowid",
             values,
         )
-        records = records_at(self._database, given, sorted({row for _, _, rows in counted for row in rows}))
+        records = records_at(self._database, input_edge, sorted({row for _, _, rows in counted for row in rows}))
         by_row = {entry.record.row: entry for entry in entries}
-        found: list[Ancestor] = []
+        ancestors: list[Ancestor] = []
         for row, total, rows in counted:
             entry = by_row[row]
-            listed = [Ancestor(given, records[at]) for at in sorted(rows)]
+            listed = [Ancestor(input_edge, records[at]) for at in sorted(rows)]
             entry.parents += listed
             entry.more += int(total) - len(listed)
             entry.is_partial = entry.is_partial or origin.is_partial
-            found += listed
-        return found
+            ancestors += listed
+        return ancestors
 
 
 def _caused(cause: Record, record: Record) -> bool:
@@ -158,17 +159,17 @@ def _caused(cause: Record, record: Record) -> bool:
     return not (cause.step == b"" and record.step.startswith(TIMER))
 
 
-def _in_window(given: Edge, emitter: Edge, window: tuple[str, str]) -> list[str]:
-    time = time_of(given)
+def _in_window(input_edge: Edge, emitter: Edge, window: tuple[str, str]) -> list[str]:
+    time = time_of(input_edge)
     if time is None:
         return []
     start, end = (_milliseconds(emitter, name) for name in window)
     return [f"{time} >= {start}", f"{time} < {end}"]
 
 
-def _not_late(given: Edge) -> str:
+def _not_late(input_edge: Edge) -> str:
     same = "t.node = $node AND t.port = $port AND t.seq = c.seq AND t.step = c.step"
-    return f"NOT EXISTS (FROM {given.tables.late} t WHERE {same})"
+    return f"NOT EXISTS (FROM {input_edge.tables.late} t WHERE {same})"
 
 
 def _milliseconds(edge: Edge, name: str) -> str:

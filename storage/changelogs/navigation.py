@@ -48,14 +48,14 @@ class Navigation:
 
     def next_retraction(self, run_id: int, seq: int) -> int | None:
         """The first event after `seq` for which anything was taken back, on whatever edge."""
-        found: int | None = None
+        first_seq: int | None = None
         for edge in self._runs.edges(run_id):
             if any(edge.counts.get(kind) for kind in _TAKING):
-                where, values = conditions(edge, Filter(_TAKING, from_seq=seq + 1, to_seq=found))
+                where, values = conditions(edge, Filter(_TAKING, from_seq=seq + 1, to_seq=first_seq))
                 # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the first.
                 row = self._database.row(f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} LIMIT 1", values)
-                found = int(row[0]) if row else found
-        return found
+                first_seq = int(row[0]) if row else first_seq
+        return first_seq
 
     def next_fire(self, run_id: int, seq: int) -> int | None:
         """The first event after `seq` whose watermark fired a window."""

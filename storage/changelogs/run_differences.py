@@ -124,7 +124,7 @@ class RunDifferences:
 
     def plans(self, left: Run, right: Run) -> tuple[PlanDifference, ...]:
         """Parameters, wiring and the planner's decisions that are not the same."""
-        found: list[PlanDifference] = []
+        differences: list[PlanDifference] = []
         for what, a, b in (
             ("parameters", _parameters(left), _parameters(right)),
             ("plan", _decisions(left), _decisions(right)),
@@ -132,8 +132,10 @@ class RunDifferences:
             for node, name in dict.fromkeys([*a, *b]):
                 one, other = a.get((node, name), ""), b.get((node, name), "")
                 if one != other:
-                    found.append(PlanDifference(node, name if what == "parameters" else f"{what}: {name}", one, other))
-        return tuple(found)
+                    differences.append(
+                        PlanDifference(node, name if what == "parameters" else f"{what}: {name}", one, other)
+                    )
+        return tuple(differences)
 
     def counters(self, left_run: int, right_run: int) -> tuple[CounterPair, ...]:
         """The counters of every node of either run; those that differ come first."""
@@ -197,10 +199,10 @@ class RunDifferences:
         )
         # Another DuckDB may hash in another way.
         question = f"hashes of {edge.node}.{edge.port} by DuckDB {self._database.version}"
-        found: list[str] = self._cache.get(
+        block_hashes: list[str] = self._cache.get(
             edge.run_id, question, (edge.total,), lambda: [row[0] for row in self._database.rows(blocks)]
         )
-        return found
+        return block_hashes
 
     def records(
         self, left_run: int, right_run: int, node: str, port: str = "out", *, from_seq: int, limit: int = 200
@@ -227,26 +229,26 @@ class RunDifferences:
         run = self._runs.stored(run_id)
         if not run.is_begun:
             return {}
-        found = self._cache.get(
+        entries = self._cache.get(
             run_id,
             "event times",
             run.progress,
             lambda: [(*key, value) for key, value in self._find_times(run).items()],
         )
-        return {(name, what): value for name, what, value in found}
+        return {(name, what): value for name, what, value in entries}
 
     def _find_times(self, run: StoredRun) -> Mapping[tuple[str, str], int | float | None]:
-        found: dict[tuple[str, str], int | float | None] = {}
+        times: dict[tuple[str, str], int | float | None] = {}
         events, fires = run.tables.events, run.tables.fires
         marks = self._database.rows(_MARKS.format(events=events, end=MAX_WATERMARK))
         for source, mark, records, late in sorted(marks):
-            found[str(source), "last watermark"] = mark
-            found[str(source), "records"] = int(records)
-            found[str(source), "late records"] = int(late)
+            times[str(source), "last watermark"] = mark
+            times[str(source), "records"] = int(records)
+            times[str(source), "late records"] = int(late)
         for node, windows, seq in sorted(self._database.rows(_FIRED.format(fires=fires))):
-            found[str(node), "windows fired"] = int(windows)
-            found[str(node), "fired at event, on average"] = float(seq)
-        return found
+            times[str(node), "windows fired"] = int(windows)
+            times[str(node), "fired at event, on average"] = float(seq)
+        return times
 
 
 def _parameters(run: Run) -> dict[tuple[str, str], str]:

@@ -86,11 +86,11 @@ class Database:
                 cursor.interrupt()
 
     def rows(
-        self, sql: str, parameters: Parameters = None, *, given: Mapping[str, pa.Table] | None = None
+        self, sql: str, parameters: Parameters = None, *, tables: Mapping[str, pa.Table] | None = None
     ) -> list[Row]:
-        """The result of a query as tuples. given: tables that it reads besides those of the file, by name."""
+        """The result of a query as tuples. tables: tables that it reads besides those of the file, by name."""
         with self.cursor() as cursor:
-            for name, table in (given or {}).items():
+            for name, table in (tables or {}).items():
                 cursor.register(name, table)
             return cursor.execute(sql, parameters).fetchall()
 

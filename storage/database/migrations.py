@@ -139,8 +139,8 @@ def version_of(cursor: Cursor) -> int:
     ).fetchone()
     if exists is None:
         return 0
-    found = cursor.execute("SELECT max(number) FROM main.migrations").fetchone()
-    return int(found[0] or 0) if found else 0
+    row = cursor.execute("SELECT max(number) FROM main.migrations").fetchone()
+    return int(row[0] or 0) if row else 0
 
 
 def migrate(database: Database, migrations: tuple[tuple[int, str, str], ...] = MIGRATIONS) -> None:

@@ -98,22 +98,22 @@ class FutureRecords:
         run = self._runs.stored(run_id)
         if not run.entry.late:
             return ()
-        found = self._cache.get(
+        records = self._cache.get(
             run_id,
             "records from the future",
             run.progress,
             lambda: [asdict(record) for record in self._find(run)],
         )
-        return tuple(FutureRecord(**record) for record in found[:most])
+        return tuple(FutureRecord(**record) for record in records[:most])
 
     def _find(self, run: StoredRun) -> tuple[FutureRecord, ...]:
-        found: list[FutureRecord] = []
+        records: list[FutureRecord] = []
         ends = RunWatermarks(self._database, run).ends
         for edge in run.sources:
             if edge.watermark_delay_ms is not None:
                 # After its end a source holds nothing back, whatever its records said.
-                found += self._of_source(run, edge, ends.get(edge.node, run.last_seq + 1))
-        return tuple(sorted(found, key=lambda record: (-record.late, record.seq)))
+                records += self._of_source(run, edge, ends.get(edge.node, run.last_seq + 1))
+        return tuple(sorted(records, key=lambda record: (-record.late, record.seq)))
 
     def _of_source(self, run: StoredRun, edge: Edge, end: int) -> list[FutureRecord]:
         names = {

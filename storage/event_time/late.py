@@ -103,12 +103,12 @@ class LateRecords:
 
     def _input_edges(self, run_id: int, edges: dict[tuple[str, str], Edge]) -> dict[tuple[str, str], tuple[Edge, ...]]:
         """The edges that feed each (node, input port)."""
-        found: dict[tuple[str, str], tuple[Edge, ...]] = {}
+        by_input: dict[tuple[str, str], tuple[Edge, ...]] = {}
         for node, wires in self._runs.stored(run_id).pipeline.inputs.items():
             for port, output in wires:
                 if output in edges:
-                    found[node, port] = (*found.get((node, port), ()), edges[output])
-        return found
+                    by_input[node, port] = (*by_input.get((node, port), ()), edges[output])
+        return by_input
 
     def _contents(
         self, rows: list[Row], inputs: dict[tuple[str, str], tuple[Edge, ...]]
@@ -125,12 +125,12 @@ class LateRecords:
             edge = by_output[output]
             table = records_of(edge)
             steps = [row[3] for row in rows]
-            found = self._database.rows(
+            fetched = self._database.rows(
                 f"SELECT c.seq, c.step{select_columns(edge.columns, 'c')} FROM {table} c "
                 "WHERE c.seq IN (SELECT unnest($seqs)) AND c.step IN (SELECT unnest($steps))",
                 {"seqs": sorted(seqs), "steps": steps},
             )
-            contents.update({(*output, row[0], row[1]): row[2:] for row in found})
+            contents.update({(*output, row[0], row[1]): row[2:] for row in fetched})
         return contents
 
 

@@ -92,12 +92,12 @@ class WhatIf:
         """The operators of a run that can be asked about, in the order of the graph."""
         run = self._runs.stored(run_id)
         edges = run.edges
-        found: dict[str, LateOperator] = {}
+        by_node: dict[str, LateOperator] = {}
         for edge in edges:
-            asked = None if edge.node in found else late_operator(run, edge, edges)
+            asked = None if edge.node in by_node else late_operator(run, edge, edges)
             if asked is not None:
-                found[edge.node] = asked
-        return tuple(found.values())
+                by_node[edge.node] = asked
+        return tuple(by_node.values())
 
     def losses(self, run_id: int, asked: LateOperator) -> Losses:
         """The histogram of what an operator's records need; made once per run."""
@@ -111,11 +111,11 @@ class WhatIf:
         return Losses(int(records.sum()), needs[needs > 0], records[needs > 0])
 
     def _histogram(self, run: StoredRun, asked: LateOperator) -> tuple[list[int], list[int]]:
-        found = self._database.arrow(
+        table = self._database.arrow(
             "SELECT greatest(coalesce(needed, 0), 0) AS needed, count(*) AS records "
             f"FROM ({needed(run, asked, run.edges)}) GROUP BY ALL ORDER BY ALL"
         )
-        return found.column("needed").to_pylist(), found.column("records").to_pylist()
+        return table.column("needed").to_pylist(), table.column("records").to_pylist()
 
     def records(
         self, run_id: int, asked: LateOperator, delay_ms: int, lateness_ms: int, *, offset: int = 0, limit: int = 100

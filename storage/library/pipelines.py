@@ -105,10 +105,10 @@ class Pipelines:
     def _update(self, pipeline_id: int, assignment: str, value: object = None) -> None:
         parameters = {"id": pipeline_id} | ({"value": value} if "$value" in assignment else {})
         with self._database.catalog_transaction() as cursor:
-            found = cursor.execute(
+            row = cursor.execute(
                 f"UPDATE pipelines SET {assignment} WHERE pipeline_id = $id RETURNING 1", parameters
             ).fetchone()
-            if found is None:
+            if row is None:
                 raise UnknownPipeline(pipeline_id)
 
 

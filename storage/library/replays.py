@@ -45,9 +45,9 @@ class Replays:
         edge = self._runs.edge(run_id, node, port)
         where, values = conditions(edge, wanted)
         # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
-        found = self._database.arrow(f"{_select(edge)} WHERE {where} LIMIT {int(limit) + 1}", values)
-        kept = found.slice(0, limit)
-        return KeyRecords(kept, len(found) > limit, int(kept[SEQ][-1].as_py()) if len(kept) else 0)
+        table = self._database.arrow(f"{_select(edge)} WHERE {where} LIMIT {int(limit) + 1}", values)
+        kept = table.slice(0, limit)
+        return KeyRecords(kept, len(table) > limit, int(kept[SEQ][-1].as_py()) if len(kept) else 0)
 
     def last_records(self, run_id: int, node: str, port: str, to_seq: int, limit: int) -> pa.Table:
         """The last records of an edge up to an event."""

@@ -86,7 +86,7 @@ class Catalog:
             return (Example("All runs", "SELECT run_id, name, status, started_at\nFROM runs\nORDER BY run_id DESC"),)
         result = edges[-1]
         table = identifier(result.table)
-        found = [
+        suggestions = [
             Example(f"Changelog of {result.node}", f"FROM {table}\nORDER BY seq, step\nLIMIT 100"),
             Example("Records by kind", f"SELECT kind, count(*) AS records\nFROM {table}\nGROUP BY kind\nORDER BY kind"),
             Example("The final table", f"FROM {identifier(as_of_macro(result.table))}({run.last_seq})"),
@@ -94,7 +94,7 @@ class Catalog:
         ]
         timed = any(column.time for edge in edges for column in edge.columns)
         if timed:
-            found += [
+            suggestions += [
                 Example("Event time over arrival", "SELECT seq, event_time_ms\nFROM _events\nORDER BY seq"),
                 Example(
                     "Disorder of the sources",
@@ -108,7 +108,7 @@ class Catalog:
                     "FROM _late\nGROUP BY ALL\nORDER BY records DESC",
                 ),
             ]
-        found.append(
+        suggestions.append(
             Example(
                 "All runs",
                 "SELECT run_id, name, status, sum(inserts) AS inserts,\n"
@@ -116,7 +116,7 @@ class Catalog:
                 "FROM runs LEFT JOIN run_edges USING (run_id)\nGROUP BY ALL\nORDER BY run_id",
             )
         )
-        return tuple(found)
+        return tuple(suggestions)
 
 
 def _loudest(edge: Edge) -> str:

@@ -67,9 +67,9 @@ class Queries:
         """The result of a query. schema: the run whose tables need no prefix."""
         started = time.perf_counter()
         with self._prepared(text, schema, time_limit_s, memory_limit_mib) as (cursor, query):
-            found = cursor.execute(f"SELECT * FROM ({query}) LIMIT {int(rows) + 1}")
-            described = found.description or []
-            fetched = found.fetchall()
+            result = cursor.execute(f"SELECT * FROM ({query}) LIMIT {int(rows) + 1}")
+            described = result.description or []
+            fetched = result.fetchall()
         names = _free_names([str(column[0]) for column in described])
         types = tuple(str(column[1]) for column in described)
         seconds = time.perf_counter() - started
@@ -155,7 +155,7 @@ def _search_path(schema: str) -> str:
 
 def _free_names(names: list[str]) -> tuple[str, ...]:
     """The columns' names, told apart where two are the same."""
-    found: list[str] = []
+    unique_names: list[str] = []
     for name in names:
-        found.append(name if name not in found else f"{name} ({found.count(name) + 1})")
-    return tuple(found)
+        unique_names.append(name if name not in unique_names else f"{name} ({unique_names.count(name) + 1})")
+    return tuple(unique_names)

@@ -219,8 +219,8 @@ def _parts(tree: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _ctes(part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = part.get("cte_map")
-    return list(found.get("map", [])) if isinstance(found, dict) else []
+    cte_map = part.get("cte_map")
+    return list(cte_map.get("map", [])) if isinstance(cte_map, dict) else []
 
 
 def _one(row: tuple[Any, ...] | None) -> Any:

@@ -130,26 +130,26 @@ def _load_numbered(cursor: Cursor, edge: Edge, files: Sequence[NumberedFiles[Edg
 
 def _load_placed(cursor: Cursor, edge: Edge, files: Sequence[str]) -> Counts:
     """An operator's records, which come by key: they are sorted by position."""
-    given: dict[str, object] = {"files": files}
-    steps = _steps(cursor, given)
+    parameters: dict[str, object] = {"files": files}
+    steps = _steps(cursor, parameters)
     if steps is None:
         rows = f"SELECT {SEQ}, {STEP}, {_kind(FILE_KIND)}{_values(edge)} FROM {_PLACED} ORDER BY {SEQ}, {STEP}"
     else:
         rows = _packed(edge, steps)
-    cursor.execute(f"INSERT INTO {edge.tables.named(edge.table)} {rows}", given)
+    cursor.execute(f"INSERT INTO {edge.tables.named(edge.table)} {rows}", parameters)
     counts = dict.fromkeys(RowKind, 0)
-    _add(counts, cursor.execute(f"SELECT {FILE_KIND}, count(*) FROM {_PLACED} GROUP BY ALL", given).fetchall())
+    _add(counts, cursor.execute(f"SELECT {FILE_KIND}, count(*) FROM {_PLACED} GROUP BY ALL", parameters).fetchall())
     return counts if any(counts.values()) else {}
 
 
-def _steps(cursor: Cursor, given: Mapping[str, object]) -> list[bytes] | None:
+def _steps(cursor: Cursor, parameters: Mapping[str, object]) -> list[bytes] | None:
     """The different steps in their order; None where there are too many to tell them one by one."""
     # Many show at once, and then not all have to be told apart.
     for rows in (f"(SELECT {STEP} FROM {_PLACED} LIMIT {_SAMPLE})", _PLACED):
-        found = cursor.execute(f"SELECT DISTINCT {STEP} FROM {rows} LIMIT {_FEW_STEPS + 1}", given).fetchall()
-        if not 0 < len(found) <= _FEW_STEPS:
+        step_rows = cursor.execute(f"SELECT DISTINCT {STEP} FROM {rows} LIMIT {_FEW_STEPS + 1}", parameters).fetchall()
+        if not 0 < len(step_rows) <= _FEW_STEPS:
             return None
-    return sorted(bytes(step) for (step,) in found)
+    return sorted(bytes(step) for (step,) in step_rows)
 
 
 def _packed(edge: Edge, steps: Sequence[bytes]) -> str:
@@ -178,7 +178,7 @@ def _values(edge: Edge) -> str:
     return "".join(f", CAST({identifier(column.name)} AS {column.duckdb_type})" for column in edge.columns)
 
 
-def _add(counts: dict[RowKind, int], found: Iterable[Sequence[int]]) -> None:
+def _add(counts: dict[RowKind, int], kind_counts: Iterable[Sequence[int]]) -> None:
     kinds = {kind.value: kind for kind in RowKind}
-    for kind, records in found:
+    for kind, records in kind_counts:
         counts[kinds[kind]] += int(records)

@@ -36,13 +36,13 @@ def append_events(cursor: Cursor, run: RunTables, output: EpochOutput) -> None:
     if not clocks and not others:
         return
     late = parquet_files(output.late)
-    given: dict[str, object] = {"late": late} if late else {}
+    parameters: dict[str, object] = {"late": late} if late else {}
     pieces = [_of_clocks(part, columns_of(cursor, part.files[0].path)) for part in clocks]
     is_sorted = not others
     starts = [part.low for part in clocks]
     firsts = starts[:1]
     if others:
-        given["files"] = others
+        parameters["files"] = others
         told = _told(cursor, run, clocks)
         seqs = cursor.execute(
             f"SELECT seq FROM {_read('files')} ORDER BY seq LIMIT {_FEW + 1}", {"files": others}
@@ -66,7 +66,7 @@ def append_events(cursor: Cursor, run: RunTables, output: EpochOutput) -> None:
         rows = f"SELECT {_COLUMNS.removesuffix('state') + state} FROM ({rows})"
     if late or not is_sorted:
         rows = f"SELECT * FROM ({rows}) ORDER BY seq"
-    cursor.execute(f"INSERT INTO {run.events} {rows}", given)
+    cursor.execute(f"INSERT INTO {run.events} {rows}", parameters)
     _sum_up(cursor, run, min(firsts))
 
 

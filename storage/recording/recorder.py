@@ -240,7 +240,7 @@ class _Loading:
 
 def _edges(run_id: int, infos: Sequence[EdgeInfo]) -> list[Edge]:
     names = table_names(infos)
-    found: dict[Output, Edge] = {}
+    edges: dict[Output, Edge] = {}
     for info in infos:
         edge = Edge(
             run_id=run_id,
@@ -255,9 +255,9 @@ def _edges(run_id: int, infos: Sequence[EdgeInfo]) -> list[Edge]:
             watermark_delay_ms=info.watermark_delay_ms,
         )
         if info.view is not None:
-            edge = replace(edge, view=_view(edge, info.view, found[info.view.node, info.view.port]))
-        found[info.node, info.port] = edge
-    return list(found.values())
+            edge = replace(edge, view=_view(edge, info.view, edges[info.view.node, info.view.port]))
+        edges[info.node, info.port] = edge
+    return list(edges.values())
 
 
 def _view(edge: Edge, view: EdgeView, base: Edge) -> StoredView:

@@ -86,10 +86,10 @@ class _Links(html.parser.HTMLParser):
         self.found: list[tuple[str, tuple[int, ...]]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "a" and given.get("href") and "data-yanked" not in given:
-            oldest = re.search(r">=\s*([\d.]*\d)", given.get("data-requires-python") or "")
-            self.found.append((given["href"] or "", _version(oldest[1]) if oldest else ()))
+        attributes = dict(attrs)
+        if tag == "a" and attributes.get("href") and "data-yanked" not in attributes:
+            oldest = re.search(r">=\s*([\d.]*\d)", attributes.get("data-requires-python") or "")
+            self.found.append((attributes["href"] or "", _version(oldest[1]) if oldest else ()))
 
 
 def _download_from(index: str, certificates: str | None, folder: Path) -> Path:

@@ -21,40 +21,40 @@ def checked(pipeline: Pipeline) -> Check:
     return check(pipeline, gate(), workspace.folder())
 
 
-def errors(found: Check) -> tuple[StudioError, ...]:
+def errors(verdict: Check) -> tuple[StudioError, ...]:
     """What is wrong, without what is only not known yet."""
-    return tuple(problem for problem in found.problems if not isinstance(problem, EngineStarting))
+    return tuple(problem for problem in verdict.problems if not isinstance(problem, EngineStarting))
 
 
-def is_waiting(found: Check) -> bool:
+def is_waiting(verdict: Check) -> bool:
     """Whether something is not known because Spark is still starting."""
-    return any(isinstance(problem, EngineStarting) for problem in found.problems)
+    return any(isinstance(problem, EngineStarting) for problem in verdict.problems)
 
 
-def modes(found: Check) -> Mapping[str, ChangelogMode]:
+def modes(verdict: Check) -> Mapping[str, ChangelogMode]:
     """The changelog mode of every output; while something is wrong elsewhere, the most that it can carry."""
-    if found.plan is not None:
-        return {node.id: node.mode for node in found.plan.nodes}
+    if verdict.plan is not None:
+        return {node.id: node.mode for node in verdict.plan.nodes}
     return {
-        name: ChangelogMode.of(derived.modify, UpdateKind.BEFORE_AND_AFTER) for name, derived in found.derived.items()
+        name: ChangelogMode.of(derived.modify, UpdateKind.BEFORE_AND_AFTER) for name, derived in verdict.derived.items()
     }
 
 
-def input_schemas(pipeline: Pipeline, node_id: str, found: Check) -> Mapping[str, Schema | None]:
+def input_schemas(pipeline: Pipeline, node_id: str, verdict: Check) -> Mapping[str, Schema | None]:
     """The columns at each port of a node; None where they are not known."""
     cls = operator_class(pipeline.node(node_id).operator)
     schemas: dict[str, Schema | None] = {port: None for port in (cls.ports if cls else ())}
     for edge in pipeline.inputs(node_id):
-        given = found.output(edge.source, edge.source_port)
-        if given is not None and schemas.get(edge.target_port) is None:
-            schemas[edge.target_port] = given.schema
+        derived = verdict.output(edge.source, edge.source_port)
+        if derived is not None and schemas.get(edge.target_port) is None:
+            schemas[edge.target_port] = derived.schema
     return schemas
 
 
-def output_schema(node: Node, found: Check) -> Schema | None:
+def output_schema(node: Node, verdict: Check) -> Schema | None:
     """A node's own columns; for a source also while its time settings are wrong, so that they can be chosen."""
-    if node.id in found.derived:
-        return found.derived[node.id].schema
+    if node.id in verdict.derived:
+        return verdict.derived[node.id].schema
     cls = operator_class(node.operator)
     if cls is None or not issubclass(cls, Source):
         return None
@@ -64,9 +64,9 @@ def output_schema(node: Node, found: Check) -> Schema | None:
     return alone.derived[node.id].schema if node.id in alone.derived else None
 
 
-def edge_reason(found: Check, source: str, target: str, port: str) -> str:
+def edge_reason(verdict: Check, source: str, target: str, port: str) -> str:
     """Why an edge carries what it carries: what its consumer needs."""
-    if found.plan is None:
+    if verdict.plan is None:
         return ""
-    needs = found.plan.node(target).needs
+    needs = verdict.plan.node(target).needs
     return next((need.reason for need in needs if (need.source, need.port) == (source, port)), "")

@@ -48,7 +48,7 @@ def palette() -> Mapping[str, tuple[type[Operator] | type[Source], ...]]:
         groups.setdefault(cls.group, []).append(cls)
     roles = {"source": 0, "operator": 1, "sink": 2}
     ordered = sorted(groups.items(), key=lambda item: (roles.get(item[1][0].role, 1), item[0]))
-    return {group: tuple(found) for group, found in ordered}
+    return {group: tuple(classes) for group, classes in ordered}
 
 
 def free_port(pipeline: Pipeline, node: Node) -> str | None:
@@ -109,8 +109,8 @@ def _cycle(pipeline: Pipeline, source: str, target: str) -> str | None:
         return f"{source} cannot flow into itself."
     if source not in descendants(pipeline, target):
         return None
-    found = f"{source} cannot flow into {target}, because {target} flows into {source} already."
-    return f"{found} Remove one of the edges between."
+    message = f"{source} cannot flow into {target}, because {target} flows into {source} already."
+    return f"{message} Remove one of the edges between."
 
 
 def connect(pipeline: Pipeline, source: str, target: str, port: str, source_port: str = OUT) -> Pipeline:
@@ -243,18 +243,18 @@ def changed_places(before: Pipeline, after: Pipeline) -> Iterator[str]:
 
 def ancestors(pipeline: Pipeline, node_id: str) -> Pipeline:
     """A node with everything that it is made of, as a pipeline of its own."""
-    found: set[str] = {node_id}
+    upstream: set[str] = {node_id}
     waiting = [node_id]
     while waiting:
         for edge in pipeline.inputs(waiting.pop()):
-            if edge.source not in found:
-                found.add(edge.source)
+            if edge.source not in upstream:
+                upstream.add(edge.source)
                 waiting.append(edge.source)
-    order = tuple(name for name in pipeline.arrival.order if name in found)
+    order = tuple(name for name in pipeline.arrival.order if name in upstream)
     return pipeline.model_copy(
         update={
-            "nodes": tuple(node for node in pipeline.nodes if node.id in found),
-            "edges": tuple(edge for edge in pipeline.edges if edge.target in found),
+            "nodes": tuple(node for node in pipeline.nodes if node.id in upstream),
+            "edges": tuple(edge for edge in pipeline.edges if edge.target in upstream),
             "arrival": pipeline.arrival.model_copy(update={"order": order}),
         }
     )
@@ -262,14 +262,14 @@ def ancestors(pipeline: Pipeline, node_id: str) -> Pipeline:
 
 def descendants(pipeline: Pipeline, node_id: str) -> set[str]:
     """Everything that a node's output reaches."""
-    found: set[str] = set()
+    downstream: set[str] = set()
     waiting = [node_id]
     while waiting:
         for edge in pipeline.outputs(waiting.pop()):
-            if edge.target not in found:
-                found.add(edge.target)
+            if edge.target not in downstream:
+                downstream.add(edge.target)
                 waiting.append(edge.target)
-    return found
+    return downstream
 
 
 def _with_edges(pipeline: Pipeline, edges: tuple[Edge, ...]) -> Pipeline:

@@ -40,14 +40,14 @@ class Fix:
     document: Pipeline
 
 
-def fixes(pipeline: Pipeline, problem: StudioError, found: Check) -> tuple[Fix, ...]:
+def fixes(pipeline: Pipeline, problem: StudioError, verdict: Check) -> tuple[Fix, ...]:
     """The fixes of a problem at a node that were tried and work, the best first."""
     node = next((each for each in pipeline.nodes if each.id == problem.node), None)
     if node is None or operator_class(node.operator) is None:
         return ()
     working: list[Fix] = []
-    for fix in _candidates(pipeline, node, found):
-        if len(working) < _MOST and all(fix.label != each.label for each in working) and _works(fix, node.id, found):
+    for fix in _candidates(pipeline, node, verdict):
+        if len(working) < _MOST and all(fix.label != each.label for each in working) and _works(fix, node.id, verdict):
             working.append(fix)
     return tuple(working)
 
@@ -93,31 +93,31 @@ def united(pipeline: Pipeline, node_id: str, port: str, sources: tuple[str, ...]
     return connect(grown, union, node_id, port)
 
 
-def _works(fix: Fix, node_id: str, found: Check) -> bool:
+def _works(fix: Fix, node_id: str, verdict: Check) -> bool:
     """Whether nothing is wrong with the node any more, and nothing that was fine is wrong now."""
     after = checked(fix.document)
     wrong = {problem.node for problem in errors(after)}
-    return "" not in wrong and node_id not in wrong and not any(name in wrong for name in found.derived)
+    return "" not in wrong and node_id not in wrong and not any(name in wrong for name in verdict.derived)
 
 
-def _candidates(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]:
+def _candidates(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
     yield from _unite(pipeline, node)
     yield from _connect(pipeline, node)
     whole = filled(pipeline, node.id)
     if whole != pipeline:
         yield Fix("Fill in usual values", whole)
-    yield from _reorder(pipeline, node, found)
-    yield from _declare_time(pipeline, node, found)
-    yield from _replace(pipeline, node, found)
+    yield from _reorder(pipeline, node, verdict)
+    yield from _declare_time(pipeline, node, verdict)
+    yield from _replace(pipeline, node, verdict)
     yield from _choose(pipeline, node)
 
 
-def _reorder(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]:
+def _reorder(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
     """Put the node before the first step above it that updates, where the ways between have one input each."""
     above = _only_input(pipeline, node.id)
-    while above is not None and above in found.derived and not found.derived[above].is_insert_only:
+    while above is not None and above in verdict.derived and not verdict.derived[above].is_insert_only:
         before = _only_input(pipeline, above)
-        if before is not None and before in found.derived and found.derived[before].is_insert_only:
+        if before is not None and before in verdict.derived and verdict.derived[before].is_insert_only:
             yield Fix(f"Put {node.id} before {above}", _moved_before(pipeline, node.id, above, before))
         above = before
 
@@ -138,7 +138,7 @@ def _moved_before(pipeline: Pipeline, node_id: str, step: str, before: str) -> P
     return pipeline.model_copy(update={"nodes": nodes, "edges": edges})
 
 
-def _declare_time(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]:
+def _declare_time(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
     above = {node.id}
     for each in reversed(pipeline.sorted_nodes()):
         if each.id in above:
@@ -147,19 +147,19 @@ def _declare_time(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]
         cls = operator_class(each.operator)
         if each.id not in above or cls is None or not issubclass(cls, Source) or each.parameters.get("event_time"):
             continue
-        column = time_column(output_schema(each, found))
+        column = time_column(output_schema(each, verdict))
         if column is not None:
             label = f"Use {column} of {each.id} as event time"
             yield Fix(label, set_parameter(pipeline, each.id, "event_time", column))
 
 
-def _replace(pipeline: Pipeline, node: Node, found: Check) -> Iterator[Fix]:
+def _replace(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
     """What the operator itself offers in its place, over the inputs that it has."""
     try:
         operator = configured(node)
     except StudioError:
         return
-    inputs = [found.derived.get(edge.source) for edge in pipeline.inputs(node.id)]
+    inputs = [verdict.derived.get(edge.source) for edge in pipeline.inputs(node.id)]
     known = [derived for derived in inputs if derived is not None]
     if not isinstance(operator, Operator) or len(known) < max(len(inputs), 1):
         return

@@ -140,11 +140,11 @@ class Dialogue:
             return
         grown = joined(pipeline, source, target, port, message.out)
         before = {str(problem) for problem in errors(checked(pipeline))}
-        found = checked(grown)
-        new = [each for each in errors(found) if isinstance(each, PlanRejected) and str(each) not in before]
+        verdict = checked(grown)
+        new = [each for each in errors(verdict) if isinstance(each, PlanRejected) and str(each) not in before]
         if new:
             sentence = f"{source} cannot flow into {target}. {_named(new[0], target)}"
-            self.refusal = Refusal(message.n, source, target, sentence, fixes(grown, new[0], found))
+            self.refusal = Refusal(message.n, source, target, sentence, fixes(grown, new[0], verdict))
             return
         drafting.edit(grown)
 
@@ -153,8 +153,10 @@ class Dialogue:
         if not message.node:
             offered = refused.fixes if refused is not None else ()
         else:
-            found = checked(drafting.pipeline)
-            offered = [fix for problem in found.of(message.node) for fix in fixes(drafting.pipeline, problem, found)]
+            verdict = checked(drafting.pipeline)
+            offered = [
+                fix for problem in verdict.of(message.node) for fix in fixes(drafting.pipeline, problem, verdict)
+            ]
         for fix in offered:
             if fix.label == message.label:
                 drafting.edit(fix.document)

@@ -54,10 +54,10 @@ class Pending:
 
 def pending() -> Pending:
     """The session's fields."""
-    found = st.session_state.to_dict().get(_KEY)
-    if not isinstance(found, Pending):
-        found = st.session_state[_KEY] = Pending()
-    return found
+    fields = st.session_state.to_dict().get(_KEY)
+    if not isinstance(fields, Pending):
+        fields = st.session_state[_KEY] = Pending()
+    return fields
 
 
 def said(key: str) -> Any:

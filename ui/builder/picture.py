@@ -80,10 +80,10 @@ def document(pipeline: Pipeline) -> Shape:
     }
 
 
-def node_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[str, Shape]:
+def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[str, Shape]:
     """By node: strategy, state, mode, what is wrong with the fixes of it, how its run goes."""
-    plans = {plan.id: plan for plan in _plans(pipeline, found)}
-    known = modes(found)
+    plans = {plan.id: plan for plan in _plans(pipeline, verdict)}
+    known = modes(verdict)
     facts: dict[str, Shape] = {}
     for node in pipeline.nodes:
         cls = operator_class(node.operator)
@@ -91,13 +91,13 @@ def node_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[st
         shape: Shape = {"hint": hint(node), "outputs": outputs, **_planned(plans.get(node.id))}
         if node.id in known:
             shape["mode"] = _symbols(known[node.id])
-        wrong = [problem for problem in errors(found) if problem.node == node.id]
+        wrong = [problem for problem in errors(verdict) if problem.node == node.id]
         if wrong:
             shape["problems"] = [
                 {
                     "sentence": _sentence(in_words(node, problem)),
                     "field": problem.field,
-                    "fixes": [fix.label for fix in fixes(pipeline, problem, found)],
+                    "fixes": [fix.label for fix in fixes(pipeline, problem, verdict)],
                 }
                 for problem in wrong
             ]
@@ -114,20 +114,20 @@ def in_words(node: Node, problem: StudioError) -> str:
     field = next((each for each in fields_of(cls) if each.name == name), None) if cls is not None else None
     if cls is None or field is None:
         return problem.sentence
-    said = complaints_of(cls, node.parameters, (problem,)).take_below((name,))
-    return f"{field.title}: {said[0]}" if said else problem.sentence
+    complaints = complaints_of(cls, node.parameters, (problem,)).take_below((name,))
+    return f"{field.title}: {complaints[0]}" if complaints else problem.sentence
 
 
-def edge_facts(pipeline: Pipeline, found: Check, run: Overlay | None) -> dict[str, Shape]:
+def edge_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[str, Shape]:
     """By edge: its mode and why, columns and keys, and how many records of each kind a run sent through it."""
-    known = modes(found)
+    known = modes(verdict)
     facts: dict[str, Shape] = {}
     for edge in pipeline.edges:
         is_first = edge.source_port == OUT
-        derived = found.output(edge.source, edge.source_port)
+        derived = verdict.output(edge.source, edge.source_port)
         if derived is None:
             continue
-        reason = edge_reason(found, edge.source, edge.target, edge.target_port)
+        reason = edge_reason(verdict, edge.source, edge.target, edge.target_port)
         if derived.is_insert_only:
             because = f"{edge.source} emits only inserts, so there are no retractions."
         else:
@@ -175,16 +175,16 @@ def _word(field: Field, value: Any) -> str:
             return ""
 
 
-def _plans(pipeline: Pipeline, found: Check) -> Iterable[NodePlan]:
+def _plans(pipeline: Pipeline, verdict: Check) -> Iterable[NodePlan]:
     """The plan; while something is wrong, that of the part that is right."""
-    if found.plan is not None:
-        return found.plan.nodes
-    if not found.derived:
+    if verdict.plan is not None:
+        return verdict.plan.nodes
+    if not verdict.derived:
         return ()
     part = pipeline.model_copy(
         update={
-            "nodes": tuple(node for node in pipeline.nodes if node.id in found.derived),
-            "edges": tuple(edge for edge in pipeline.edges if {edge.source, edge.target} <= set(found.derived)),
+            "nodes": tuple(node for node in pipeline.nodes if node.id in verdict.derived),
+            "edges": tuple(edge for edge in pipeline.edges if {edge.source, edge.target} <= set(verdict.derived)),
         }
     )
     partial = checked(part)

@@ -57,10 +57,10 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
     Only the node and what it is made of counts: the rest of the pipeline may still be wrong.
     """
     part = ancestors(pipeline, node_id)
-    found = check(part, gate(), workspace.folder())
-    if found.plan is None:
-        return found.problems[0]
-    plan = found.plan
+    verdict = check(part, gate(), workspace.folder())
+    if verdict.plan is None:
+        return verdict.problems[0]
+    plan = verdict.plan
     key = f"{node_id}\n{_stamps(plan)}\n{part.model_copy(update={'name': '', 'description': ''}).to_json()}"
     return previews().ask(key, lambda: first_records(plan, node_id, gate().spark, workspace.folder()))
 

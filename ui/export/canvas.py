@@ -38,8 +38,8 @@ def canvas_as_html(drawn: Mapping[str, Any]) -> str:
             if "problems" in fact
         },
     )
-    found = [*_counts(drawn["edges"]), *_records(drawn["edges"])]
-    return graph_svg(pipeline, marks) + "".join(f'<div class="grid">{html_of(table)}</div>' for table in found)
+    tables = [*_counts(drawn["edges"]), *_records(drawn["edges"])]
+    return graph_svg(pipeline, marks) + "".join(f'<div class="grid">{html_of(table)}</div>' for table in tables)
 
 
 def _counts(edges: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:

@@ -56,13 +56,13 @@ class FormContext:
 
     def value(self, field: Field) -> Any:
         """What the document has, or the default."""
-        found: Any = self.node.parameters
+        current: Any = self.node.parameters
         for part in (*self.path, field.name):
             try:
-                found = found[part]
+                current = current[part]
             except (KeyError, IndexError, TypeError):
                 return deepcopy(field.default)
-        return found
+        return current
 
     def key(self, name: str) -> str:
         """A widget's key: another one for another node, and whenever its parameter changed behind its back."""

@@ -20,11 +20,11 @@ class Complaints:
 
     def __init__(
         self,
-        found: Sequence[tuple[Path, str]],
+        complaints: Sequence[tuple[Path, str]],
         notes: Sequence[tuple[Path, str]] = (),
         refused: Sequence[ExpressionError] = (),
     ) -> None:
-        self._open = list(found)
+        self._open = list(complaints)
         self._notes = list(notes)
         self._refused = refused
         self.count = len(self._open)
@@ -65,8 +65,8 @@ def complaints_of(model: type[BaseModel], parameters: Mapping[str, Any], problem
         model.model_validate(dict(parameters))
     except ValidationError as error:
         return Complaints([_complaint(model, each) for each in error.errors()], notes)
-    found = [(_path(each.field), without_field(each)) for each in problems if not isinstance(each, EngineStarting)]
-    return Complaints(found, notes, [each for each in problems if isinstance(each, ExpressionError)])
+    complaints = [(_path(each.field), without_field(each)) for each in problems if not isinstance(each, EngineStarting)]
+    return Complaints(complaints, notes, [each for each in problems if isinstance(each, ExpressionError)])
 
 
 def _path(field: str) -> Path:
@@ -107,12 +107,12 @@ def _first_word(message: str) -> str:
 
 
 def _field_at(model: type[BaseModel], path: Path) -> Field | None:
-    found: Field | None = None
+    field: Field | None = None
     for part in path:
         if isinstance(part, int):
             continue
-        found = next((each for each in fields_of(model) if each.name == part), None)
-        if found is None:
+        field = next((each for each in fields_of(model) if each.name == part), None)
+        if field is None:
             return None
-        model = found.model or model
-    return found
+        model = field.model or model
+    return field

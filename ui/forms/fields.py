@@ -53,9 +53,9 @@ def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
     show_complaints(form.complaints.take((*form.path, field.name)), form.complaints.notes((*form.path, field.name)))
 
 
-def show_complaints(found: tuple[str, ...], notes: tuple[str, ...] = ()) -> None:
+def show_complaints(complaints: tuple[str, ...], notes: tuple[str, ...] = ()) -> None:
     """What is wrong, in the colour of problems, right below the field."""
-    for sentence in found:
+    for sentence in complaints:
         st.markdown(f":red[:material/error: {as_sentence(sentence)}]")
     for sentence in notes:
         st.caption(f":material/hourglass_top: {as_sentence(sentence)}")
@@ -116,12 +116,12 @@ def _words_text(value: Any) -> str:
 
 def _types_value(text: str) -> object:
     """`a BIGINT, b DECIMAL(10,2)` as an object; commas inside brackets belong to the type."""
-    found: dict[str, str] = {}
+    types_by_name: dict[str, str] = {}
     for part in re.split(r",(?![^(<]*[)>])", text):
         name, _, type_ = part.strip().partition(" ")
         if name:
-            found[name] = type_.strip()
-    return found
+            types_by_name[name] = type_.strip()
+    return types_by_name
 
 
 def _types_text(value: Any) -> str:

@@ -72,8 +72,8 @@ def grid_field(field: Field, form: FormContext) -> None:
 def columns_of(form: FormContext) -> dict[str, str]:
     """The columns to fill in, by name with their types; the kind is the first where rows carry one."""
     kind = {KIND: "kind"} if form.node.parameters.get("changelog") is True else {}
-    found = {column.name: column.type for column in form.output or ()}
-    return {**kind, **found} if found else {}
+    columns = {column.name: column.type for column in form.output or ()}
+    return {**kind, **columns} if columns else {}
 
 
 def _fits(item: Any, columns: dict[str, str]) -> bool:

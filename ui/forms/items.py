@@ -103,10 +103,10 @@ def _rearrange(form: FormContext, choice: str | None, at: int) -> None:
 
 
 def _at(form: FormContext, path: tuple[str | int, ...]) -> Any:
-    found: Any = form.drafting.pipeline.node(form.node.id).parameters
+    current: Any = form.drafting.pipeline.node(form.node.id).parameters
     for part in path:
-        found = found[part]
-    return found
+        current = current[part]
+    return current
 
 
 def _add(field: Field, form: FormContext) -> None:

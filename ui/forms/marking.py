@@ -18,9 +18,9 @@ def wrong_word(expression: str, reason: str) -> tuple[int, int]:
         end = len(expression.rstrip())
         return end, end
     for word in _named(reason):
-        found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", expression, re.IGNORECASE)
-        if found is not None and word.strip():
-            return found.span()
+        match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", expression, re.IGNORECASE)
+        if match is not None and word.strip():
+            return match.span()
     start = len(expression) - len(expression.lstrip())
     return start, max(start, len(expression.rstrip()))
 
@@ -28,8 +28,8 @@ def wrong_word(expression: str, reason: str) -> tuple[int, int]:
 def _named(reason: str) -> list[str]:
     """The words that a sentence quotes, in their order; Spark's suggestions come after what is wrong."""
     words = [match.group(1) for match in [_CALLED.match(reason)] if match]
-    said = reason.split("Did you mean", 1)[0]
-    quoted = sorted([*_IDENTIFIER.finditer(said), *_NAMED.finditer(said)], key=lambda match: match.start())
+    message = reason.split("Did you mean", 1)[0]
+    quoted = sorted([*_IDENTIFIER.finditer(message), *_NAMED.finditer(message)], key=lambda match: match.start())
     for match in quoted:
         text = match.group(0)
         if text.startswith("`"):

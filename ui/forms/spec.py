@@ -109,8 +109,8 @@ def _kind(annotation: Any, extra: dict[str, Any]) -> tuple[FieldKind, tuple[str 
     if is_list and inner and inner[0] is str:
         is_columns = bool(extra.get("columns") or extra.get("column"))
         return (FieldKind.COLUMNS if is_columns else FieldKind.WORDS), (), None
-    if is_list and inner and extra.get("columns") and (found := _model_beside_text(inner[0])) is not None:
-        return FieldKind.COLUMNS, (), found
+    if is_list and inner and extra.get("columns") and (model := _model_beside_text(inner[0])) is not None:
+        return FieldKind.COLUMNS, (), model
     if origin is dict and inner == (str, str):
         return FieldKind.TYPES, (), None
     if is_list and inner and _is_record(inner[0]):

@@ -24,25 +24,25 @@ _STARTS: Final = {FieldKind.DURATION: _TEN_SECONDS, FieldKind.NUMBER: 3}
 
 def suggested(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
     """Parameters for a node whose inputs have these columns."""
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for field in fields_of(model):
         guess = _guess(field, _columns(field, inputs))
         if guess is not None:
-            found[field.name] = guess
+            parameters[field.name] = guess
     if any(field.kind is FieldKind.GRID for field in fields_of(model)):
-        return found | _first_rows(model)
-    return found if _is_whole(model, found) else _filled(model, found, inputs)
+        return parameters | _first_rows(model)
+    return parameters if _is_whole(model, parameters) else _filled(model, parameters, inputs)
 
 
 def _first_rows(model: type[BaseModel]) -> dict[str, Any]:
     """A column and three rows for a source of rows that are typed in, to be typed over."""
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for field in fields_of(model):
         if field.kind is FieldKind.GRID:
-            found[field.name] = [["Hello"], ["World"], ["Hello"]]
+            parameters[field.name] = [["Hello"], ["World"], ["Hello"]]
         elif field.kind is FieldKind.ITEMS and field.model is not None and "type" in field.model.model_fields:
-            found[field.name] = [{"name": "word", "type": "string"}]
-    return found
+            parameters[field.name] = [{"name": "word", "type": "string"}]
+    return parameters
 
 
 def _is_whole(model: type[BaseModel], parameters: Mapping[str, Any]) -> bool:
@@ -54,33 +54,33 @@ def _is_whole(model: type[BaseModel], parameters: Mapping[str, Any]) -> bool:
     return True
 
 
-def _filled(model: type[BaseModel], found: dict[str, Any], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
+def _filled(model: type[BaseModel], parameters: dict[str, Any], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
     """One length of time or number where that is all that lacks; else lists as well, and those until it is whole."""
     for field in fields_of(model):
         start = _STARTS.get(field.kind)
-        if start is not None and field.default is None and _is_whole(model, {**found, field.name: start}):
-            return {**found, field.name: start}
+        if start is not None and field.default is None and _is_whole(model, {**parameters, field.name: start}):
+            return {**parameters, field.name: start}
     for field in fields_of(model):
         guess = _guess(replace(field, is_required=True), _columns(field, inputs))
-        if field.name not in found and field.kind in (FieldKind.COLUMNS, FieldKind.ITEMS) and guess is not None:
-            found[field.name] = guess
+        if field.name not in parameters and field.kind in (FieldKind.COLUMNS, FieldKind.ITEMS) and guess is not None:
+            parameters[field.name] = guess
     for field in fields_of(model):
         start = _STARTS.get(field.kind)
-        if start is not None and field.default is None and not _is_whole(model, found):
-            found[field.name] = start
-    return found
+        if start is not None and field.default is None and not _is_whole(model, parameters):
+            parameters[field.name] = start
+    return parameters
 
 
 def suggested_item(model: type[BaseModel], form: FormContext, others: Sequence[Any]) -> dict[str, Any]:
     """A further item of a list, such as one more aggregate; names that the others have are not used again."""
     taken = {str(each.get("name", "")) for each in others if isinstance(each, Mapping)}
-    found: dict[str, Any] = {}
+    item: dict[str, Any] = {}
     for field in fields_of(model):
         if field.name == "name" and field.kind is FieldKind.TEXT and field.is_required:
-            found["name"] = _free("column", taken)
+            item["name"] = _free("column", taken)
         elif (guess := _guess(field, form.columns(field.port))) is not None:
-            found[field.name] = guess
-    return found
+            item[field.name] = guess
+    return item
 
 
 def _columns(field: Field, inputs: Mapping[str, Schema | None]) -> Schema | None:
@@ -112,20 +112,20 @@ def _guess(field: Field, schema: Schema | None) -> Any:
 
 
 def _first_item(model: type[BaseModel], schema: Schema | None) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    item: dict[str, Any] = {}
     for field in fields_of(model):
         if field.is_required and field.kind is FieldKind.TEXT:
-            found[field.name] = key_column(schema) or "column"
+            item[field.name] = key_column(schema) or "column"
         elif field.is_required and field.kind is FieldKind.COLUMN:
-            found[field.name] = measure_column(schema)
+            item[field.name] = measure_column(schema)
         elif (guess := _guess(field, schema)) is not None:
-            found[field.name] = guess
-    return found
+            item[field.name] = guess
+    return item
 
 
 def _free(base: str, taken: set[str]) -> str:
-    number, found = 1, base
-    while found in taken:
+    number, name = 1, base
+    while name in taken:
         number += 1
-        found = f"{base}_{number}"
-    return found
+        name = f"{base}_{number}"
+    return name

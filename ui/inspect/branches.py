@@ -34,7 +34,7 @@ class Branch:
 
 def branches(cascade: tuple[CascadeRecord, ...], inputs: Mapping[str, tuple[Output, ...]]) -> tuple[Branch, ...]:
     """The tree from its root down: a record's cause is the last one into its node whose step is a prefix of its own."""
-    found: list[Branch] = []
+    tree: list[Branch] = []
     above: dict[Output, list[Branch]] = {}
     for entry in cascade:
         causes = [
@@ -46,9 +46,9 @@ def branches(cascade: tuple[CascadeRecord, ...], inputs: Mapping[str, tuple[Outp
         deepest = max(causes, key=lambda cause: len(cause.record.step), default=None)
         depth = deepest.depth + 1 if deepest else 0
         branch = Branch(entry, depth, deepest is None and entry.record.step.startswith(TIMER), deepest)
-        found.append(branch)
+        tree.append(branch)
         above.setdefault((entry.edge.node, entry.edge.port), []).append(branch)
-    return _from_the_root(found)
+    return _from_the_root(tree)
 
 
 def inputs_of(pipeline: Pipeline) -> dict[str, tuple[Output, ...]]:
@@ -63,10 +63,10 @@ def _caused(cause: bytes, step: bytes) -> bool:
     return step.startswith(cause) and not (cause == b"" and step.startswith(TIMER))
 
 
-def _from_the_root(found: list[Branch]) -> tuple[Branch, ...]:
+def _from_the_root(tree: list[Branch]) -> tuple[Branch, ...]:
     """Each branch right below what caused it: where wires fork, positions alone would mix the forks."""
     below: dict[int, list[Branch]] = {}
-    for branch in found:
+    for branch in tree:
         below.setdefault(id(branch.cause), []).append(branch)
     ordered: list[Branch] = []
     waiting = list(reversed(below.get(id(None), [])))

@@ -15,7 +15,7 @@ from storage.model import Edge
 def origins_of(pipeline: Pipeline, edges: Sequence[Edge]) -> dict[tuple[str, str], Origin | None]:
     """By node and input port. A node that this studio does not know is left out: its records have one cause."""
     names = {edge.node: edge.names for edge in edges if edge.port == "out"}
-    found: dict[tuple[str, str], Origin | None] = {}
+    origins: dict[tuple[str, str], Origin | None] = {}
     for node in pipeline.nodes:
         try:
             operator = configured(node)
@@ -26,8 +26,8 @@ def origins_of(pipeline: Pipeline, edges: Sequence[Edge]) -> dict[tuple[str, str
         is_known = node.id in names and all(wires.get(port) in names for port in ports)
         if isinstance(operator, Operator) and is_known:
             inputs = [names[wires[port]] for port in ports]
-            found |= {
+            origins |= {
                 (node.id, port): origin
                 for port, origin in zip(ports, operator.origins(inputs, names[node.id]), strict=True)
             }
-    return found
+    return origins

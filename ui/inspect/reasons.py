@@ -23,27 +23,27 @@ def reasons(tree: Sequence[Branch], pipeline: Pipeline, plan: PlanExplanation) -
     together: dict[tuple[int, str, bytes], list[Record]] = {}
     for branch in tree:
         together.setdefault(_group(branch), []).append(branch.record)
-    found = []
+    sentences = []
     for branch in tree:
         planned = plan.node(branch.edge.node)
         if branch.edge.role == "operator" and not (planned is not None and planned.is_stateless):
-            found.append(_of_operator(branch, together[_group(branch)], operators.get(branch.edge.node)))
+            sentences.append(_of_operator(branch, together[_group(branch)], operators.get(branch.edge.node)))
         else:
-            found.append(_of_wiring(branch))
-    return found
+            sentences.append(_of_wiring(branch))
+    return sentences
 
 
 def _operators(pipeline: Pipeline) -> dict[str, Operator]:
     """By node. Those that this studio does not know are left out."""
-    found = {}
+    operators = {}
     for node in pipeline.nodes:
         try:
             operator = configured(node)
         except StudioError:
             continue
         if isinstance(operator, Operator):
-            found[node.id] = operator
-    return found
+            operators[node.id] = operator
+    return operators
 
 
 def _group(branch: Branch) -> tuple[int, str, bytes]:

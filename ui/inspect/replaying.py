@@ -57,10 +57,10 @@ def plan_of(run: Run) -> Plan:
 
 @lru_cache(maxsize=16)
 def _plan(document: str) -> Plan:
-    found = check(Pipeline.from_json(document), gate(), workspace.folder())
-    if found.plan is not None:
-        return found.plan
-    problem = found.problems[0]
+    verdict = check(Pipeline.from_json(document), gate(), workspace.folder())
+    if verdict.plan is not None:
+        return verdict.plan
+    problem = verdict.problems[0]
     if isinstance(problem, EngineStarting):
         message = "Spark is starting; it is needed for the expressions of this pipeline. Try again in a few seconds."
         raise StillStarting(message)
@@ -85,11 +85,11 @@ def state_of(
     # First up to the event before, so that the state before comes with the one after.
     for last in (event - 1, event):
         while done < last and not is_cut:
-            found = {each.port: _asked(store, run_id, each, last, _AT_ONCE, done + 1) for each in questions}
+            records_by_port = {each.port: _asked(store, run_id, each, last, _AT_ONCE, done + 1) for each in questions}
             # The last event of what was cut off may be cut itself.
-            until = min([last, *(records.last_seq - 1 for records in found.values() if records.is_cut)])
-            replay.feed({port: records.table for port, records in found.items()}, wanted, until, spark)
-            read += sum(len(records.table) for records in found.values())
+            until = min([last, *(records.last_seq - 1 for records in records_by_port.values() if records.is_cut)])
+            replay.feed({port: records.table for port, records in records_by_port.items()}, wanted, until, spark)
+            read += sum(len(records.table) for records in records_by_port.values())
             is_cut = until < last and (until <= done or (most is not None and read >= most))
             done = max(done, until)
         before = replay.state(done) if last < event else before
@@ -103,15 +103,15 @@ def _state_in_bundles(
     store: Store, run_id: int, node: KeyedNode, key: Sequence[Any], event: int, spark: Spark
 ) -> KeyState | None:
     """The same in mini-batch. Raises NotReplayable where too many records of all keys decide where bundles end."""
-    found = {each.port: _asked(store, run_id, each, event, MOST) for each in node.questions()}
-    if any(records.is_cut for records in found.values()):
+    records_by_port = {each.port: _asked(store, run_id, each, event, MOST) for each in node.questions()}
+    if any(records.is_cut for records in records_by_port.values()):
         message = (
             "it works in bundles (mini-batch). The end of a bundle depends on the records of all keys, and there "
             f"are more than {MOST:,} up to event {event:,}. Go to an earlier event."
         )
         raise NotReplayable(message, node.plan.id)
     replay = Replay(node, store.replays.marks(run_id), event)
-    replay.feed({port: records.table for port, records in found.items()}, key, event - 1, spark)
+    replay.feed({port: records.table for port, records in records_by_port.items()}, key, event - 1, spark)
     before = replay.state(event - 1)
     replay.feed({}, key, event, spark)
     now = replay.state(event)

@@ -65,7 +65,7 @@ class Found:
 
     def of(self, node: str) -> FoundNode | None:
         """One operator's."""
-        return next((found for found in self.nodes if found.node == node), None)
+        return next((result for result in self.nodes if result.node == node), None)
 
 
 @dataclass
@@ -122,25 +122,25 @@ class Checker:
             planned = plan(Pipeline.from_json(run.document), SparkAnalyzer(lambda: spark), self.folder)
             # Beside the store, where Spark's workers can read as they do for runs.
             with tempfile.TemporaryDirectory(prefix="check-", dir=self.folder) as work:
-                given = self.store.batch_checks.export(run_id, Path(work))
+                run_files = self.store.batch_checks.export(run_id, Path(work))
                 schemas = {(node.id, OUT): node.schema for node in planned.nodes}
                 schemas |= {(node.id, port): one.schema for node in planned.nodes for port, one in node.second.items()}
                 recorded = Recorded(
                     {
                         edge: [EdgeRecords(schemas[edge], (EdgeFile(str(file)),), 0)]
-                        for edge, file in given.edges.items()
+                        for edge, file in run_files.edges.items()
                     },
-                    [given.late] if given.late else [],
-                    watermarks=[given.watermarks],
+                    [run_files.late] if run_files.late else [],
+                    watermarks=[run_files.watermarks],
                 )
-                found = check(planned, spark, recorded, lambda node: self.going_on.__setitem__(run_id, node))
+                result = check(planned, spark, recorded, lambda node: self.going_on.__setitem__(run_id, node))
         except (StudioError, StoreError) as error:
             return {"error": str(error)}
         except Exception as error:  # noqa: BLE001 - whatever Spark raises is said on the page
             _LOG.exception("the check of run %s failed", run_id)
             return {"error": f"Spark could not answer ({type(error).__name__}). The log has the details."}
         return {
-            "late": found.late,
+            "late": result.late,
             "nodes": [
                 {
                     "node": node.node,
@@ -155,7 +155,7 @@ class Checker:
                         for row in node.differences
                     ],
                 }
-                for node in found.nodes
+                for node in result.nodes
             ],
         }
 

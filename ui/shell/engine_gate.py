@@ -152,9 +152,9 @@ class EngineGate:
 
 def gate() -> EngineGate:
     """The process's gate, warming up from the first call on."""
-    found = _gate(os.environ.get(ENVIRONMENT, DEFAULT_MASTER))
-    found.warm_up()
-    return found
+    spark_gate = _gate(os.environ.get(ENVIRONMENT, DEFAULT_MASTER))
+    spark_gate.warm_up()
+    return spark_gate
 
 
 @cache

@@ -186,10 +186,10 @@ class SessionState:
         return int(text) if text is not None and text.isdecimal() else None
 
     def _open(self) -> Opened:
-        found = st.session_state.to_dict().get(KEY)
-        if not isinstance(found, Opened):
-            found = st.session_state[KEY] = Opened()
-        return found
+        opened = st.session_state.to_dict().get(KEY)
+        if not isinstance(opened, Opened):
+            opened = st.session_state[KEY] = Opened()
+        return opened
 
 
 def _went_back() -> bool:
@@ -201,8 +201,8 @@ def remembered(key: str, start: Mapping[str, Any]) -> dict[str, Any]:
     """A component's own corner of the session, made from `start` at its first use."""
     if key not in st.session_state:
         st.session_state[key] = dict(start)
-    found: dict[str, Any] = st.session_state[key]
-    return found
+    values: dict[str, Any] = st.session_state[key]
+    return values
 
 
 state: Final = SessionState()

@@ -38,5 +38,5 @@ class Story(BaseModel):
 @cache
 def stories() -> dict[str, Story]:
     """The stories by the name of their example."""
-    found = sorted(FOLDER.glob("*.json"))
-    return {path.stem: Story.model_validate_json(path.read_text(encoding="utf-8")) for path in found}
+    paths = sorted(FOLDER.glob("*.json"))
+    return {path.stem: Story.model_validate_json(path.read_text(encoding="utf-8")) for path in paths}

@@ -27,10 +27,10 @@ def build(drafting: Drafting) -> None:
     answer(drafting)
     drafting.publish()
     pipeline = drafting.pipeline
-    found = checked(pipeline)
-    build_bar(drafting, found)
+    verdict = checked(pipeline)
+    build_bar(drafting, verdict)
     shown = overlay(pipeline, state.run)
-    canvas(drafting, found, shown)
+    canvas(drafting, verdict, shown)
     if shown is not None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             run_line(shown)
@@ -40,13 +40,13 @@ def build(drafting: Drafting) -> None:
     node = next((each for each in pipeline.nodes if each.id == drafting.selection), None)
     with form:
         if node is not None:
-            node_inspector(drafting, node, found)
+            node_inspector(drafting, node, verdict)
         elif edge is not None:
-            edge_inspector(drafting, edge, found)
+            edge_inspector(drafting, edge, verdict)
         else:
             st.caption("Add a source to begin. Select a node or an edge on the canvas to see and change it.")
     with plan:
-        plan_tabs(drafting, found, shown)
+        plan_tabs(drafting, verdict, shown)
     pending().finish()
 
 

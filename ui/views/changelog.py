@@ -67,8 +67,8 @@ def _records(edge: Edge, wanted: Filter, event: int) -> None:
 
 def _cascade(run: Run, event: int) -> None:
     st.markdown(f"**What event {event:,} did**, on every edge, in the order of emission")
-    found = workspace.store().changelog.cascade(run.run_id, event, limit=_CASCADE)
-    if not found:
+    cascade = workspace.store().changelog.cascade(run.run_id, event, limit=_CASCADE)
+    if not cascade:
         timeline = workspace.store().timeline.timeline(run.run_id, from_seq=event, to_seq=event)
         ends = [source for source, seq in timeline.ends.items() if seq == event]
         st.caption(
@@ -78,7 +78,7 @@ def _cascade(run: Run, event: int) -> None:
         )
         return
     grid(
-        cascade_table(found, pipeline_of(run), run.explanation),
+        cascade_table(cascade, pipeline_of(run), run.explanation),
         key="cascade",
         height=320,
         label=f"What event {event} did",

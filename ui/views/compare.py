@@ -93,7 +93,7 @@ class _Differences:
         times = sum(pair.left != pair.right for pair in self.times)
         late = self.late.only_left + self.late.only_right
         one, other = self.names
-        found = [
+        entries = [
             ("Plan", len(self.plans), words.count(len(self.plans), "difference"), self._plan),
             ("Counters", counters, f"{words.count(counters, 'node')} with different counts", self._counters),
             ("Event time", times, f"{words.count(times, 'difference')} in watermarks and windows", self._times),
@@ -106,7 +106,7 @@ class _Differences:
             ),
         ]
         if self.table is not None:
-            found.insert(
+            entries.insert(
                 0,
                 (
                     "Final table",
@@ -116,9 +116,9 @@ class _Differences:
                     self._table,
                 ),
             )
-            said = "the same, record by record" if self.event is None else f"they diverge at event {self.event:,}"
-            found.insert(1, ("Changelog", int(self.event is not None), said, self._changelog))
-        return sorted(found, key=lambda part: part[1] == 0)
+            sentence = "the same, record by record" if self.event is None else f"they diverge at event {self.event:,}"
+            entries.insert(1, ("Changelog", int(self.event is not None), sentence, self._changelog))
+        return sorted(entries, key=lambda part: part[1] == 0)
 
     def _plan(self) -> None:
         if not self.plans:
@@ -187,12 +187,12 @@ def _overview(parts: list[tuple[str, int, str, Callable[[], None]]]) -> None:
             (
                 Cell(name, is_strong=True),
                 Cell("different" if count else "the same", tone="warn" if count else "good"),
-                Cell(said),
+                Cell(sentence),
             ),
             pick=name,
             is_current=name == st.session_state.get(_PART),
         )
-        for name, count, said, _ in parts
+        for name, count, sentence, _ in parts
     ]
     grid(Table(("part", "", "what"), rows), key="compare-parts", on_pick=open_part, label="What differs")
 

@@ -36,11 +36,11 @@ def _describer(run: Run, sources: list[Edge], timeline: Timeline) -> dict[int, s
     if not timeline.is_exact or timeline.to_seq - timeline.from_seq >= _DESCRIBED:
         return {}
     wanted = Filter(from_seq=timeline.from_seq, to_seq=timeline.to_seq)
-    found: dict[int, str] = {}
+    descriptions: dict[int, str] = {}
     for edge in sources:
         page = workspace.store().changelog.page(run.run_id, edge.node, edge.port, filter=wanted, limit=_DESCRIBED)
-        found |= {record.seq: words.record(edge.names, record.values) for record in page.records}
-    return found
+        descriptions |= {record.seq: words.record(edge.names, record.values) for record in page.records}
+    return descriptions
 
 
 def _missed(records: tuple[LateRecord, ...]) -> dict[int, list[str]]:
@@ -126,8 +126,8 @@ def _findings(run: Run, timeline: Timeline) -> None:
     for record in workspace.store().future_records.find(run.run_id):
         if not record.late:
             continue
-        said, way = st.columns([6, 1], vertical_alignment="center")
-        said.warning(future_sentence(record), icon=":material/fast_forward:")
+        finding, way = st.columns([6, 1], vertical_alignment="center")
+        finding.warning(future_sentence(record), icon=":material/fast_forward:")
         way.button(
             "Go there",
             key=f"future-{record.seq}",

@@ -38,10 +38,10 @@ def _summary(run: Run, event: int, cascade: tuple[CascadeRecord, ...], around: A
     if came is None:
         timeline = workspace.store().timeline.timeline(run.run_id, from_seq=event, to_seq=event)
         ends = [source for source, seq in timeline.ends.items() if seq == event]
-        said = f"the end of **{words.escaped(ends[0])}**" if ends else "a watermark"
+        cause = f"the end of **{words.escaped(ends[0])}**" if ends else "a watermark"
     else:
         values = words.record(came.edge.names, came.record.values)
-        said = f"**{words.escaped(came.edge.node)}** sent {came.record.kind.symbol} `{values.replace('`', '')}`"
+        cause = f"**{words.escaped(came.edge.node)}** sent {came.record.kind.symbol} `{values.replace('`', '')}`"
     made = [entry for entry in cascade if entry is not came]
     taken = sum(not entry.record.kind.is_accumulate for entry in made)
     many = "more than " if len(cascade) >= _CASCADE else ""
@@ -52,7 +52,7 @@ def _summary(run: Run, event: int, cascade: tuple[CascadeRecord, ...], around: A
     fired = sorted(node for node, seq in around.fires if seq == event)
     windows = f", and its watermark fired windows of {words.escaped(', '.join(fired))}" if fired else ""
     late = ", **too late**" if any(seq == event for _, seq in around.late) else ""
-    return f"Event {event:,}: {said}{late}; {then}{back}{windows}."
+    return f"Event {event:,}: {cause}{late}; {then}{back}{windows}."
 
 
 def _pick(node: str | None, edge: str | None) -> None:

@@ -70,12 +70,12 @@ def _sliders(asked: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
             ("At the knee", max(0, losses.knee_ms() - known), "knee"),
             ("Nothing lost", max(0, losses.lossless_ms - known), "lossless"),
         ):
-            given = (lateness or 0) if name == "ran" else known
+            preset_lateness = (lateness or 0) if name == "ran" else known
             st.button(
                 f"{label}: {words.duration(at)}",
                 key=f"{key}-{name}",
                 on_click=_set,
-                args=(key, at, given),
+                args=(key, at, preset_lateness),
                 type="secondary",
             )
     return int(delay_ms), int(lateness_ms)
@@ -126,11 +126,11 @@ def _records(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int, los
         return
     key = f"what-if-{run.run_id}-{asked.node}-{delay_ms}-{lateness_ms}"
     offset = int(st.session_state.get(key, 0))
-    found = workspace.store().what_if.records(run.run_id, asked, delay_ms, lateness_ms, offset=offset, limit=_PAGE)
+    records = workspace.store().what_if.records(run.run_id, asked, delay_ms, lateness_ms, offset=offset, limit=_PAGE)
     st.markdown("**Which records**")
     windows = ("end of its window",) if asked.rule.window_ms else ()
     columns = ("event", "with these settings", "event time (UTC)", *windows, "kept by a delay of", "record")
-    rows = [_record(each, bool(windows)) for each in found]
+    rows = [_record(each, bool(windows)) for each in records]
     grid(
         Table(columns, rows, frozenset({"event", "kept by a delay of"})),
         key=f"what-if-grid-{run.run_id}",
@@ -143,11 +143,11 @@ def _records(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int, los
 
 def _record(each: WhatIfRecord, has_window: bool) -> Row:
     words_of = {(True, True): ("still lost", "bad"), (True, False): ("kept", "good")}
-    said, tone = words_of.get((each.was_late, each.is_late), ("lost now", "bad"))
+    outcome, tone = words_of.get((each.was_late, each.is_late), ("lost now", "bad"))
     return Row(
         (
             Cell(f"{each.seq:,}", is_number=True),
-            Cell(said, tone=tone, is_strong=True),
+            Cell(outcome, tone=tone, is_strong=True),
             Cell(words.instant(each.event_time_ms)),
             *((Cell("" if each.window_end_ms is None else words.instant(each.window_end_ms)),) if has_window else ()),
             Cell(words.duration(each.needed_ms), is_number=True),
@@ -163,12 +163,12 @@ def _changed(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> 
     pipeline = Pipeline.from_json(run.document)
     nodes = []
     for node in pipeline.nodes:
-        given = dict(node.parameters)
+        parameters = dict(node.parameters)
         if node.id in asked.sources:
-            given["watermark_delay_ms"] = delay_ms
+            parameters["watermark_delay_ms"] = delay_ms
         if node.id == asked.node and asked.rule.lateness_parameter:
-            given[asked.rule.lateness_parameter] = lateness_ms
-        nodes.append(node.model_copy(update={"parameters": given}))
+            parameters[asked.rule.lateness_parameter] = lateness_ms
+        nodes.append(node.model_copy(update={"parameters": parameters}))
     return pipeline.model_copy(update={"nodes": tuple(nodes)})
 
 

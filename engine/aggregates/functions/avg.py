@@ -72,9 +72,9 @@ class _Columns(ColumnarFunction):
         sum_of = columnar_total(sums, numbers, _sum_type(call.type, beside))
         bits = INTEGER_BITS[call.type]
 
-        def read(found: Sequence[Found], dead: Flags | None) -> Found:
-            values, there = sum_of(found, dead)
-            counts = found[numbers][0]
+        def read(accumulators: Sequence[Found], dead: Flags | None) -> Found:
+            values, there = sum_of(accumulators, dead)
+            counts = accumulators[numbers][0]
             if there is not None:
                 counts = np.where(there, counts, 1)
             with np.errstate(over="ignore"):

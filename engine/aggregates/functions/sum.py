@@ -47,8 +47,11 @@ def columnar_total(sums: int, numbers: int, type_: str) -> Read:
     """The sum in its type, from the columns of these places."""
     size = SIZES[INTEGER_BITS[type_]]
 
-    def read(found: Sequence[Found], dead: Flags | None) -> Found:
-        values, counts = found[sums][0].astype(size, copy=False).astype(np.int64, copy=False), found[numbers][0]
+    def read(accumulators: Sequence[Found], dead: Flags | None) -> Found:
+        values, counts = (
+            accumulators[sums][0].astype(size, copy=False).astype(np.int64, copy=False),
+            accumulators[numbers][0],
+        )
         there = counts != 0
         return (values, None) if there.all() else (np.where(there, values, 0), there)
 

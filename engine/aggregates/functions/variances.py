@@ -88,8 +88,8 @@ class _Deviation(NumericFunction):
             # Rounding can leave a little less than nothing after a retraction; Flink gives NULL then.
             return (number, m2 if number > 0 and m2 >= 0 else None)
 
-        def present(found: Any) -> Any:
-            number, m2 = found
+        def present(moments: Any) -> Any:
+            number, m2 = moments
             divisor = number - 1 if is_sample else number
             if m2 is None or not divisor:
                 return None

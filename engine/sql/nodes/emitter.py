@@ -78,9 +78,9 @@ class Emitter:
         if node.id not in self.derived:
             operator = configured(node)
             assert isinstance(operator, Source)
-            found = output_of(operator, node.id, self.folder, self.analyzer)
+            output = output_of(operator, node.id, self.folder, self.analyzer)
             self.nodes.append(node)
-            self.derived[node.id] = replace(found, holdbacks={node.id: 0}, node=node.id)
+            self.derived[node.id] = replace(output, holdbacks={node.id: 0}, node=node.id)
 
     def constants(self, parameters: Mapping[str, Any]) -> str:
         """Add a source of rows that stand in the query itself, before all others."""
@@ -108,16 +108,16 @@ class Emitter:
         try:
             made = configured(node)
             assert isinstance(made, Operator)
-            given = tuple(self.derived[name] for name in inputs)
-            found = made.derive(node.id, given, self.analyzer)
+            derived_inputs = tuple(self.derived[name] for name in inputs)
+            output = made.derive(node.id, derived_inputs, self.analyzer)
         except SqlRejected:
             raise
         except StudioError as error:
             raise SqlRejected(error.sentence, at) from error
-        if not found.holdbacks:
-            found = replace(found, holdbacks=merge_holdbacks(given))
+        if not output.holdbacks:
+            output = replace(output, holdbacks=merge_holdbacks(derived_inputs))
         self.nodes.append(node)
-        self.derived[node.id] = replace(found, node=node.id)
+        self.derived[node.id] = replace(output, node=node.id)
         ports = made.ports * len(inputs) if made.many_edges else made.ports
         self.edges += [
             Edge(source=name, target=node.id, target_port=port) for name, port in zip(inputs, ports, strict=False)
@@ -160,10 +160,10 @@ class Emitter:
 
     def _free_id(self, operator: str) -> str:
         taken = {node.id.lower() for node in self.nodes}
-        found, number = operator, 2
-        while found.lower() in taken:
-            found, number = f"{operator}_{number}", number + 1
-        return found
+        candidate, number = operator, 2
+        while candidate.lower() in taken:
+            candidate, number = f"{operator}_{number}", number + 1
+        return candidate
 
 
 def _merged(below: Node, columns: Sequence[tuple[str, str]]) -> list[tuple[str, str]] | None:

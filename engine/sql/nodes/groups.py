@@ -41,9 +41,9 @@ _NUMBERING: Final = ("deduplicate", "topn", "window_topn")
 
 def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
     """A window aggregate where the groups are a window's bounds; else a group aggregate."""
-    found = over_windows(relation)
-    if found is not None:
-        windowed, groups, results = found
+    window_parts = over_windows(relation)
+    if window_parts is not None:
+        windowed, groups, results = window_parts
         return _per_window(emitter, relation, windowed, groups, results)
     windows = attached_windows(relation)
     if windows is not None:
@@ -53,27 +53,27 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     calls = tuple((name, _rows_counted(emitter, relation.input, call)) for name, call in calls)
     relation = replace(relation, calls=calls)
     used = frozenset().union(*(mentioned(item) for _, item in (*relation.groups, *relation.calls)))
-    given = emitter.emit(relation.input, used)
-    group_by, taken = _group_by(emitter, given, relation.groups)
-    made = _calls(emitter, given, relation.calls, taken)
-    if _is_one_row_each(emitter, given, group_by) and all(_is_its_argument(one) for _, one in made):
-        return _ungrouped(emitter, given, relation, group_by, [one for _, one in made])
+    emitted = emitter.emit(relation.input, used)
+    group_by, taken = _group_by(emitter, emitted, relation.groups)
+    made = _calls(emitter, emitted, relation.calls, taken)
+    if _is_one_row_each(emitter, emitted, group_by) and all(_is_its_argument(one) for _, one in made):
+        return _ungrouped(emitter, emitted, relation, group_by, [one for _, one in made])
     parameters = {"group_by": group_by, "aggregates": [parameters for _, parameters in made]}
-    node = emitter.add("aggregate", parameters, [given.node], relation.at)
+    node = emitter.add("aggregate", parameters, [emitted.node], relation.at)
     names = dict(zip(relation.columns, (column.name for column in emitter.derived[node].schema), strict=True))
     return Emitted(node, names)
 
 
 def _rows_counted(emitter: Emitter, below: Relation, call: Expr) -> Expr:
     """COUNT of a column that is never NULL as COUNT(*), so that nobody has to compute the column."""
-    found: Expr = call.copy()
-    count = found.this if isinstance(found, exp.Filter) else found
+    rewritten: Expr = call.copy()
+    count = rewritten.this if isinstance(rewritten, exp.Filter) else rewritten
     function = aggregate_function(count)
     if function is not None and function.counts_rows and len(count.expressions) == 1:
         column = plain(count.expressions[0])
         if column is not None and _is_never_null(emitter, below, column):
             count.set("expressions", [exp.Star()])
-    return found
+    return rewritten
 
 
 def _is_never_null(emitter: Emitter, relation: Relation, column: str) -> bool:
@@ -99,18 +99,20 @@ def _is_never_null(emitter: Emitter, relation: Relation, column: str) -> bool:
             return False
 
 
-def _is_one_row_each(emitter: Emitter, given: Emitted, group_by: Sequence[Any]) -> bool:
+def _is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any]) -> bool:
     """Whether no two rows are ever in one group, as Flink knows it: it does not look into ROW_NUMBER for that."""
     names = {item: item for item in group_by if isinstance(item, str)}
     by_id = {node.id: node for node in emitter.nodes}
-    node, is_unique = by_id[given.node], False
+    node, is_unique = by_id[emitted.node], False
     while names:
         is_unique = is_unique or any(key <= set(names.values()) for key in emitter.derived[node.id].upsert_keys)
         if node.operator == "project":
             below = {item["name"]: item["expression"] for item in node.parameters["columns"]}
             schema = emitter.derived[emitter.input_of(node.id)].schema
-            found = {name: Expression.parse(below[column]).plain_column(schema) for name, column in names.items()}
-            names = {name: column.name for name, column in found.items() if column is not None}
+            plain_columns = {
+                name: Expression.parse(below[column]).plain_column(schema) for name, column in names.items()
+            }
+            names = {name: column.name for name, column in plain_columns.items() if column is not None}
         elif node.operator != "filter" and node.parameters.get("kind") not in _LEFT_ONLY:
             break
         node = by_id[emitter.input_of(node.id)]
@@ -123,17 +125,17 @@ def _is_its_argument(call: dict[str, Any]) -> bool:
 
 
 def _ungrouped(
-    emitter: Emitter, given: Emitted, relation: Aggregate, group_by: Sequence[Any], calls: Sequence[dict[str, Any]]
+    emitter: Emitter, emitted: Emitted, relation: Aggregate, group_by: Sequence[Any], calls: Sequence[dict[str, Any]]
 ) -> Emitted:
     """The rows as they are, where each is a group of its own. Source: Flink FlinkAggregateRemoveRule."""
-    schema = emitter.schema(given)
+    schema = emitter.schema(emitted)
     items = [(item, quote(item)) if isinstance(item, str) else (item["name"], item["expression"]) for item in group_by]
     for call in calls:
         text = quote(call["argument"]) if call["argument"] in schema else call["argument"]
-        type_ = emitter.analyzer.type_of(text, schema, given.node, "")
+        type_ = emitter.analyzer.type_of(text, schema, emitted.node, "")
         wanted = function_named(call["function"]).result_type(type_)
         items.append((call["name"], text if wanted == type_ else f"CAST({text} AS {wanted})"))
-    node = emitter.project(given.node, items, relation.at)
+    node = emitter.project(emitted.node, items, relation.at)
     return Emitted(node, dict(zip(relation.columns, (name for name, _ in items), strict=True)))
 
 
@@ -143,10 +145,10 @@ def _per_window(
     bounds = dict(zip(windowed.bounds, BOUNDS, strict=True))
     keys = [(name, item) for name, item in groups if plain(item) not in bounds]
     used = {windowed.time}.union(*(mentioned(item) for _, item in (*keys, *calls)))
-    given = with_event_time(emitter, emitter.emit(windowed.input, used), windowed)
+    emitted = with_event_time(emitter, emitter.emit(windowed.input, used), windowed)
     by_bound = {bounds[plain(item) or ""]: name for name, item in groups if plain(item) in bounds}
     windows = window_parameters(windowed.windowing) | firing(emitter.options, windowed)
-    return _windows_node(emitter, relation, given, windows, keys, by_bound, calls)
+    return _windows_node(emitter, relation, emitted, windows, keys, by_bound, calls)
 
 
 def _per_attached_window(emitter: Emitter, relation: Aggregate, windows: WindowColumns) -> Emitted:
@@ -157,30 +159,30 @@ def _per_attached_window(emitter: Emitter, relation: Aggregate, windows: WindowC
     columns = {name: plain(item) or "" for name, item in relation.groups if name in bounds}
     start, end = (columns[by_bound[bound]] for bound in BOUNDS[:2])
     used = {start, end}.union(*(mentioned(item) for _, item in (*keys, *relation.calls)))
-    given = emitter.emit(relation.input, used)
-    parameters = {"window_start": given.names[start], "window_end": given.names[end]}
-    return _windows_node(emitter, relation, given, parameters, keys, by_bound, relation.calls)
+    emitted = emitter.emit(relation.input, used)
+    parameters = {"window_start": emitted.names[start], "window_end": emitted.names[end]}
+    return _windows_node(emitter, relation, emitted, parameters, keys, by_bound, relation.calls)
 
 
 def _windows_node(
     emitter: Emitter,
     relation: Aggregate,
-    given: Emitted,
+    emitted: Emitted,
     windows: Mapping[str, Any],
     keys: Sequence[Named],
     by_bound: Mapping[str, str],
     calls: Sequence[Named],
 ) -> Emitted:
     """The node. by_bound: what the relation calls the bounds that it has."""
-    group_by, taken = _group_by(emitter, given, keys)
-    made = _calls(emitter, given, calls, [*taken, *BOUNDS])
+    group_by, taken = _group_by(emitter, emitted, keys)
+    made = _calls(emitter, emitted, calls, [*taken, *BOUNDS])
     parameters = {
         **windows,
         "group_by": group_by,
         "aggregates": [one for _, one in made],
         "window_time": "window_time" in by_bound,
     }
-    node = emitter.add("window_aggregate", parameters, [given.node], relation.at)
+    node = emitter.add("window_aggregate", parameters, [emitted.node], relation.at)
     columns = [column.name for column in emitter.derived[node].schema]
     names = dict(zip([name for name, _ in keys], columns, strict=False))
     for bound, column in zip(BOUNDS, columns[len(keys) :], strict=False):
@@ -205,52 +207,52 @@ def window_parameters(windowing: Windowing) -> dict[str, Any]:
     return {"kind": windowing.kind.value, "size_ms": windowing.size_ms, **lengths, "offset_ms": windowing.offset_ms}
 
 
-def with_event_time(emitter: Emitter, given: Emitted, windowed: Windowed) -> Emitted:
+def with_event_time(emitter: Emitter, emitted: Emitted, windowed: Windowed) -> Emitted:
     """The input with the window's time as its only event time. Raises SqlRejected where that is none."""
-    if windowed.time not in given.names:
+    if windowed.time not in emitted.names:
         message = f"{windowed.time!r} is a processing time; windows need an event time. Name one in DESCRIPTOR."
         raise SqlRejected(message, windowed.at)
-    schema = emitter.schema(given)
-    name = given.names[windowed.time]
+    schema = emitter.schema(emitted)
+    name = emitted.names[windowed.time]
     if schema.column(name).time is None:
         times = ", ".join(column.name for column in schema if column.time is not None)
         message = f"{windowed.time!r} is not an event time" + (
             f"; {times} is one." if times else ", and its input has none."
         )
         raise SqlRejected(message, windowed.at)
-    return only_event_time(emitter, given, windowed.time, windowed.at)
+    return only_event_time(emitter, emitted, windowed.time, windowed.at)
 
 
-def _group_by(emitter: Emitter, given: Emitted, groups: Sequence[Named]) -> tuple[list[Any], list[str]]:
+def _group_by(emitter: Emitter, emitted: Emitted, groups: Sequence[Named]) -> tuple[list[Any], list[str]]:
     """The group columns: by name, or with an expression; and what they will be called."""
-    writer = emitter.writer(given)
+    writer = emitter.writer(emitted)
     made: list[Any] = []
     taken: list[str] = []
     for name, item in groups:
         column = plain(item)
-        if column is not None and column in given.names and given.names[column] not in taken:
-            made.append(given.names[column])
-            taken.append(given.names[column])
+        if column is not None and column in emitted.names and emitted.names[column] not in taken:
+            made.append(emitted.names[column])
+            taken.append(emitted.names[column])
         else:
-            found = free_name(name, taken)
-            made.append({"name": found, "expression": writer.write(item)})
-            taken.append(found)
+            output_name = free_name(name, taken)
+            made.append({"name": output_name, "expression": writer.write(item)})
+            taken.append(output_name)
     return made, taken
 
 
 def _calls(
-    emitter: Emitter, given: Emitted, calls: Sequence[Named], taken: Sequence[str]
+    emitter: Emitter, emitted: Emitted, calls: Sequence[Named], taken: Sequence[str]
 ) -> list[tuple[str, dict[str, Any]]]:
     made: list[tuple[str, dict[str, Any]]] = []
     for name, item in calls:
-        found = free_name(name, [*taken, *(one for one, _ in made)])
-        made.append((found, {**call_parameters(emitter, given, item), "name": found}))
+        output_name = free_name(name, [*taken, *(one for one, _ in made)])
+        made.append((output_name, {**call_parameters(emitter, emitted, item), "name": output_name}))
     return made
 
 
-def call_parameters(emitter: Emitter, given: Emitted, item: Expr) -> dict[str, Any]:
+def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str, Any]:
     """A call as the parameters of an aggregate: function, argument, DISTINCT, FILTER, separator."""
-    writer = emitter.writer(given)
+    writer = emitter.writer(emitted)
     parameters: dict[str, Any] = {}
     call = item.unnest()
     if isinstance(call, exp.Filter):
@@ -278,8 +280,8 @@ def call_parameters(emitter: Emitter, given: Emitted, item: Expr) -> dict[str, A
         raise SqlRejected(message, call)
     if arguments and not isinstance(arguments[0], exp.Literal):
         column = plain(arguments[0])
-        is_column = column is not None and column in given.names
-        parameters["argument"] = given.names[column or ""] if is_column else writer.write(arguments[0])
+        is_column = column is not None and column in emitted.names
+        parameters["argument"] = emitted.names[column or ""] if is_column else writer.write(arguments[0])
     elif arguments and not function.counts_rows:
         parameters["argument"] = writer.write(arguments[0])
     return parameters

@@ -64,23 +64,23 @@ def taken_apart(relation: Join) -> Condition:
 
 def side(emitter: Emitter, relation: Relation, used: Sequence[str], keys: Sequence[Expr], at: Expr) -> Side:
     """One side with the columns that are used and its keys; a key that is computed becomes a column."""
-    given = emitter.emit(relation, frozenset(used).union(*(mentioned(key) for key in keys)))
+    emitted = emitter.emit(relation, frozenset(used).union(*(mentioned(key) for key in keys)))
     computed = {number: key for number, key in enumerate(keys) if plain(key) is None}
     if not computed:
         columns = [*used, *(name for key in keys if (name := plain(key)) is not None)]
-        narrow = emitter.narrowed(given, columns or list(given.names)[:1], at)
+        narrow = emitter.narrowed(emitted, columns or list(emitted.names)[:1], at)
         return Side(narrow, tuple(narrow.names[plain(key) or ""] for key in keys))
-    kept = [name for name in given.names if name in used or any(plain(key) == name for key in keys)]
-    items = {given.names[name]: quote(given.names[name]) for name in kept}
-    writer = emitter.writer(given)
+    kept = [name for name in emitted.names if name in used or any(plain(key) == name for key in keys)]
+    items = {emitted.names[name]: quote(emitted.names[name]) for name in kept}
+    writer = emitter.writer(emitted)
     called: dict[int, str] = {}
     for number, key in computed.items():
-        called[number] = emitter.free_name(f"key{number}", given)
+        called[number] = emitter.free_name(f"key{number}", emitted)
         items[called[number]] = writer.write(key)
-    node = emitter.project(given.node, list(items.items()), at)
-    names = {name: given.names[name] for name in kept}
-    found = tuple(called.get(number) or given.names[plain(key) or ""] for number, key in enumerate(keys))
-    return Side(Emitted(node, names, given.arrival), found)
+    node = emitter.project(emitted.node, list(items.items()), at)
+    names = {name: emitted.names[name] for name in kept}
+    key_names = tuple(called.get(number) or emitted.names[plain(key) or ""] for number, key in enumerate(keys))
+    return Side(Emitted(node, names, emitted.arrival), key_names)
 
 
 def pair_names(emitter: Emitter, relation: Join, left: Emitted, right: Emitted) -> Mapping[str, str]:

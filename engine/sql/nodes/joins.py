@@ -24,8 +24,8 @@ def join(emitter: Emitter, relation: Join, needed: frozenset[str]) -> Emitted:
     condition = taken_apart(relation)
     if relation.as_of is not None:
         return temporal_join(emitter, relation, condition, needed)
-    found = window_join(emitter, relation, condition, needed)
-    return found if found is not None else _over_rows(emitter, relation, condition, needed)
+    per_window = window_join(emitter, relation, condition, needed)
+    return per_window if per_window is not None else _over_rows(emitter, relation, condition, needed)
 
 
 def _over_rows(emitter: Emitter, relation: Join, condition: Condition, needed: frozenset[str]) -> Emitted:

@@ -30,16 +30,16 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
         for name in relation.input.columns
         if name in needed or name in relation.partition or name in order or name in end
     ]
-    found = window_rank(emitter, relation, used, wants_number=wants_number)
-    if found is None:
+    ranked = window_rank(emitter, relation, used, wants_number=wants_number)
+    if ranked is None:
         below, more = _with_inner_rank(relation.input)
-        given = emitter.emit(below, [*used, *more])
+        emitted = emitter.emit(below, [*used, *more])
         used += more
-        found = _deduplicated(emitter, relation, given, used) if not wants_number else None
-        found = found or _top_n(emitter, relation, given, used, wants_number=wants_number)
+        ranked = _deduplicated(emitter, relation, emitted, used) if not wants_number else None
+        ranked = ranked or _top_n(emitter, relation, emitted, used, wants_number=wants_number)
     if relation.name in needed and is_constant:
-        return _with_constant(emitter, found, relation)
-    return found
+        return _with_constant(emitter, ranked, relation)
+    return ranked
 
 
 def _without_constants(relation: Rank) -> Rank:
@@ -71,39 +71,39 @@ def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
     return Select(inner, (*relation.items, (name, ref(inner.name)))), [name]
 
 
-def _deduplicated(emitter: Emitter, relation: Rank, given: Emitted, used: list[str]) -> Emitted | None:
+def _deduplicated(emitter: Emitter, relation: Rank, emitted: Emitted, used: list[str]) -> Emitted | None:
     """Rank 1 by a time attribute alone is a deduplication; None where it is not."""
     is_first = (relation.start, relation.end) == (1, 1) and relation.function == "ROW_NUMBER"
     if not is_first or len(relation.order) != 1:
         return None
     (key,) = relation.order
     column = key.expression.name
-    derived = emitter.derived[given.node]
+    derived = emitter.derived[emitted.node]
     parameters: dict[str, Any] = {"keep": "last" if key.descending else "first"}
-    if column in given.arrival:
+    if column in emitted.arrival:
         parameters["order"] = "arrival"
     else:
-        is_time = derived.schema.column(given.names[column]).time is not None
+        is_time = derived.schema.column(emitted.names[column]).time is not None
         if not is_time or not derived.is_insert_only:
             return None
         parameters["order"] = "event_time"
         if not key.descending and is_on(emitter.options, MINI_BATCH):
             parameters["first_row"] = "at_once"
-    narrow = emitter.narrowed(given, used, relation.at)
+    narrow = emitter.narrowed(emitted, used, relation.at)
     parameters["keys"] = [narrow.names[name] for name in relation.partition]
     node = emitter.add("deduplicate", parameters, [narrow.node], relation.at)
     return Emitted(node, narrow.names, narrow.arrival)
 
 
-def _top_n(emitter: Emitter, relation: Rank, given: Emitted, used: list[str], *, wants_number: bool) -> Emitted:
+def _top_n(emitter: Emitter, relation: Rank, emitted: Emitted, used: list[str], *, wants_number: bool) -> Emitted:
     for key in relation.order:
-        if key.expression.name in given.arrival:
+        if key.expression.name in emitted.arrival:
             message = (
                 "a processing time can order a ROW_NUMBER only to find the first or the last row of a key (rank 1, "
                 "without the number in the output). Order by another column, or by an event time."
             )
             raise SqlRejected(message, key.expression)
-    narrow = emitter.narrowed(given, [*used, *_key(emitter, given)], relation.at)
+    narrow = emitter.narrowed(emitted, [*used, *_key(emitter, emitted)], relation.at)
     parameters: dict[str, Any] = {
         "partition_by": [narrow.names[name] for name in relation.partition],
         "order_by": [_order(key, narrow) for key in relation.order],
@@ -122,26 +122,26 @@ def _top_n(emitter: Emitter, relation: Rank, given: Emitted, used: list[str], *,
     return Emitted(emitter.add("topn", parameters, [narrow.node], relation.at), names, narrow.arrival)
 
 
-def _key(emitter: Emitter, given: Emitted) -> list[str]:
+def _key(emitter: Emitter, emitted: Emitted) -> list[str]:
     """The relation's columns that identify a row of an updating input: with them it need not be kept whole."""
-    derived = emitter.derived[given.node]
+    derived = emitter.derived[emitted.node]
     if derived.is_insert_only or not derived.upsert_keys:
         return []
     key = min(derived.upsert_keys, key=lambda names: (len(names), sorted(names)))
-    return [column for column, name in given.names.items() if name in key]
+    return [column for column, name in emitted.names.items() if name in key]
 
 
-def _order(key: SortKey, given: Emitted) -> dict[str, Any]:
+def _order(key: SortKey, emitted: Emitted) -> dict[str, Any]:
     name = plain(key.expression)
     assert name is not None, "orders are columns by now"
     nulls = "lowest" if key.nulls_first is None else "first" if key.nulls_first else "last"
-    return {"column": given.names[name], "descending": key.descending, "nulls": nulls}
+    return {"column": emitted.names[name], "descending": key.descending, "nulls": nulls}
 
 
-def _with_constant(emitter: Emitter, found: Emitted, relation: Rank) -> Emitted:
+def _with_constant(emitter: Emitter, ranked: Emitted, relation: Rank) -> Emitted:
     """The rank as a literal beside the columns."""
-    name = emitter.free_name(relation.name, found)
-    columns = [(column.name, quote(column.name)) for column in emitter.schema(found)]
+    name = emitter.free_name(relation.name, ranked)
+    columns = [(column.name, quote(column.name)) for column in emitter.schema(ranked)]
     literal = exp.Literal.number(relation.start).name
-    node = emitter.project(found.node, [*columns, (name, f"CAST({literal} AS BIGINT)")], relation.at)
-    return Emitted(node, {**found.names, relation.name: name}, found.arrival)
+    node = emitter.project(ranked.node, [*columns, (name, f"CAST({literal} AS BIGINT)")], relation.at)
+    return Emitted(node, {**ranked.names, relation.name: name}, ranked.arrival)

@@ -38,24 +38,24 @@ def select(emitter: Emitter, relation: Select, needed: frozenset[str]) -> Emitte
     items = [(name, item) for name, item in relation.items if name in needed]
     proctimes = {name for name, item in items if _is_proctime(item)}
     used = frozenset().union(*(mentioned(item) for _, item in items)) if items else frozenset()
-    given = emitter.emit(relation.input, used)
+    emitted = emitter.emit(relation.input, used)
     columns = {name: column for name, item in items if (column := plain(item)) is not None}
     if len(columns) + len(proctimes) == len(items):
-        found = given.renamed(columns)
-        return Emitted(found.node, found.names, found.arrival | proctimes)
-    arrival = proctimes | {name for name, column in columns.items() if column in given.arrival}
-    writer = emitter.writer(given)
+        relabelled = emitted.renamed(columns)
+        return Emitted(relabelled.node, relabelled.names, relabelled.arrival | proctimes)
+    arrival = proctimes | {name for name, column in columns.items() if column in emitted.arrival}
+    writer = emitter.writer(emitted)
     computed = [(name, writer.write(item)) for name, item in items if name not in arrival]
-    node = emitter.project(given.node, computed, relation.items[0][1])
+    node = emitter.project(emitted.node, computed, relation.items[0][1])
     return Emitted(node, {name: name for name, _ in computed}, frozenset(arrival))
 
 
 def filter_(emitter: Emitter, relation: Filter, needed: frozenset[str]) -> Emitted:
     """A filter."""
-    given = emitter.emit(relation.input, needed | mentioned(relation.condition))
-    condition = emitter.writer(given).write(relation.condition)
-    node = emitter.add("filter", {"condition": condition}, [given.node], relation.condition)
-    return Emitted(node, given.names, given.arrival)
+    emitted = emitter.emit(relation.input, needed | mentioned(relation.condition))
+    condition = emitter.writer(emitted).write(relation.condition)
+    node = emitter.add("filter", {"condition": condition}, [emitted.node], relation.condition)
+    return Emitted(node, emitted.names, emitted.arrival)
 
 
 def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
@@ -63,17 +63,19 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
     columns = [name for name in relation.columns if name in needed] or list(relation.columns[:1])
     parts = [emitter.emit(part, columns) for part in relation.inputs]
     types = [[emitter.schema(part).column(part.names[name]).type for name in columns] for part in parts]
-    common = [_common(found, name, relation) for name, found in zip(columns, zip(*types, strict=True), strict=True)]
+    common = [
+        _common(type_names, name, relation) for name, type_names in zip(columns, zip(*types, strict=True), strict=True)
+    ]
     nodes: list[str] = []
-    for part, found in zip(parts, types, strict=True):
+    for part, type_names in zip(parts, types, strict=True):
         items = [
             (
                 name,
                 quote(part.names[name]) if type_ == target else f"CAST({quote(part.names[name])} AS {target.upper()})",
             )
-            for name, type_, target in zip(columns, found, common, strict=True)
+            for name, type_, target in zip(columns, type_names, common, strict=True)
         ]
-        is_same = emitter.schema(part).names == tuple(columns) and found == common
+        is_same = emitter.schema(part).names == tuple(columns) and type_names == common
         nodes.append(
             part.node if is_same and part.node not in nodes else emitter.project(part.node, items, relation.at)
         )
@@ -82,22 +84,22 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
 
 def repeated(emitter: Emitter, relation: Repeated, needed: frozenset[str]) -> Emitted:
     """Each row as often as its number says."""
-    given = emitter.emit(relation.input, relation.input.columns)
-    node = emitter.add("repeat", {"times_column": given.names[relation.times]}, [given.node], relation.at)
-    return Emitted(node, {name: given.names[name] for name in relation.columns})
+    emitted = emitter.emit(relation.input, relation.input.columns)
+    node = emitter.add("repeat", {"times_column": emitted.names[relation.times]}, [emitted.node], relation.at)
+    return Emitted(node, {name: emitted.names[name] for name in relation.columns})
 
 
 def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitted:
     """The operator that is called, over all columns of its inputs."""
-    inputs = [emitter.emit(given, given.columns) for given in relation.inputs]
+    inputs = [emitter.emit(input_, input_.columns) for input_ in relation.inputs]
     parameters = in_terms_of(operators()[relation.operator], relation.parameters, inputs[0].names)
-    node = emitter.add(relation.operator, parameters, [given.node for given in inputs], relation.at)
+    node = emitter.add(relation.operator, parameters, [input_.node for input_ in inputs], relation.at)
     return Emitted(node, dict(zip(relation.columns, emitter.derived[node].schema.names, strict=True)))
 
 
 def _is_proctime(item: exp.Expr) -> bool:
-    found = item.unnest()
-    return isinstance(found, exp.Anonymous) and found.name.upper() == "PROCTIME"
+    bare = item.unnest()
+    return isinstance(bare, exp.Anonymous) and bare.name.upper() == "PROCTIME"
 
 
 def _common(types: tuple[str, ...], name: str, relation: Union) -> str:

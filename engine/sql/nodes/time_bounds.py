@@ -32,7 +32,7 @@ def time_bounds(
     emitter: Emitter, relation: Join, conditions: Sequence[Expr], left: Emitted, right: Emitted
 ) -> TimeBounds | None:
     """The interval that the conditions give from both ends; None where they do not, or a side is updated."""
-    if not all(emitter.derived[given.node].is_insert_only for given in (left, right)):
+    if not all(emitter.derived[emitted.node].is_insert_only for emitted in (left, right)):
         return None
     left_times = event_times(emitter, left)
     right_times = {relation.right_names[name] for name in event_times(emitter, right)}
@@ -41,11 +41,11 @@ def time_bounds(
     rest: list[Expr] = []
     times: set[tuple[str, str]] = set()
     for condition in conditions:
-        found = [_bound(one, left_times, right_times) for one in _comparisons(condition)]
-        if not all(found):
+        bounds = [_bound(one, left_times, right_times) for one in _comparisons(condition)]
+        if not all(bounds):
             rest.append(condition)
             continue
-        for bound in found:
+        for bound in bounds:
             assert bound is not None
             pair, is_lower, at_ms = bound
             times.add(pair)
@@ -57,12 +57,12 @@ def time_bounds(
     return TimeBounds(left_time, own_name, max(lowers), min(uppers), tuple(rest))
 
 
-def only_event_time(emitter: Emitter, given: Emitted, time: str, at: Expr) -> Emitted:
+def only_event_time(emitter: Emitter, emitted: Emitted, time: str, at: Expr) -> Emitted:
     """The same rows, with this column as the only event time."""
-    schema = emitter.schema(given)
-    name = given.names[time]
+    schema = emitter.schema(emitted)
+    name = emitted.names[time]
     if schema.event_time is not None and schema.event_time.name == name:
-        return given
+        return emitted
     # What is computed is no event time, even if it computes nothing.
     items = [
         (
@@ -71,26 +71,26 @@ def only_event_time(emitter: Emitter, given: Emitted, time: str, at: Expr) -> Em
         )
         for column in schema
     ]
-    return Emitted(emitter.project(given.node, items, at), given.names, given.arrival)
+    return Emitted(emitter.project(emitted.node, items, at), emitted.names, emitted.arrival)
 
 
-def event_times(emitter: Emitter, given: Emitted) -> set[str]:
+def event_times(emitter: Emitter, emitted: Emitted) -> set[str]:
     """The columns of a relation that are event times of its node."""
-    schema = emitter.schema(given)
-    return {column for column, name in given.names.items() if schema.column(name).time is not None}
+    schema = emitter.schema(emitted)
+    return {column for column, name in emitted.names.items() if schema.column(name).time is not None}
 
 
 def _comparisons(condition: Expr) -> list[Expr]:
     """A condition as comparisons: BETWEEN is two, and so is an equality."""
-    found = condition.unnest()
-    if isinstance(found, exp.EQ):
-        return [kind(this=found.this, expression=found.expression) for kind in (exp.GTE, exp.LTE)]
-    if isinstance(found, exp.Between):
+    bare = condition.unnest()
+    if isinstance(bare, exp.EQ):
+        return [kind(this=bare.this, expression=bare.expression) for kind in (exp.GTE, exp.LTE)]
+    if isinstance(bare, exp.Between):
         return [
-            exp.GTE(this=found.this, expression=found.args["low"]),
-            exp.LTE(this=found.this, expression=found.args["high"]),
+            exp.GTE(this=bare.this, expression=bare.args["low"]),
+            exp.LTE(this=bare.this, expression=bare.args["high"]),
         ]
-    return [found]
+    return [bare]
 
 
 def _bound(comparison: Expr, left: set[str], right: set[str]) -> tuple[tuple[str, str], bool, int] | None:
@@ -112,15 +112,15 @@ def _bound(comparison: Expr, left: set[str], right: set[str]) -> tuple[tuple[str
 
 def _shifted(expression: Expr) -> tuple[str, int] | None:
     """A column, and by how many ms it is moved."""
-    found = expression.unnest()
-    if isinstance(found, exp.Column):
-        return found.name, 0
-    if isinstance(found, exp.Add | exp.Sub) and isinstance(found.expression.unnest(), exp.Interval):
-        base = _shifted(found.this)
+    bare = expression.unnest()
+    if isinstance(bare, exp.Column):
+        return bare.name, 0
+    if isinstance(bare, exp.Add | exp.Sub) and isinstance(bare.expression.unnest(), exp.Interval):
+        base = _shifted(bare.this)
         try:
-            by_ms = interval_ms(found.expression)
+            by_ms = interval_ms(bare.expression)
         except SqlRejected:
             # A month has no fixed length: a condition like any other.
             return None
-        return None if base is None else (base[0], base[1] + (by_ms if isinstance(found, exp.Add) else -by_ms))
+        return None if base is None else (base[0], base[1] + (by_ms if isinstance(bare, exp.Add) else -by_ms))
     return None

@@ -141,15 +141,15 @@ def _has_its_sessions(windowing: Windowing, partition: frozenset[str] | None, ke
 
 
 def _renamed(below: Relation, names: dict[str, str]) -> WindowColumns | None:
-    found = windows_of(below)
-    return None if found is None else found.renamed(names)
+    windows = windows_of(below)
+    return None if windows is None else windows.renamed(names)
 
 
 def _of_aggregate(relation: Aggregate) -> WindowColumns | None:
     groups: Sequence[Named] = relation.groups
-    found = over_windows(relation)
-    if found is not None:
-        windowed, groups, _ = found
+    window_parts = over_windows(relation)
+    if window_parts is not None:
+        windowed, groups, _ = window_parts
         windows = windows_of(windowed)
     else:
         windows = attached_windows(relation)
@@ -161,10 +161,10 @@ def _of_aggregate(relation: Aggregate) -> WindowColumns | None:
 
 
 def _of_join(relation: Join) -> WindowColumns | None:
-    found = joined_windows(relation, taken_apart(relation).equal)
-    if found is None:
+    both_windows = joined_windows(relation, taken_apart(relation).equal)
+    if both_windows is None:
         return None
-    left, right = found
+    left, right = both_windows
     if relation.kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI):
         return left
     if relation.kind is JoinKind.RIGHT:

@@ -10,10 +10,10 @@ from engine.sql.nodes.window_bounds import END, START, joined_windows
 
 def window_join(emitter: Emitter, relation: Join, condition: Condition, needed: frozenset[str]) -> Emitted | None:
     """The join per window; None where the sides have not the same windows, or their bounds are not held equal."""
-    found = joined_windows(relation, condition.equal)
-    if found is None:
+    both_windows = joined_windows(relation, condition.equal)
+    if both_windows is None:
         return None
-    left_windows, right_windows = found
+    left_windows, right_windows = both_windows
     of_windows = [
         (a, b)
         for a, b in condition.equal

@@ -21,22 +21,22 @@ def window_rank(emitter: Emitter, relation: Rank, used: list[str], *, wants_numb
     if relation.function != "ROW_NUMBER" or not isinstance(relation.end, int):
         message = "ROW_NUMBER in a window needs constant ranks: WHERE rn <= 3."
         raise SqlRejected(message, relation.at)
-    given = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
-    at = {which: given.names[name] for name, which in bounds.items()}
-    names = dict(given.names)
+    emitted = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
+    at = {which: emitted.names[name] for name, which in bounds.items()}
+    names = dict(emitted.names)
     parameters: dict[str, Any] = {
         "window_start": at[START],
         "window_end": at[END],
-        "partition_by": [given.names[name] for name in relation.partition if name not in bounds],
-        "order_by": [_order(key, given) for key in relation.order],
+        "partition_by": [emitted.names[name] for name in relation.partition if name not in bounds],
+        "order_by": [_order(key, emitted) for key in relation.order],
         "rank_start": relation.start,
         "rank_end": relation.end,
         "with_rank": wants_number,
         "later_first": relation.end == 1 and relation.order[0].descending and _is_time(windows, relation.order),
     }
     if wants_number:
-        names[relation.name] = parameters["rank_column"] = emitter.free_name(relation.name, given)
-    return Emitted(emitter.add("window_topn", parameters, [given.node], relation.at), names)
+        names[relation.name] = parameters["rank_column"] = emitter.free_name(relation.name, emitted)
+    return Emitted(emitter.add("window_topn", parameters, [emitted.node], relation.at), names)
 
 
 def _is_time(windows: WindowColumns, order: tuple[SortKey, ...]) -> bool:
@@ -44,10 +44,10 @@ def _is_time(windows: WindowColumns, order: tuple[SortKey, ...]) -> bool:
     return len(order) == 1 and windows.columns.get(plain(order[0].expression) or "") in (TIME, EVENT_TIME)
 
 
-def _order(key: SortKey, given: Emitted) -> dict[str, Any]:
+def _order(key: SortKey, emitted: Emitted) -> dict[str, Any]:
     name = plain(key.expression)
-    if name is None or name not in given.names:
+    if name is None or name not in emitted.names:
         message = "the ORDER BY of a ranking in a window takes columns of its input."
         raise SqlRejected(message, key.expression)
     nulls = "lowest" if key.nulls_first is None else "first" if key.nulls_first else "last"
-    return {"column": given.names[name], "descending": key.descending, "nulls": nulls}
+    return {"column": emitted.names[name], "descending": key.descending, "nulls": nulls}

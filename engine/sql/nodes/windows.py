@@ -18,14 +18,14 @@ def windowed(emitter: Emitter, relation: Windowed, needed: frozenset[str]) -> Em
     """Rows with the bounds of their windows."""
     used = {relation.time, *relation.partition_by}
     columns = [name for name in relation.input.columns if name in needed or name in used]
-    given = with_event_time(emitter, emitter.emit(relation.input, columns), relation)
-    given = emitter.narrowed(given, columns, relation.at)
+    emitted = with_event_time(emitter, emitter.emit(relation.input, columns), relation)
+    emitted = emitter.narrowed(emitted, columns, relation.at)
     parameters = window_parameters(relation.windowing)
     if relation.partition_by:
-        parameters["partition_by"] = [given.names[name] for name in relation.partition_by]
-    node = emitter.add("window_assign", parameters, [given.node], relation.at)
-    made = emitter.derived[node].schema.names[len(emitter.schema(given)) :]
-    return Emitted(node, {**given.names, **dict(zip(relation.bounds, made, strict=True))}, given.arrival)
+        parameters["partition_by"] = [emitted.names[name] for name in relation.partition_by]
+    node = emitter.add("window_assign", parameters, [emitted.node], relation.at)
+    made = emitter.derived[node].schema.names[len(emitter.schema(emitted)) :]
+    return Emitted(node, {**emitted.names, **dict(zip(relation.bounds, made, strict=True))}, emitted.arrival)
 
 
 def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
@@ -42,25 +42,25 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
         for name in relation.input.columns
         if name in needed or name in arguments or name in relation.partition or name == time
     ]
-    given = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
-    is_arrival = time in given.arrival
-    if not is_arrival and emitter.schema(given).column(given.names[time]).time is None:
+    emitted = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
+    is_arrival = time in emitted.arrival
+    if not is_arrival and emitter.schema(emitted).column(emitted.names[time]).time is None:
         message = f"an aggregate OVER rows is ordered by a time, but {time!r} is not one. Order by the event time."
         raise SqlRejected(message, relation.at)
     if not is_arrival:
-        given = only_event_time(emitter, given, time, relation.at)
+        emitted = only_event_time(emitter, emitted, time, relation.at)
     calls: list[dict[str, Any]] = []
-    names = dict(given.names)
+    names = dict(emitted.names)
     for name, call in relation.calls:
-        names[name] = free_name(name, [*emitter.schema(given).names, *(one["name"] for one in calls)])
-        calls.append({**call_parameters(emitter, given, call), "name": names[name]})
+        names[name] = free_name(name, [*emitter.schema(emitted).names, *(one["name"] for one in calls)])
+        calls.append({**call_parameters(emitter, emitted, call), "name": names[name]})
     parameters = {
-        "partition_by": [given.names[name] for name in relation.partition],
+        "partition_by": [emitted.names[name] for name in relation.partition],
         "order": "arrival" if is_arrival else "event_time",
         **_frame(relation),
         "aggregates": calls,
     }
-    return Emitted(emitter.add("over_aggregate", parameters, [given.node], relation.at), names, given.arrival)
+    return Emitted(emitter.add("over_aggregate", parameters, [emitted.node], relation.at), names, emitted.arrival)
 
 
 def numbered(emitter: Emitter, relation: Numbered, needed: frozenset[str]) -> Emitted:

@@ -18,12 +18,12 @@ from ui.shell.guard import guarded
 from ui.shell.state import remembered
 
 
-def build_bar(drafting: Drafting, found: Check) -> None:
+def build_bar(drafting: Drafting, verdict: Check) -> None:
     """Draw the bar; the run button says why it cannot be pressed."""
     name, buttons = st.columns([4, 8], vertical_alignment="bottom")
     with name:
         _text(drafting, "name", "Name of the pipeline")
-    wrong = errors(found)
+    wrong = errors(verdict)
     with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         with st.popover("Pipeline", icon=":material/tune:", type="tertiary", key=f"settings|{drafting.key}"):
             _settings(drafting)

@@ -32,7 +32,7 @@ def component() -> Callable[..., Any]:
     return st.components.v2.component(COMPONENT, js=SCRIPT)
 
 
-def canvas(drafting: Drafting, found: Check, run: Overlay | None) -> None:
+def canvas(drafting: Drafting, verdict: Check, run: Overlay | None) -> None:
     """Draw the document with all that is known of it."""
     heard = dialogue(drafting)
     refusal = heard.refusal
@@ -46,8 +46,8 @@ def canvas(drafting: Drafting, found: Check, run: Overlay | None) -> None:
         "ack": {"session": heard.session, "n": drafting.history.heard.get(heard.session, 0)},
         "selection": drafting.selection,
         "history": {"past": len(drafting.history.past), "future": len(drafting.history.future)},
-        "nodes": node_facts(drafting.pipeline, found, run),
-        "edges": edge_facts(drafting.pipeline, found, run),
+        "nodes": node_facts(drafting.pipeline, verdict, run),
+        "edges": edge_facts(drafting.pipeline, verdict, run),
         "refused": None
         if refusal is None
         else {
@@ -73,8 +73,8 @@ def listen(drafting: Drafting) -> None:
 
 
 def _sent(drafting: Drafting) -> Mapping[str, Any] | None:
-    found: Mapping[str, Any] | None = (said(_key(drafting)) or {}).get("sent")
-    return found
+    sent: Mapping[str, Any] | None = (said(_key(drafting)) or {}).get("sent")
+    return sent
 
 
 def _key(drafting: Drafting) -> str:
@@ -86,5 +86,5 @@ def dialogue(drafting: Drafting) -> Dialogue:
     kept = said(_DIALOGUE)
     if kept is None:
         kept = st.session_state[_DIALOGUE] = dict[str, Dialogue]()
-    found: Dialogue = kept.setdefault(drafting.key, Dialogue())
-    return found
+    draft_dialogue: Dialogue = kept.setdefault(drafting.key, Dialogue())
+    return draft_dialogue

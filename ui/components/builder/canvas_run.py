@@ -22,11 +22,11 @@ _DRAWN: Final = "canvas-run-drawn"
 def run_line(shown: Overlay) -> None:
     """How the run stands, and the ways on, within a row."""
     run = shown.run
-    found = look(run, shown.job)
+    run_look = look(run, shown.job)
     took = seconds(run, shown.job)
     phase = shown.job.progress.phase if shown.job is not None and shown.is_live else ""
     parts = [phase, words.elapsed(took) if took is not None else "", words.count(run.records, "changelog record")]
-    st.badge(f"Run {run.run_id} {found.word}", icon=found.icon, color=found.color)  # type: ignore[arg-type]
+    st.badge(f"Run {run.run_id} {run_look.word}", icon=run_look.icon, color=run_look.color)  # type: ignore[arg-type]
     st.caption(" · ".join(part for part in parts if part), width="content")
     st.space("stretch")
     if shown.is_live:
@@ -44,8 +44,8 @@ def run_end(shown: Overlay) -> None:
     run = shown.run
     if run.error:
         place = f"**{run.error_node}**: " if run.error_node else ""
-        found = look(run, shown.job)
-        st.error(place + as_sentence(run.error.removeprefix(f"{run.error_node}: ")), icon=found.icon)
+        run_look = look(run, shown.job)
+        st.error(place + as_sentence(run.error.removeprefix(f"{run.error_node}: ")), icon=run_look.icon)
     if shown.is_live:
         st.session_state[_DRAWN] = shown.signature
         _watch()

@@ -49,18 +49,18 @@ def _wait(asked: Future[Preview]) -> None:
 
 def _show(asked: Future[Preview], node_id: str) -> None:
     try:
-        found = asked.result()
+        preview = asked.result()
     except StudioError as error:
         st.caption(as_sentence(error))
         return
-    read = ", ".join(f"{words.count(count, 'row')} of {name}" for name, count in found.rows.items())
-    whole = "all rows" if found.is_whole else f"only the first {ROWS} of each source, as if the input ended there"
-    st.caption(f"{words.count(len(found.records), 'record')} from {read}: {whole}.")
-    if found.records:
-        grid(_table(found), key=f"first-rows-{node_id}", height=_HEIGHT, label=f"First records of {node_id}")
+    read = ", ".join(f"{words.count(count, 'row')} of {name}" for name, count in preview.rows.items())
+    whole = "all rows" if preview.is_whole else f"only the first {ROWS} of each source, as if the input ended there"
+    st.caption(f"{words.count(len(preview.records), 'record')} from {read}: {whole}.")
+    if preview.records:
+        grid(_table(preview), key=f"first-rows-{node_id}", height=_HEIGHT, label=f"First records of {node_id}")
 
 
-def _table(found: Preview) -> Table:
+def _table(preview: Preview) -> Table:
     rows = tuple(
         Row(
             (
@@ -69,11 +69,13 @@ def _table(found: Preview) -> Table:
                 *(Cell.of(value) for value in record.row),
             )
         )
-        for record in found.records
+        for record in preview.records
     )
     numbers = {
         name
-        for at, name in enumerate(found.columns)
-        if all(isinstance(record.row[at], int | float | Decimal | None) for record in found.records)
+        for at, name in enumerate(preview.columns)
+        if all(isinstance(record.row[at], int | float | Decimal | None) for record in preview.records)
     }
-    return Table(("event", "kind", *found.columns), rows, frozenset({"event", *numbers}), frozenset({"event", "kind"}))
+    return Table(
+        ("event", "kind", *preview.columns), rows, frozenset({"event", *numbers}), frozenset({"event", "kind"})
+    )

@@ -40,12 +40,12 @@ _FOLD_ABOVE: Final = 8
 _SHOWN: Final = 5
 
 
-def node_inspector(drafting: Drafting, node: Node, found: Check) -> None:
+def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
     """Name, connections and form of a node."""
     cls = operator_class(node.operator)
     key = f"{drafting.key}|{node.id}"
     # What takes time comes before the first widget: nobody shall type into what is left of the node before.
-    inputs, output = input_schemas(drafting.pipeline, node.id, found), output_schema(node, found)
+    inputs, output = input_schemas(drafting.pipeline, node.id, verdict), output_schema(node, verdict)
     name, actions = st.columns([3, 2], vertical_alignment="bottom")
     with name:
         _name(drafting, node)
@@ -68,12 +68,12 @@ def node_inspector(drafting: Drafting, node: Node, found: Check) -> None:
             help="Its consumers are connected to its inputs. Undo restores it.",
         )
     if cls is None:
-        for problem in found.of(node.id):
+        for problem in verdict.of(node.id):
             st.error(as_sentence(problem.sentence))
         return
     st.caption(f"**{cls.title}**: {cls.summary}")
     _connections(drafting, node, cls.ports)
-    complaints = complaints_of(cls, node.parameters, found.of(node.id))
+    complaints = complaints_of(cls, node.parameters, verdict.of(node.id))
     above = st.container()
     form = FormContext(drafting, node, inputs, complaints, output)
     own = [field for field in fields_of(cls) if not (issubclass(cls, Source) and field.name in Source.model_fields)]
@@ -165,15 +165,15 @@ def _bound(drafting: Drafting, node: Node, port: str, shown: object, read: Calla
     return key
 
 
-def edge_inspector(drafting: Drafting, edge: Edge, found: Check) -> None:
+def edge_inspector(drafting: Drafting, edge: Edge, verdict: Check) -> None:
     """What flows through an edge, and why it looks as it does."""
     st.markdown(f"**{edge.source} → {edge.target}**" + (f" ({edge.target_port})" if edge.target_port != "in" else ""))
-    derived = found.output(edge.source, edge.source_port)
+    derived = verdict.output(edge.source, edge.source_port)
     if derived is None:
         st.caption("The changelog mode of this edge appears as soon as the nodes before it are valid.")
-    elif found.plan is not None:
-        mode = found.plan.node(edge.source).mode if edge.source_port == OUT else APPEND
-        reason = edge_reason(found, edge.source, edge.target, edge.target_port)
+    elif verdict.plan is not None:
+        mode = verdict.plan.node(edge.source).mode if edge.source_port == OUT else APPEND
+        reason = edge_reason(verdict, edge.source, edge.target, edge.target_port)
         st.html(f"{mode_badges(mode)} &nbsp; {muted(f'{edge.target} requires this: {reason}' if reason else '')}")
     if derived is not None:
         schema_table(derived)

@@ -46,9 +46,9 @@ def _field(drafting: Drafting, option: Option) -> None:
 
     def take(value: str | bool) -> None:
         if generation == drafting.generation("options"):
-            said = str(value).lower() if isinstance(value, bool) else value.strip()
+            new_text = str(value).lower() if isinstance(value, bool) else value.strip()
             # Mini-batch brings fields of its own, and two of them get a value: all are drawn anew.
-            drafting.edit(set_option(drafting.pipeline, option, said), redraw=option is MINI_BATCH)
+            drafting.edit(set_option(drafting.pipeline, option, new_text), redraw=option is MINI_BATCH)
 
     match option.value:
         case Value.SWITCH:

@@ -13,18 +13,18 @@ from ui.components.builder.schema_table import keys_in_words, schema_table
 from ui.shell.theme import LINE, mode_badges, muted, role_dot
 
 
-def node_plan(found: Check, node_id: str) -> None:
+def node_plan(verdict: Check, node_id: str) -> None:
     """Why a node works as it does: mode, strategy, state, kernel, what it needs of its inputs."""
-    derived = found.derived.get(node_id)
+    derived = verdict.derived.get(node_id)
     if derived is None:
         st.caption("The output of this node appears as soon as it and the nodes before it are valid.")
         return
-    if found.plan is None:
+    if verdict.plan is None:
         st.caption("The strategy is chosen once the whole pipeline is valid. The columns are already known:")
         schema_table(derived)
         return
-    plan = found.plan.node(node_id)
-    explained = explanation(found.plan).node(node_id)
+    plan = verdict.plan.node(node_id)
+    explained = explanation(verdict.plan).node(node_id)
     st.html(_facts(_words(plan, explained.kernel if explained else "")))
     schema_table(derived)
 

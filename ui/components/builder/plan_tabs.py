@@ -17,12 +17,12 @@ from ui.runs.overlay import Overlay
 from ui.shell.guard import as_sentence, guarded
 
 
-def plan_tabs(drafting: Drafting, found: Check, shown: Overlay | None) -> None:
+def plan_tabs(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None:
     """Draw the tabs; problems come first, where there are any, and then the run that is laid over the canvas."""
     edge = edge_at(drafting.pipeline, drafting.selection or "")
     node_id = edge.source if edge else drafting.selection or ""
     is_known = any(node.id == node_id for node in drafting.pipeline.nodes)
-    wrong = errors(found)
+    wrong = errors(verdict)
     run = [f"In run {shown.run.run_id}"] if shown is not None and is_known else []
     names = [f"Problems ({len(wrong)})"] * bool(wrong) + run
     tabs = st.tabs(
@@ -36,30 +36,30 @@ def plan_tabs(drafting: Drafting, found: Check, shown: Overlay | None) -> None:
             if edge is not None:
                 edge_in_run(shown, edge.source, edge.source_port)
             else:
-                node_in_run(shown, found, node_id)
+                node_in_run(shown, verdict, node_id)
     if wrong:
         with tabs[0]:
-            problem_list(drafting, found)
-    elif is_waiting(found):
+            problem_list(drafting, verdict)
+    elif is_waiting(verdict):
         st.caption(":material/hourglass_top: Expressions are checked as soon as Spark has started.")
     with tabs[-4]:
-        node_plan(found, node_id)
+        node_plan(verdict, node_id)
     with tabs[-2]:
-        if found.plan:
-            whole_plan(found.plan)
+        if verdict.plan:
+            whole_plan(verdict.plan)
         else:
             st.caption("The plan appears as soon as the pipeline is valid.")
     with tabs[-1]:
-        sql_tab(drafting, found)
+        sql_tab(drafting, verdict)
     if tabs[-3].open:
         with tabs[-3]:
             first_rows(drafting.pipeline, node_id if is_known else "")
 
 
-def problem_list(drafting: Drafting, found: Check) -> None:
+def problem_list(drafting: Drafting, verdict: Check) -> None:
     """Everything that is wrong, each with a button that goes there."""
     known = {node.id for node in drafting.pipeline.nodes}
-    for at, problem in enumerate(errors(found)):
+    for at, problem in enumerate(errors(verdict)):
         sentence, button = st.columns([6, 1], vertical_alignment="center")
         where = f"**{problem.node}**: " if problem.node else ""
         sentence.markdown(f":red[:material/error: {where}{as_sentence(without_field(problem))}]")

@@ -50,14 +50,14 @@ def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
         go("changelog")
 
 
-def node_in_run(shown: Overlay, found: Check, node_id: str) -> None:
+def node_in_run(shown: Overlay, verdict: Check, node_id: str) -> None:
     """What went in and out of a node, what it keeps, and which of its keys took longest."""
     line = shown.lines.get(node_id)
     if line is None:
         st.caption("This node was not part of the run.")
         return
     operator_table((line,), key=f"canvas-node-{shown.run.run_id}-{node_id}")
-    for sentence in _sentences(line, found, _edge(shown, node_id)):
+    for sentence in _sentences(line, verdict, _edge(shown, node_id)):
         st.markdown(sentence)
     planned = shown.run.explanation.node(node_id)
     if planned is not None and planned.kernel:
@@ -71,9 +71,9 @@ def node_in_run(shown: Overlay, found: Check, node_id: str) -> None:
         grid(_times(slowest), key=f"canvas-keys-{shown.run.run_id}-{node_id}", label=f"Slowest keys of {node_id}")
 
 
-def _times(found: Sequence[SlowKey]) -> Table:
+def _times(slow_keys: Sequence[SlowKey]) -> Table:
     rows = []
-    for each in found:
+    for each in slow_keys:
         key = Cell(", ".join(map(words.value, each.key)) if each.key else "all records", is_strong=True)
         taken = Cell(f"{each.ms:,.2f} ms", is_number=True)
         rows.append(Row((key, taken, Cell(f"{each.records:,}", is_number=True), _each(each))))
@@ -81,25 +81,27 @@ def _times(found: Sequence[SlowKey]) -> Table:
     return Table(columns, rows, frozenset(columns[1:]))
 
 
-def _each(found: SlowKey) -> Cell:
-    return Cell(f"{found.ms / found.records * 1000:,.1f} µs" if found.records else "", is_number=True, tone="quiet")
+def _each(slow_key: SlowKey) -> Cell:
+    return Cell(
+        f"{slow_key.ms / slow_key.records * 1000:,.1f} µs" if slow_key.records else "", is_number=True, tone="quiet"
+    )
 
 
-def _sentences(line: OperatorLine, found: Check, edge: Edge | None) -> list[str]:
-    said = []
+def _sentences(line: OperatorLine, verdict: Check, edge: Edge | None) -> list[str]:
+    sentences = []
     if line.records_in and line.records_out is not None:
-        said.append(f"Records out per record in: **{line.records_out / line.records_in:.2f}**")
-    if found.plan is not None and any(node.id == line.node for node in found.plan.nodes):
-        kept = found.plan.node(line.node).strategy.state
-        said.append(f"State: {as_sentence(kept) if kept != 'none' else 'none'}")
+        sentences.append(f"Records out per record in: **{line.records_out / line.records_in:.2f}**")
+    if verdict.plan is not None and any(node.id == line.node for node in verdict.plan.nodes):
+        kept = verdict.plan.node(line.node).strategy.state
+        sentences.append(f"State: {as_sentence(kept) if kept != 'none' else 'none'}")
     if edge is not None and edge.total and not edge.is_insert_only:
         store = workspace.store()
         last = store.runs.get(edge.run_id).last_seq
         # Right after a large run this would be seconds of folding for one number.
         if store.lifetimes.are_at_hand(edge, last):
             rows = store.changelog.table_as_of(edge.run_id, line.node, last, edge.port, limit=1).total
-            said.append(f"Rows in its result table: **{rows:,}**")
-    return said
+            sentences.append(f"Rows in its result table: **{rows:,}**")
+    return sentences
 
 
 def _edge(shown: Overlay, node_id: str, port: str = OUT) -> Edge | None:

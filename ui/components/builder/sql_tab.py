@@ -55,15 +55,15 @@ class _Kept:
     warnings: tuple[str, ...] = ()
 
 
-def sql_tab(drafting: Drafting, found: Check) -> None:
+def sql_tab(drafting: Drafting, verdict: Check) -> None:
     """Draw the script. A changed text becomes the pipeline once it is left, nodes staying where they are by name."""
     kept = _kept()
     document = _fingerprint(drafting.pipeline)
     if kept.document != document:
         # What was said of another document's text is over.
         kept.document, kept.trouble = document, None
-        kept.written = _script(drafting.pipeline) if found.plan else None
-    elif kept.written is None and found.plan:
+        kept.written = _script(drafting.pipeline) if verdict.plan else None
+    elif kept.written is None and verdict.plan:
         kept.written = _script(drafting.pipeline)
     text = kept.written.text if kept.written is not None else ""
     if not text and drafting.pipeline.nodes:
@@ -136,5 +136,5 @@ def _fingerprint(pipeline: Pipeline) -> str:
 
 
 def _kept() -> _Kept:
-    found: _Kept = st.session_state.setdefault(_KEPT, _Kept())
-    return found
+    kept: _Kept = st.session_state.setdefault(_KEPT, _Kept())
+    return kept

@@ -25,20 +25,20 @@ def parse_equals(text: str, names: tuple[str, ...]) -> tuple[tuple[str, object],
     pairs: list[tuple[str, object]] = []
     at = 0
     while at < len(text.rstrip()):
-        found = _PAIR.match(text, at)
-        if found is None:
+        match = _PAIR.match(text, at)
+        if match is None:
             message = f"write column = value, several with commas between them; got {text[at:].strip()!r}."
             raise FilterError(message)
-        typed = (found[1] or found[2]).strip()
+        typed = (match[1] or match[2]).strip()
         name = next((name for name in names if name.lower() == typed.lower()), None)
         if name is None:
             message = f"there is no column {typed!r}; there are {', '.join(names)}."
             raise FilterError(message)
-        if found[3] is not None:
-            pairs.append((name, found[3].replace("''", "'")))
+        if match[3] is not None:
+            pairs.append((name, match[3].replace("''", "'")))
         else:
-            pairs.append((name, None if found[4].upper() == "NULL" else found[4]))
-        at = found.end()
+            pairs.append((name, None if match[4].upper() == "NULL" else match[4]))
+        at = match.end()
     return tuple(pairs)
 
 

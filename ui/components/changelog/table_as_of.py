@@ -18,15 +18,15 @@ _REMOVED_SHOWN: Final = 20
 Order = Literal["key", "newest"]
 
 
-def as_of_table(edge: Edge, found: TableAsOf) -> Table:
+def as_of_table(edge: Edge, page: TableAsOf) -> Table:
     """The rows of the page; those that the event took away are struck through, above the others."""
     gone = [
         Row([cell_of(edge, at, value) for at, value in enumerate(values)], is_gone=True)
-        for values in found.removed[:_REMOVED_SHOWN]
+        for values in page.removed[:_REMOVED_SHOWN]
     ]
-    if len(found.removed) > _REMOVED_SHOWN:
-        gone.append(Row(note=f"… and {words.count(len(found.removed) - _REMOVED_SHOWN, 'more row')} removed."))
-    return Table(edge.names, [*(gone if found.offset == 0 else []), *_rows(edge, found.rows)], number_columns(edge))
+    if len(page.removed) > _REMOVED_SHOWN:
+        gone.append(Row(note=f"… and {words.count(len(page.removed) - _REMOVED_SHOWN, 'more row')} removed."))
+    return Table(edge.names, [*(gone if page.offset == 0 else []), *_rows(edge, page.rows)], number_columns(edge))
 
 
 def _rows(edge: Edge, rows: tuple[TableRow, ...]) -> list[Row]:
@@ -56,14 +56,14 @@ def table_as_of(edge: Edge, event: int, *, height: int) -> None:
     chosen = cast("Order | None", st.session_state.get(f"{key}-order"))
     order = chosen or ("key" if edge.upsert_key else "newest")
     with _patience(edge, event):
-        found = changelog.table_as_of(edge.run_id, edge.node, event, edge.port, offset=offset, limit=_PAGE, order=order)
-    if offset >= found.total and offset > 0:
+        page = changelog.table_as_of(edge.run_id, edge.node, event, edge.port, offset=offset, limit=_PAGE, order=order)
+    if offset >= page.total and offset > 0:
         offset = 0
-        found = changelog.table_as_of(edge.run_id, edge.node, event, edge.port, limit=_PAGE, order=order)
+        page = changelog.table_as_of(edge.run_id, edge.node, event, edge.port, limit=_PAGE, order=order)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**Table after event {event:,}** · {words.count(found.total, 'row')}")
+        st.markdown(f"**Table after event {event:,}** · {words.count(page.total, 'row')}")
         st.space("stretch")
-        if edge.upsert_key and found.total > 1:
+        if edge.upsert_key and page.total > 1:
             st.segmented_control(
                 "Order",
                 ["key", "newest"],
@@ -73,8 +73,8 @@ def table_as_of(edge: Edge, event: int, *, height: int) -> None:
                 label_visibility="collapsed",
                 format_func=lambda name: "by key" if name == "key" else "newest first",
             )
-    if found.total == 0 and not found.removed:
+    if page.total == 0 and not page.removed:
         st.caption("No rows yet at this event." if event else "Before the first event every table is empty.")
         return
-    grid(as_of_table(edge, found), key=f"{key}-grid", height=height, label=f"Table after event {event}")
-    pager(f"{key}-offset", offset, _PAGE, found.total)
+    grid(as_of_table(edge, page), key=f"{key}-grid", height=height, label=f"Table after event {event}")
+    pager(f"{key}-offset", offset, _PAGE, page.total)

@@ -76,13 +76,13 @@ def shows_windows(timeline: Timeline) -> bool:
 def spans(timeline: Timeline) -> tuple[Span, ...]:
     """The windows that fired, each from the first drawn record that falls into it."""
     points = [(row["seq"], row["event_time_ms"]) for row in timeline.points.to_pylist()]
-    found: list[Span] = []
+    window_spans: list[Span] = []
     for fire in timeline.fires.to_pylist():
         start, end, fired = fire["window_start_ms"], fire["window_end_ms"], fire["seq"]
         inside = [seq for seq, time in points if start <= time < end and seq <= fired]
         first = min(inside, default=fired)
-        found.append(Span(fire["node"], start, end, first, fired, fire["windows"]))
-    return tuple(found)
+        window_spans.append(Span(fire["node"], start, end, first, fired, fire["windows"]))
+    return tuple(window_spans)
 
 
 def event_time_chart(
@@ -249,21 +249,21 @@ def _draw_points(
 ) -> None:
     rows = timeline.points.to_pylist()
     for rank, (state, (symbol, color)) in enumerate(_STATES.items()):
-        found = [row for row in rows if row["state"] == state]
-        if not found:
+        points = [row for row in rows if row["state"] == state]
+        if not points:
             continue
         size = (11 if state == "late" else 9) if len(rows) <= 400 else 4
-        hovers = [_hover(row, timeline, fired, describe, missed) for row in found]
+        hovers = [_hover(row, timeline, fired, describe, missed) for row in points]
         chart.add_scatter(
-            x=[row["seq"] for row in found],
-            y=[scale.at(row["event_time_ms"]) for row in found],
+            x=[row["seq"] for row in points],
+            y=[scale.at(row["event_time_ms"]) for row in points],
             mode="markers",
             marker={"symbol": symbol, "size": size, "color": color, "line": {"width": 0}},
             name=state,
             text=hovers,
             hovertemplate="%{text}<extra>" + state + "</extra>",
             legendrank=rank,
-            customdata=[row["seq"] for row in found],
+            customdata=[row["seq"] for row in points],
         )
 
 
@@ -278,8 +278,8 @@ def _hover(
     lines = [f"<b>event {seq:,}</b> of {row['source']}", words.instant(time)]
     if row["records"] > 1:
         lines.append(f"stands for {row['records']:,} records")
-    if said := describe(seq):
-        lines.append(said)
+    if description := describe(seq):
+        lines.append(description)
     if seq in missed:
         lines += [f"too late for {window}" for window in missed[seq]]
     elif timeline.is_exact:

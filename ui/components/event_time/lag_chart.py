@@ -22,22 +22,22 @@ def lags(timeline: Timeline) -> list[tuple[int, str, int]]:
     line = timeline.combined if len(timeline.sources) > 1 else timeline.watermarks
     steps = sorted((row["seq"], row["watermark_ms"]) for row in line.to_pylist())
     seqs = [seq for seq, _ in steps]
-    found = []
+    lag_points = []
     for row in timeline.points.to_pylist():
         at = bisect_left(seqs, row["seq"]) - 1
         if at >= 0 and steps[at][1] < words.END_MS:
-            found.append((row["seq"], row["state"], row["event_time_ms"] - steps[at][1]))
-    return found
+            lag_points.append((row["seq"], row["state"], row["event_time_ms"] - steps[at][1]))
+    return lag_points
 
 
 def lag_chart(timeline: Timeline) -> go.Figure:
     """The chart of a timeline's lags, in the timeline's states and colours."""
     chart = theme.figure(300)
-    found = lags(timeline)
-    largest = max((abs(lag) for _, _, lag in found), default=0)
+    lag_points = lags(timeline)
+    largest = max((abs(lag) for _, _, lag in lag_points), default=0)
     unit, size = ("s", 1000) if largest >= 2000 else ("ms", 1)
     for state, color in _STATES.items():
-        own = [(seq, lag) for seq, each, lag in found if each == state]
+        own = [(seq, lag) for seq, each, lag in lag_points if each == state]
         if own:
             chart.add_scattergl(
                 x=[seq for seq, _ in own],

@@ -21,11 +21,11 @@ def future_sentence(record: FutureRecord) -> str:
         else "and the other records did not catch up before the end"
     )
     others = words.count(record.late, "record")
-    said = f"  \n{words.escaped(record.content)}" if record.content else ""
+    content = f"  \n{words.escaped(record.content)}" if record.content else ""
     return (
         f"**Event {record.seq:,} came from the future:** {where}, at {words.instant(record.event_time_ms)}, advanced "
         f"the watermark by **{words.duration(record.jump_ms)}** at once, {until}. **{others}** after it would not "
-        f"have been late without it.{said}"
+        f"have been late without it.{content}"
     )
 
 
@@ -33,7 +33,7 @@ def lagging_sentences(lagging: Sequence[LaggingSource], timeline: Timeline) -> l
     """Which source was the slowest, for how long, and by how much. Markdown."""
     total = max(timeline.to_seq - timeline.from_seq, 1)
     about = "" if timeline.is_exact else "about "
-    found = []
+    sentences = []
     for each in lagging:
         share = each.events / total
         if share < 0.02 and len(lagging) > 1:
@@ -46,11 +46,11 @@ def lagging_sentences(lagging: Sequence[LaggingSource], timeline: Timeline) -> l
         stretch = ""
         if each.to_seq - each.from_seq < each.events:
             stretch = f", the longest time from event {each.from_seq:,} to {each.to_seq:,}"
-        found.append(
+        sentences.append(
             f"**{words.escaped(each.source)}** held the combined watermark back during {about}{each.events:,} of "
             f"{total:,} events ({share:.0%}){stretch}; {by}."
         )
-    return found
+    return sentences
 
 
 def idle_sentence(idle: IdleSource) -> str:

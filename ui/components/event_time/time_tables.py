@@ -19,8 +19,8 @@ def arrival_table(records: Sequence[Arrival], event: int | None) -> Table:
 
 
 def _arrival(record: Arrival, event: int | None) -> Row:
-    said = words.record(record.columns, record.values) or "a watermark"
-    what = "end of the source" if record.is_end else said
+    text = words.record(record.columns, record.values) or "a watermark"
+    what = "end of the source" if record.is_end else text
     behind = 0
     if record.event_time_ms is not None and record.max_event_time_ms is not None:
         behind = record.max_event_time_ms - record.event_time_ms

@@ -50,24 +50,24 @@ def event_retractions(run: Run, edge: Edge) -> None:
     if not event:
         st.caption("Before the first event nothing has happened.")
         return
-    found = workspace.store().changelog.cascade(run.run_id, event, limit=_CASCADE)
-    if not found:
+    cascade = workspace.store().changelog.cascade(run.run_id, event, limit=_CASCADE)
+    if not cascade:
         st.caption("No operator emitted anything for this event.")
         return
     pipeline = pipeline_of(run)
-    taken_back = sum(not entry.record.kind.is_accumulate for entry in found)
+    taken_back = sum(not entry.record.kind.is_accumulate for entry in cascade)
     consumed = {output for outputs in inputs_of(pipeline).values() for output in outputs}
-    last = [entry for entry in found if (entry.edge.node, entry.edge.port) not in consumed]
+    last = [entry for entry in cascade if (entry.edge.node, entry.edge.port) not in consumed]
     st.markdown(
-        f"**Event {event:,} caused {words.count(len(found), 'record')}**"
+        f"**Event {event:,} caused {words.count(len(cascade), 'record')}**"
         + (f", {taken_back:,} of them retractions" if taken_back else ", none of them retractions")
         + (f"; {words.count(len(last), 'record')} left the pipeline." if last else "; nothing left the pipeline.")
     )
-    places = [(name_of(entry.edge), entry.record.row) for entry in found]
+    places = [(name_of(entry.edge), entry.record.row) for entry in cascade]
     record = _record(run, places)
-    table = cascade_table(found, pipeline, run.explanation, current=record, pickable=True)
+    table = cascade_table(cascade, pipeline, run.explanation, current=record, pickable=True)
     grid(table, key="retraction-cascade", on_pick=_pick, height=470, label=f"What event {event} did")
-    _strategies(run, {entry.edge.node for entry in found})
+    _strategies(run, {entry.edge.node for entry in cascade})
     if record is not None:
         _lineage(run, record)
 
@@ -92,10 +92,10 @@ def _lineage(run: Run, record: Place) -> None:
     root = workspace.store().lineage.of(run.run_id, edge.node, record[1], origins, edge.port)
     if root is None:
         return
-    said = words.record(edge.names, root.record.values)
+    text = words.record(edge.names, root.record.values)
     verb = "retracts" if not root.record.kind.is_accumulate else "emits"
     st.markdown(
-        f"**Where this record comes from**: {name_of(edge)} {verb} `{said}`, because of event {root.record.seq:,}"
+        f"**Where this record comes from**: {name_of(edge)} {verb} `{text}`, because of event {root.record.seq:,}"
     )
     st.caption(
         "Traced back to the sources: the rows that each operator held for its key at that event. Click a record to "

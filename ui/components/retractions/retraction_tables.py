@@ -12,7 +12,7 @@ from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 
 
-def amplification_table(found: Sequence[Amplification]) -> Table:
+def amplification_table(amplifications: Sequence[Amplification]) -> Table:
     """One line per operator: what it makes of a record, and of a record that is taken back."""
     columns = (
         "operator",
@@ -37,12 +37,12 @@ def amplification_table(found: Sequence[Amplification]) -> Table:
                 Cell(_role(each), tone="quiet"),
             )
         )
-        for each in found
+        for each in amplifications
     ]
     return Table(columns, rows, frozenset(columns[2:7]))
 
 
-def keys_table(edge: Edge, found: Sequence[RetractedKey]) -> Table:
+def keys_table(edge: Edge, keys: Sequence[RetractedKey]) -> Table:
     """The keys with the most retractions, the worst first."""
     names = edge.upsert_key or edge.names
     keyed = [at for at, name in enumerate(edge.names) if name in names]
@@ -54,15 +54,15 @@ def keys_table(edge: Edge, found: Sequence[RetractedKey]) -> Table:
                 Cell(f"{each.records:,}", is_number=True),
             )
         )
-        for each in found
+        for each in keys
     ]
     shown = [edge.names[at] for at in keyed]
     return Table([*shown, "retractions", "of records"], rows, number_columns(edge) | {"retractions", "of records"})
 
 
-def seconds_table(found: Sequence[RetractedSecond]) -> Table:
+def seconds_table(seconds: Sequence[RetractedSecond]) -> Table:
     """The seconds of event time whose events made the edge take back most."""
-    days = {words.instant(each.start_ms)[:10] for each in found}
+    days = {words.instant(each.start_ms)[:10] for each in seconds}
     day = days.pop() if len(days) == 1 else ""
     rows = [
         Row(
@@ -73,27 +73,27 @@ def seconds_table(found: Sequence[RetractedSecond]) -> Table:
                 Cell(f"{each.deletes:,}", is_number=True),
             )
         )
-        for each in found
+        for each in seconds
     ]
     columns = (f"second ({day or 'UTC'})", "retractions", "by -U", "by -D")
     return Table(columns, rows, frozenset(columns[1:]))
 
 
-def cancelled_table(found: Cancelled) -> Table:
+def cancelled_table(cancelled: Cancelled) -> Table:
     """The first pairs of neighbours that undo each other."""
     rows = [
         Row(
             (
                 Cell(f"{first.seq:,}", is_number=True),
                 Cell(kinds=(first.kind, second.kind)),
-                *(cell_of(found.edge, at, value) for at, value in enumerate(first.values)),
+                *(cell_of(cancelled.edge, at, value) for at, value in enumerate(first.values)),
             ),
             pick=str(first.seq),
         )
-        for first, second in found.examples
+        for first, second in cancelled.examples
     ]
-    numbers = number_columns(found.edge) | {"event"}
-    return Table(("event", "kinds", *found.edge.names), rows, numbers, frozenset({"event", "kinds"}))
+    numbers = number_columns(cancelled.edge) | {"event"}
+    return Table(("event", "kinds", *cancelled.edge.names), rows, numbers, frozenset({"event", "kinds"}))
 
 
 def saved_table(before: Sequence[NodeCounters], after: Sequence[NodeCounters]) -> Table:
@@ -120,10 +120,10 @@ def saved_table(before: Sequence[NodeCounters], after: Sequence[NodeCounters]) -
     return Table(columns, rows, frozenset(columns[1:]))
 
 
-def comparison_table(edge: Edge, found: TableComparison, left: str, right: str) -> Table:
+def comparison_table(edge: Edge, comparison: TableComparison, left: str, right: str) -> Table:
     """The rows in which two tables differ: what the left one says, then the right one, differing cells marked."""
     rows: list[Row] = []
-    for row in found.rows:
+    for row in comparison.rows:
         for name, values, other in ((left, row.left, row.right), (right, row.right, row.left)):
             if values is None:
                 nothing = [Cell("no such row", tone="bad"), *(Cell("") for _ in edge.names[1:])]
@@ -137,8 +137,8 @@ def comparison_table(edge: Edge, found: TableComparison, left: str, right: str) 
     return Table(("", *edge.names), rows, number_columns(edge))
 
 
-def _ratio(out: int, given: int) -> str:
-    return f"{out / given:.2f}" if given else ""
+def _ratio(out: int, records_in: int) -> str:
+    return f"{out / records_in:.2f}" if records_in else ""
 
 
 def _role(each: Amplification) -> str:

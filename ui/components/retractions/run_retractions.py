@@ -58,23 +58,22 @@ def _legend(edges: Sequence[Edge]) -> str:
 
 
 def _cancelled(run: Run, edge: Edge) -> None:
-    found = workspace.store().flows.cancelled(run.run_id, edge.node, edge.port)
-    if not found.updates and not found.inserts:
+    cancelled = workspace.store().flows.cancelled(run.run_id, edge.node, edge.port)
+    if not cancelled.updates and not cancelled.inserts:
         st.caption(
             "No two consecutive records on this edge cancel each other: no row was retracted only to be emitted again."
         )
         return
     parts = []
-    if found.updates:
-        parts.append(f"{words.count(found.updates, 'time')} a -U was followed by a +U of the same row")
-    if found.inserts:
-        parts.append(f"{words.count(found.inserts, 'time')} a row was inserted and immediately deleted")
-    said = " and ".join(parts)
-    st.markdown(
-        f"**Without effect**: {said}, which is {2 * (found.updates + found.inserts) / edge.total:.0%} of the edge."
-    )
+    if cancelled.updates:
+        parts.append(f"{words.count(cancelled.updates, 'time')} a -U was followed by a +U of the same row")
+    if cancelled.inserts:
+        parts.append(f"{words.count(cancelled.inserts, 'time')} a row was inserted and immediately deleted")
+    summary = " and ".join(parts)
+    share = 2 * (cancelled.updates + cancelled.inserts) / edge.total
+    st.markdown(f"**Without effect**: {summary}, which is {share:.0%} of the edge.")
     grid(
-        cancelled_table(found),
+        cancelled_table(cancelled),
         key="cancelled",
         on_pick=lambda seq: move_to(int(seq)),
         height=240,

@@ -29,33 +29,37 @@ def unordered_writers(edge: Edge) -> None:
         (plain, False, "Written as it arrives"),
         (materialised, True, "With upsert materialization"),
     ):
-        found = deliver(
+        delivery = deliver(
             edge.run_id, edge.node, edge.port, writers=int(writers), seed=int(seed), materialised=is_materialised
         )
         with column:
             st.markdown(f"**{title}**")
-            _outcome(edge, found, key=f"disorder-{is_materialised}", label=title)
+            _outcome(edge, delivery, key=f"disorder-{is_materialised}", label=title)
 
 
-def _outcome(edge: Edge, found: Delivery, *, key: str, label: str) -> None:
-    sample = f", a sample of one key in {found.sampled:,}" if found.sampled > 1 else ""
+def _outcome(edge: Edge, delivery: Delivery, *, key: str, label: str) -> None:
+    sample = f", a sample of one key in {delivery.sampled:,}" if delivery.sampled > 1 else ""
     st.caption(
-        f"{words.count(found.records, 'record')} of {name_of(edge)} by {', '.join(found.key)}{sample}; "
-        f"{words.count(found.swapped, 'record')} overtaken by the one before."
+        f"{words.count(delivery.records, 'record')} of {name_of(edge)} by {', '.join(delivery.key)}{sample}; "
+        f"{words.count(delivery.swapped, 'record')} overtaken by the one before."
     )
-    if found.is_right:
+    if delivery.is_right:
         st.success(
-            f"Nothing is lost: all {words.count(found.keys, 'key')} are correct.", icon=":material/check_circle:"
+            f"Nothing is lost: all {words.count(delivery.keys, 'key')} are correct.", icon=":material/check_circle:"
         )
         return
     parts = [
         f"{count:,} {what}"
-        for count, what in ((found.lost, "lost"), (found.wrong, "wrong"), (found.ghosts, "that should not be there"))
+        for count, what in (
+            (delivery.lost, "lost"),
+            (delivery.wrong, "wrong"),
+            (delivery.ghosts, "that should not be there"),
+        )
         if count
     ]
-    st.error(f"{' and '.join(parts)} of {words.count(found.keys, 'key')}.", icon=":material/error:")
+    st.error(f"{' and '.join(parts)} of {words.count(delivery.keys, 'key')}.", icon=":material/error:")
     rows = []
-    for row in found.rows:
+    for row in delivery.rows:
         for name, values, tone in (("should be", row.expected, "good"), ("is", row.written, "bad")):
             if values is None:
                 rows.append(Row((Cell(name, tone=tone), Cell("no row", tone=tone), *(Cell() for _ in edge.names[1:]))))

@@ -42,11 +42,11 @@ def background_run(base: Run, variant: Pipeline, *, label: str, key: str) -> Run
 
     The page stays where it is: the run that is open does not change.
     """
-    found = run_of(workspace.store(), variant)
-    if found is None:
+    run = run_of(workspace.store(), variant)
+    if run is None:
         st.button(label, icon=":material/play_arrow:", key=key, on_click=_start, args=(variant, base))
         return None
-    if found.status is RunStatus.RUNNING:
-        _going_on(found.run_id)
+    if run.status is RunStatus.RUNNING:
+        _going_on(run.run_id)
         return None
-    return found
+    return run

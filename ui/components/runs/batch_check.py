@@ -35,8 +35,8 @@ def batch_check(run: Run) -> Found | None:
     if run.run_id in checks.going_on:
         _going_on(run.run_id)
         return None
-    found = checks.found(run.run_id)
-    if found is None:
+    result = checks.found(run.run_id)
+    if result is None:
         if run.records <= SMALL and gate().status is GateStatus.READY:
             checks.start(run)
             _going_on(run.run_id)
@@ -51,29 +51,29 @@ def batch_check(run: Run) -> Found | None:
             "tables must be equal.",
         )
         return None
-    _draw(run, found)
-    return found
+    _draw(run, result)
+    return result
 
 
-def _draw(run: Run, found: Found) -> None:
-    if found.error:
-        st.warning(f"The batch check failed: {as_sentence(found.error)}", icon=":material/fact_check:")
-    elif found.is_equal:
-        sinks = [node for node in found.nodes if node.is_sink]
+def _draw(run: Run, result: Found) -> None:
+    if result.error:
+        st.warning(f"The batch check failed: {as_sentence(result.error)}", icon=":material/fact_check:")
+    elif result.is_equal:
+        sinks = [node for node in result.nodes if node.is_sink]
         rows = sum(node.same for node in sinks)
         names = ", ".join(node.node for node in sinks)
-        late = f" without the {words.count(found.late, 'late record')}" if found.late else ""
+        late = f" without the {words.count(result.late, 'late record')}" if result.late else ""
         st.success(
             f"**Equal to Spark's batch answer**{late}: {words.count(rows, 'row')} of {names} compared, and every "
             "operator before.",
             icon=":material/verified:",
         )
     else:
-        for node in found.nodes:
+        for node in result.nodes:
             if not node.is_equal:
                 st.error(node.sentence, icon=":material/error:")
                 grid(differences_table(node), key=f"check-{node.node}", height=260, label=f"Differences of {node.node}")
-    if found.error or not found.is_equal:
+    if result.error or not result.is_equal:
         st.button("Check again", icon=":material/replay:", key="batch-check", on_click=_start, args=(run,))
 
 

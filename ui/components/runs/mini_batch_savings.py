@@ -33,14 +33,16 @@ def mini_batch_savings(run: Run, edge: Edge) -> None:
         + (f", {saved / run.records:.0%} less." if saved > 0 and run.records else ", so it saves nothing.")
     )
     grid(saved_table(runs.counters(run.run_id), runs.counters(other.run_id)), key="mini-batch-saved", label="Saved")
-    found = workspace.store().table_differences.between(run.run_id, other.run_id, edge.node, edge.port)
-    if found.is_same:
+    comparison = workspace.store().table_differences.between(run.run_id, other.run_id, edge.node, edge.port)
+    if comparison.is_same:
         st.success(
-            f"The table of {name_of(edge)} is the same in both: {words.count(found.equal, 'row')}.",
+            f"The table of {name_of(edge)} is the same in both: {words.count(comparison.equal, 'row')}.",
             icon=":material/check_circle:",
         )
     else:
-        st.warning(f"The tables of {name_of(edge)} differ in {words.count(found.different, 'row')}.")
+        st.warning(f"The tables of {name_of(edge)} differ in {words.count(comparison.different, 'row')}.")
         grid(
-            comparison_table(edge, found, "record by record", "mini-batch"), key="mini-batch-rows", label="Differences"
+            comparison_table(edge, comparison, "record by record", "mini-batch"),
+            key="mini-batch-rows",
+            label="Differences",
         )

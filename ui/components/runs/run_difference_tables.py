@@ -12,11 +12,11 @@ from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 
 
-def plan_table(found: Sequence[PlanDifference], left: str, right: str) -> Table:
+def plan_table(differences: Sequence[PlanDifference], left: str, right: str) -> Table:
     """One line per parameter or decision that is not the same."""
     rows = [
         Row((Cell(each.node or "pipeline", is_strong=True), Cell(each.what), _text(each.left), _text(each.right)))
-        for each in found
+        for each in differences
     ]
     return Table(("node", "what", left, right), rows)
 
@@ -128,10 +128,10 @@ def _side(record: Record | None, names: Sequence[str], same: bool) -> tuple[Cell
     return Cell(kinds=(record.kind,)), Cell(words.record(names, record.values), is_changed=not same)
 
 
-def rows_table(found: TableComparison, left: str, right: str) -> Table:
+def rows_table(comparison: TableComparison, left: str, right: str) -> Table:
     """The rows of two tables that are not the same, by key; changed values marked."""
     rows = []
-    for pair in found.rows:
+    for pair in comparison.rows:
         if pair.left is not None and pair.right is not None:
             cells = [
                 Cell.of(new, was=words.value(old), changed=True) if repr(old) != repr(new) else Cell.of(new)
@@ -142,4 +142,4 @@ def rows_table(found: TableComparison, left: str, right: str) -> Table:
         values = pair.left if pair.left is not None else pair.right
         where = left if pair.left is not None else right
         rows.append(Row((Cell(f"only in {where}", tone="bad"), *[Cell.of(value) for value in values or ()])))
-    return Table(("row", *found.columns), rows)
+    return Table(("row", *comparison.columns), rows)

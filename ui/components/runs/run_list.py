@@ -27,9 +27,9 @@ def run_list(current: int | None) -> None:
     """Draw the list with the open run highlighted."""
     page = int(st.session_state.get(_KEY, 1))
     # One more than is shown tells whether there is a next page, without counting.
-    found = workspace.store().runs.list(limit=_PAGE + 1, offset=(page - 1) * _PAGE)
+    listed_runs = workspace.store().runs.list(limit=_PAGE + 1, offset=(page - 1) * _PAGE)
     rows = []
-    for run in found[:_PAGE]:
+    for run in listed_runs[:_PAGE]:
         job = runs().job(run.run_id)
         is_live = run.status is RunStatus.RUNNING
         shown, took = look(run, job), None if is_live else seconds(run, job)
@@ -53,10 +53,10 @@ def run_list(current: int | None) -> None:
     columns = ("run", "name", "status", "started", "took", "events", "records", "late", "rejected")
     numbers = frozenset({"run", "took", "events", "records", "late", "rejected"})
     grid(Table(columns, rows, numbers), key="runs", on_pick=_open, label="All runs")
-    if page > 1 or len(found) > _PAGE:
+    if page > 1 or len(listed_runs) > _PAGE:
         with st.container(horizontal=True):
             st.button("Newer", key="runs-newer", disabled=page == 1, on_click=_turn, args=(-1,))
-            st.button("Older", key="runs-older", disabled=len(found) <= _PAGE, on_click=_turn, args=(1,))
+            st.button("Older", key="runs-older", disabled=len(listed_runs) <= _PAGE, on_click=_turn, args=(1,))
 
 
 def _turn(by: int) -> None:

@@ -53,7 +53,7 @@ def tables_beside(run: Run, edge: Edge) -> None:
 
 
 def _without(run: Run, other: Run, edge: Edge, right_table: TableAsOf) -> None:
-    found = workspace.store().table_differences.between(run.run_id, other.run_id, edge.node, edge.port)
+    comparison = workspace.store().table_differences.between(run.run_id, other.run_id, edge.node, edge.port)
     wrong_table = _table(other, edge)
     st.markdown(f"**Without retraction** · {words.count(wrong_table.total, 'row')}")
     expected = {key_of(edge, row.values): row.values for row in right_table.rows}
@@ -64,10 +64,10 @@ def _without(run: Run, other: Run, edge: Edge, right_table: TableAsOf) -> None:
         height=320,
         label="Without retraction",
     )
-    if found.is_same:
+    if comparison.is_same:
         st.caption(f"No result of {name_of(edge)} was ever wrong: this pipeline does not need retraction.")
     else:
-        st.markdown(f":red[**{words.count(found.different, 'row')} wrong**]: early results were never retracted.")
+        st.markdown(f":red[**{words.count(comparison.different, 'row')} wrong**]: early results were never retracted.")
 
 
 def _table(run: Run, edge: Edge) -> TableAsOf:

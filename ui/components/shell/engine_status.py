@@ -11,10 +11,10 @@ from ui.shell.guard import as_sentence
 
 def start_engine() -> None:
     """Warm Spark up from the first page on; where it cannot start, say why."""
-    found = gate()
-    if found.error is not None:
-        st.error(as_sentence(found.error), icon=":material/power_off:")
-        st.button("Try again", on_click=found.retry, icon=":material/refresh:")
+    spark_gate = gate()
+    if spark_gate.error is not None:
+        st.error(as_sentence(spark_gate.error), icon=":material/power_off:")
+        st.button("Try again", on_click=spark_gate.retry, icon=":material/refresh:")
 
 
 def engine_note() -> None:

@@ -43,21 +43,21 @@ def _present(on: bool) -> None:
 
 def _about() -> str:
     """The run (and event) that the page shows, for the exported file."""
-    said = []
+    parts = []
     if state.run is not None:
         try:
             run = workspace.store().runs.get(state.run)
-            said.append(f"run {run.run_id}, {run.name}, {run.status.value}, {run.started_at:%Y-%m-%d %H:%M} UTC")
+            parts.append(f"run {run.run_id}, {run.name}, {run.status.value}, {run.started_at:%Y-%m-%d %H:%M} UTC")
         except UnknownRun:
-            said.append(f"run {state.run}")
+            parts.append(f"run {state.run}")
     if state.versus is not None:
-        said.append(f"compared with run {state.versus}")
+        parts.append(f"compared with run {state.versus}")
     if state.edge:
-        said.append(f"edge {state.edge}")
+        parts.append(f"edge {state.edge}")
     if state.event is not None:
-        said.append(f"event {state.event:,}")
-    said.append(f"exported {datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
-    return " · ".join(said)
+        parts.append(f"event {state.event:,}")
+    parts.append(f"exported {datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
+    return " · ".join(parts)
 
 
 def page_tools(title: str) -> None:

@@ -47,8 +47,8 @@ def current_event(edge: Edge, last_seq: int) -> int:
     event = state.event
     if event is not None:
         return max(0, min(event, last_seq))
-    found = workspace.store().changelog.previous_seq(edge.run_id, edge.node, last_seq + 1, edge.port)
-    return last_seq if found is None else found
+    seq = workspace.store().changelog.previous_seq(edge.run_id, edge.node, last_seq + 1, edge.port)
+    return last_seq if seq is None else seq
 
 
 @guarded
@@ -66,8 +66,8 @@ def _from_widgets() -> None:
     that says what was drawn a moment ago has not.
     """
     drawn: list[int] = st.session_state.get(_DRAWN, [])
-    said = [st.session_state[key] for key in (_SLIDER, _NUMBER)]
-    changed = [event for event in said if event not in drawn[-1:]]
+    values = [st.session_state[key] for key in (_SLIDER, _NUMBER)]
+    changed = [event for event in values if event not in drawn[-1:]]
     fresh = [event for event in changed if event not in drawn]
     move_to(next(iter(fresh or changed), None))
 
@@ -80,8 +80,8 @@ def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
     def step(forward: bool) -> None:
         changelog = workspace.store().changelog
         find = changelog.next_seq if forward else changelog.previous_seq
-        found = find(edge.run_id, edge.node, event, edge.port, kinds=kinds)
-        move_to(0 if found is None and not forward else found)
+        seq = find(edge.run_id, edge.node, event, edge.port, kinds=kinds)
+        move_to(0 if seq is None and not forward else seq)
 
     neighbours = _Neighbours(
         step,
@@ -213,10 +213,10 @@ def _jump(
 ) -> None:
     @guarded
     def go() -> None:
-        found = find(run.run_id, event)
-        if found is None:
+        seq = find(run.run_id, event)
+        if seq is None:
             st.session_state[_NOTHING] = f"None after event {event:,}."
-        move_to(found)
+        move_to(seq)
 
     key = f"event-{label.lower().replace(' ', '-')}"
     st.button(label, key=key, icon=icon, shortcut=shortcut, help=help, on_click=go)

@@ -17,25 +17,25 @@ _SHOWN: Final = 50
 _NARROW: Final = 3
 
 
-def key_state(found: KeyState, *, name: str) -> bool:
+def key_state(snapshot: KeyState, *, name: str) -> bool:
     """Draw the state, with what the event changed marked. name: of the key. True: all records are asked for."""
-    replayed = found.now
+    replayed = snapshot.now
     wants_all = False
-    if found.is_cut:
+    if snapshot.is_cut:
         st.warning(
-            f"This key has {words.count(found.total, 'record')} up to this event. The first {replayed.records:,} "
+            f"This key has {words.count(snapshot.total, 'record')} up to this event. The first {replayed.records:,} "
             f"were replayed: this is the state after event {replayed.event:,}.",
             icon=":material/content_cut:",
         )
         wants_all = st.button("Replay all of them", key=f"state-all-{name}", help="It may take some seconds.")
-    earlier = {table.title: table for table in found.before.state} if found.before is not None else {}
+    earlier = {table.title: table for table in snapshot.before.state} if snapshot.before is not None else {}
     if not replayed.state:
         st.caption("No state is kept for this key.")
     for row in _rows(replayed.state):
         for place, table in zip(st.columns(len(row)) if len(row) > 1 else [st.container()], row, strict=True):
             with place:
                 # Where the state before the event is not known, nothing is marked.
-                before = table if found.is_cut else earlier.pop(table.title, None)
+                before = table if snapshot.is_cut else earlier.pop(table.title, None)
                 _draw(table, before, f"{name} {table.title}")
     for gone in earlier.values():
         st.caption(f"{gone.title}: now empty.")

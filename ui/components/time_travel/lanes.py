@@ -90,8 +90,8 @@ def lanes(around: Around, event: int, *, key: str, on_event: Any) -> None:
 
     @guarded
     def clicked() -> None:
-        found = cast("Mapping[str, Any]", st.session_state.get(key) or {})
-        points = found.get("selection", {}).get("points", [])
+        chart_state = cast("Mapping[str, Any]", st.session_state.get(key) or {})
+        points = chart_state.get("selection", {}).get("points", [])
         if points and points[0].get("customdata") is not None:
             seq = points[0]["customdata"]
             on_event(int(seq[0] if isinstance(seq, list) else seq))

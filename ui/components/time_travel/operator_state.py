@@ -81,16 +81,16 @@ def chosen_node(run: Run, cascade: Sequence[CascadeRecord]) -> str | None:
 
 def _one(run: Run, node: KeyedNode, key: Key, event: int) -> None:
     store, spark = workspace.store(), gate().spark
-    said = _label(node, key)
+    label = _label(node, key)
     with st.container(border=True, gap="small"):
-        st.markdown(f"State of **{words.escaped(node.plan.id)}** for **{words.escaped(said)}** after event {event:,}")
+        st.markdown(f"State of **{words.escaped(node.plan.id)}** for **{words.escaped(label)}** after event {event:,}")
         asked = f"{run.run_id} {node.plan.id} {key} {event}"
         most = None if st.session_state.get(_ALL) == asked else MOST
         with st.spinner("Replaying the records of this key …", show_time=most is None):
-            found = state_of(store, run.run_id, node, key, event, spark, most)
-        if found is None:
+            snapshot = state_of(store, run.run_id, node, key, event, spark, most)
+        if snapshot is None:
             st.caption("No record of this key has arrived yet.")
-        elif key_state(found, name=f"{node.plan.id} {said}"):
+        elif key_state(snapshot, name=f"{node.plan.id} {label}"):
             st.session_state[_ALL] = asked
             st.rerun()
 
@@ -101,7 +101,7 @@ def _touched_node(plan: Plan, names: Sequence[str], cascade: Sequence[CascadeRec
     reached = [
         name
         for name in names
-        if any((given.node, given.port) in carried for given in plan.node(name).inputs)
+        if any((input_.node, input_.port) in carried for input_ in plan.node(name).inputs)
         or any(node == name for node, _ in carried)
     ]
     return (reached or list(names))[-1]
@@ -142,8 +142,8 @@ def _pick_keys(node: KeyedNode, touched: Sequence[Key], before: Sequence[Key]) -
     def label(text: str) -> str:
         if not text:
             return f"follow the event: {follows or 'nothing'}"
-        found = _parsed(text)
-        return _label(node, known.get(text, found)) if found is not None else text
+        parsed = _parsed(text)
+        return _label(node, known.get(text, parsed)) if parsed is not None else text
 
     title = f"Key ({', '.join(node.key_names)})" if node.key_names else "Key"
     st.selectbox(
@@ -156,8 +156,8 @@ def _pick_keys(node: KeyedNode, touched: Sequence[Key], before: Sequence[Key]) -
         help="Choose, or type a key" + (", its parts separated by commas." if len(node.key_names) > 1 else "."),
     )
     if chosen:
-        found = known.get(chosen) or _parsed(chosen)
-        return (found,) if found is not None else ()
+        chosen_key = known.get(chosen) or _parsed(chosen)
+        return (chosen_key,) if chosen_key is not None else ()
     return touched or before[:1]
 
 
@@ -182,10 +182,10 @@ def _typed(node: KeyedNode, text: str) -> str:
 
 def _parsed(text: str) -> Key | None:
     try:
-        found = json.loads(text)
+        parts = json.loads(text)
     except ValueError:
         return None
-    return tuple(found) if isinstance(found, list) else None
+    return tuple(parts) if isinstance(parts, list) else None
 
 
 @st.fragment(run_every=_RETRY_S)

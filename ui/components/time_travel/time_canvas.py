@@ -57,9 +57,9 @@ def time_canvas(
     }
 
     def picked() -> None:
-        found = (st.session_state.get(key) or {}).get("picked")
-        if found:
-            on_pick(found.get("node"), found.get("edge"))
+        pick = (st.session_state.get(key) or {}).get("picked")
+        if pick:
+            on_pick(pick.get("node"), pick.get("edge"))
 
     component()(key=key, data=data, height=height, on_picked_change=guarded(picked))
 
