@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 from pydantic import Field
 
@@ -26,6 +26,17 @@ from engine.reading.flink_table import create_table, from_changelog
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame
+
+
+SampleRows = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=100_000,
+        title="Rows for type inference",
+        description="The number of rows that are read to infer the types.",
+    ),
+]
 
 
 class FileSource(Source):

@@ -23,7 +23,7 @@ from engine.errors import PipelineError
 from engine.model.schema import Column, Schema
 from engine.reading.csv_sample import Dialect, sample_csv
 from engine.reading.csv_scan import CsvReader
-from engine.reading.file_source import RowFile, one_character
+from engine.reading.file_source import RowFile, SampleRows, one_character
 from engine.reading.files import InputFile
 from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
@@ -50,13 +50,7 @@ class Csv(RowFile):
     multi_line: bool = Field(
         False, title="Line breaks in quotes", description="A quoted field may hold line breaks. Slower."
     )
-    sample_rows: int = Field(
-        1000,
-        ge=1,
-        le=100_000,
-        title="Rows for type inference",
-        description="The number of rows that are read to infer the types.",
-    )
+    sample_rows: SampleRows = 1000
 
     @property
     def sampled(self) -> int:

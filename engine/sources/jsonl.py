@@ -13,14 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from engine.contract.operator import Derived
 from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
 from engine.reading.columns import check_names, declared_type
-from engine.reading.file_source import RowFile
+from engine.reading.file_source import RowFile, SampleRows
 from engine.reading.inference import infer_json
 from engine.reading.json_sample import ENDINGS, sampled
 from engine.reading.json_scan import JsonReader
@@ -37,13 +35,7 @@ class JsonLines(RowFile):
     endings: ClassVar[tuple[str, ...]] = ENDINGS
     opens = endings
 
-    sample_rows: int = Field(
-        1000,
-        ge=1,
-        le=100_000,
-        title="Rows for type inference",
-        description="The number of rows that are read to infer the types.",
-    )
+    sample_rows: SampleRows = 1000
 
     @property
     def sampled(self) -> int:

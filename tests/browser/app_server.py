@@ -30,8 +30,11 @@ class App:
 
 
 @contextlib.contextmanager
-def running_app(folder: Path) -> Iterator[App]:
-    """Start the app with a store in `folder`, wait until it answers, and end its process group after."""
+def running_app(folder: Path, engine: str | None = None) -> Iterator[App]:
+    """Start the app with a store in `folder`, wait until it answers, and end its process group after.
+
+    engine: the master of its Spark, in place of the default.
+    """
     port = _free_port()
     store, log = folder / "studio.duckdb", folder / "app.log"
     command = [
@@ -51,7 +54,8 @@ def running_app(folder: Path) -> Iterator[App]:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**os.environ, "CHANGELOG_STUDIO_STORE": str(store)},
+            env={**os.environ, "CHANGELOG_STUDIO_STORE": str(store)}
+            | ({"CHANGELOG_STUDIO_ENGINE": engine} if engine is not None else {}),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

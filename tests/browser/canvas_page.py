@@ -83,10 +83,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     with Store.open(folder / "studio.duckdb") as store:
         for key, pipeline in drafts().items():
             store.drafts.save(key, History(pipeline).to_json())
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
-        with running_app(folder) as running:
-            yield running
+    with running_app(folder, "local[2]") as running:
+        yield running
 
 
 # --- what a person sees and does

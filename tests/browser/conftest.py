@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.browser.app_server import App, running_app
 from tests.browser.chromium import ARGUMENTS, chromium
@@ -76,6 +76,11 @@ def page(open_page: OpenPage) -> Page:
 @pytest.fixture
 def dark_page(open_page: OpenPage) -> Page:
     return open_page(color_scheme="dark")
+
+
+def rows(page: Page, label: str) -> Locator:
+    """The rows of one of our grids."""
+    return page.get_by_role("region", name=label, exact=True).locator("tbody tr")
 
 
 QUIET_MS = 90

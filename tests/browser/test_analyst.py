@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from engine.examples import examples
 from storage import Store
 from tests.browser.app_server import App, running_app
-from tests.browser.conftest import OpenPage, wait_until_settled
+from tests.browser.conftest import OpenPage, rows, wait_until_settled
 from tests.ui import seeded_store
 
 RUN_TIMEOUT_MS = 180_000
@@ -32,14 +32,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         late = examples()["02-window-late-record"]
         run = store.runs.create("A late record", late.to_json())
         store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
-        with running_app(folder) as running:
-            yield running
-
-
-def rows(page: Page, label: str) -> Locator:
-    return page.get_by_role("region", name=label, exact=True).locator("tbody tr")
+    with running_app(folder, "local[2]") as running:
+        yield running
 
 
 def test_a_brushed_range_shows_its_records(open_page: OpenPage) -> None:

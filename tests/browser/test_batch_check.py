@@ -28,10 +28,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         late = examples()["02-window-late-record"]
         run = store.runs.create(late.name, late.to_json())
         store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
-        with running_app(folder) as running:
-            yield running
+    with running_app(folder, "local[2]") as running:
+        yield running
 
 
 def test_a_small_run_is_checked_by_itself_and_the_answer_is_kept(open_page: OpenPage) -> None:

@@ -23,10 +23,8 @@ CSV = """order_id,customer,amount,created_at
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
-        with running_app(tmp_path_factory.mktemp("app")) as running:
-            yield running
+    with running_app(tmp_path_factory.mktemp("app"), "local[2]") as running:
+        yield running
 
 
 def picture(page: Page) -> Locator:

@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from engine.examples import examples
 from storage import Store
 from tests.browser.app_server import App, running_app
-from tests.browser.conftest import OpenPage, wait_until_settled
+from tests.browser.conftest import OpenPage, rows, wait_until_settled
 from tests.ui import seeded_store
 
 RUN_TIMEOUT_MS = 180_000
@@ -33,18 +33,12 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         run = store.runs.create("Word frequency", words.to_json())
         store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
         store.runs.create("cut short", words.to_json())
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
-        with running_app(folder) as running:
-            yield running
+    with running_app(folder, "local[2]") as running:
+        yield running
 
 
 def grid(page: Page, label: str) -> Locator:
     return page.get_by_role("region", name=label, exact=True)
-
-
-def rows(page: Page, label: str) -> Locator:
-    return grid(page, label).locator("tbody tr")
 
 
 def number(page: Page) -> Locator:

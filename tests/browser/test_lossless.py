@@ -46,10 +46,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     with Store.open(folder / "studio.duckdb") as store:
         for kind in ("idle", "busy"):
             store.drafts.save(kind, History(wide()).to_json())
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
-        with running_app(folder) as running:
-            yield running
+    with running_app(folder, "local[2]") as running:
+        yield running
 
 
 @pytest.fixture(params=["idle", "busy"])

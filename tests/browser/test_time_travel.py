@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from storage import Store
 from tests.browser.app_server import App, running_app
-from tests.browser.conftest import OpenPage, wait_until_settled
+from tests.browser.conftest import OpenPage, rows, wait_until_settled
 from tests.ui import seeded_store
 
 
@@ -21,14 +21,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     with Store.open(folder / "studio.duckdb") as store:
         seeded_store.example(store, folder)
         seeded_store.windows(store, folder)
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
-        with running_app(folder) as running:
-            yield running
-
-
-def rows(page: Page, label: str) -> Locator:
-    return page.get_by_role("region", name=label, exact=True).locator("tbody tr")
+    with running_app(folder, "local[2]") as running:
+        yield running
 
 
 def lit(page: Page) -> Locator:
