@@ -35,7 +35,7 @@ def run_each(spark: SparkSession, works: Sequence[Callable[[], Iterator[Report]]
     if not works:
         return []
     if in_process.is_on():
-        return [report for work in works for report in in_process.as_sent(work)()]
+        return [report for work in works for report in in_process.sendable(work)()]
 
     def task(batches: Batches) -> Iterator[Report]:
         for batch in batches:
