@@ -83,7 +83,7 @@ def test_columns_and_functions_are_completed_and_the_wrong_word_is_marked(filter
     expect(page.get_by_label("something is missing here")).to_be_visible()
     field.fill("cnt")
     expect(page.locator("mark")).to_have_text("cnt")
-    expect(page.get_by_text("a condition is true or false").first).to_be_visible()
+    expect(page.get_by_text("a condition must be true or false").first).to_be_visible()
     field.fill("cnt > 1")
     expect(page.locator("mark")).to_have_count(0)
 

@@ -40,7 +40,7 @@ def test_a_killed_app_comes_back_with_all_runs_and_the_broken_one_marked(browser
         page.close()
     with running_app(tmp_path) as app:
         page = opened(browser, app, f"run?run={example.run_id + 1}")
-        expect(page.get_by_text("closed or killed while this run was going on")).to_be_visible()
+        expect(page.get_by_text("closed or killed during this run")).to_be_visible()
         runs = page.get_by_role("region", name="All runs").locator("tbody tr")
         expect(runs.first).to_contain_text("interrupted")
         expect(runs.last).to_contain_text("finished")

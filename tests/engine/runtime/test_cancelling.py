@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
 import threading, time
 from engine.spark import session
-from engine.runtime import engine_adapter
+from engine.spark import engine_adapter
 
 engine_adapter.PATIENCE_S = 0.5
 spark = session.get_spark("local[1]")
