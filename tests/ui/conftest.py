@@ -53,6 +53,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     if "seeded" in request.fixturenames:
         shutil.copytree(request.getfixturevalue("template").folder, tmp_path, dirs_exist_ok=True)
     monkeypatch.setenv("CHANGELOG_STUDIO_STORE", str(path))
+    # A process has one session: a page that warms Spark up takes the one that the tests ask for.
+    monkeypatch.setenv("CHANGELOG_STUDIO_ENGINE", "local[2]")
     with Store.open(path) as opened:
         yield opened
     workspace.forget()
