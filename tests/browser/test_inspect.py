@@ -15,14 +15,23 @@ from engine.examples import examples
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
+from tests.engine.planning import pipeline_of
 from tests.ui import seeded_store
 
 RUN_TIMEOUT_MS = 180_000
+# It never ends before somebody who opens a page, on a slow machine too, has cancelled it.
+LASTING = pipeline_of(
+    "numbers -> counted -> out",
+    numbers=("generator", {"rows": 200_000_000, "keys": 1_000_000}),
+    counted=("aggregate", {"group_by": ["key"], "aggregates": [{"function": "COUNT", "name": "cnt"}]}),
+    out=("sink", {"mode": "changelog"}),
+)
 
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """The app with runs in its store: 1 word count, 2 windows, 3 two sources, 4 failed, 5 an example, 6 interrupted."""
+    """The app with runs in its store: 1 word count, 2 windows, 3 two sources, 4 failed, 5 an example, 6 interrupted,
+    7 one that lasts."""
     folder = tmp_path_factory.mktemp("app")
     with Store.open(folder / "studio.duckdb") as store:
         seeded_store.word_count(store, folder)
@@ -33,6 +42,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         run = store.runs.create("Word frequency", words.to_json())
         store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
         store.runs.create("cut short", words.to_json())
+        lasting = store.runs.create("Lasting", LASTING.to_json())
+        store.runs.fail(lasting.run_id, "the run was cancelled.", cancelled=True)
     with running_app(folder, "local[2]") as running:
         yield running
 
@@ -54,7 +65,7 @@ def test_a_failed_run_says_at_its_node_what_was_wrong(open_page: OpenPage) -> No
 def test_a_run_that_was_killed_with_the_app_is_marked(open_page: OpenPage) -> None:
     page = open_page("run?run=6")
     expect(page.get_by_text("closed or killed")).to_be_visible()
-    expect(rows(page, "All runs").first).to_contain_text("interrupted")
+    expect(rows(page, "All runs").filter(has_text="cut short")).to_contain_text("interrupted")
 
 
 def test_a_click_in_the_list_opens_a_run_and_the_url_says_so(open_page: OpenPage) -> None:
@@ -206,7 +217,7 @@ def test_a_run_goes_on_while_nobody_looks_and_a_reload_finds_it(open_page: OpenP
 
 @pytest.mark.slow
 def test_a_run_is_cancelled_by_another_session(open_page: OpenPage) -> None:
-    page = open_page("run?run=5")
+    page = open_page("run?run=7")
     start(page)
     other = open_page(page.url.rpartition("/")[2])
     other.get_by_role("button", name="Cancel").click()
