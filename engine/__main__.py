@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +29,8 @@ from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import Plan, plan
 from engine.running import Collected
+from engine.spark.engines import engine_called
+from engine.spark.run_files import temporary_files
 from engine.spark.session import DEFAULT_MASTER, get_spark
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ def _run(args: argparse.Namespace) -> int:
         edge = _edge(planned, args.edge, job.sink)
         kept = None
         if store is not None:
-            created = store.runs.create(args.pipeline.stem, job.pipeline.to_json(), engine=args.engine)
+            name = engine_called(args.engine).name
+            created = store.runs.create(args.pipeline.stem, job.pipeline.to_json(), engine=name)
             kept = store.record(created.run_id)
         return _print(args, planned, job.folder, edge, kept)
 
@@ -111,10 +113,10 @@ def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[st
     from engine.runtime.lines import lines
 
     spark = get_spark(args.engine)
-    with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work:
-        output = Collected(kept)
-        run(planned, spark=spark, recorder=output, folder=folder, work=Path(work) / "run", epochs=args.epochs)
-        for text in lines(spark, _schema(planned, edge), output.records(*edge), args.format, Path(work) / "text"):
+    with temporary_files(engine_called(args.engine), spark) as files:
+        output = Collected(files, kept)
+        run(planned, spark=spark, recorder=output, folder=folder, files=files, epochs=args.epochs)
+        for text in lines(spark, files, _schema(planned, edge), output.records(*edge), args.format):
             sys.stdout.write(text)
         sys.stdout.flush()
         for what, count in output.count(spark).items():

@@ -8,6 +8,7 @@
     ├── PlanRejected                Flink would reject it: the operators do not fit each other
     ├── SourceError                 a file that cannot be read at all
     ├── RunFailed                   an operator failed while running
+    │   └── EngineLost              the engine ended, or its connection broke
     ├── RunCancelled                somebody cancelled the run
     ├── EngineUnavailable           no Java, no Spark, no server at that address
     └── NotReplayable               an operator whose state for one key cannot be told from that key's records
@@ -85,6 +86,10 @@ class RunCancelled(StudioError):
 
 class EngineUnavailable(StudioError):
     """Spark cannot be started or reached."""
+
+
+class EngineLost(RunFailed):
+    """The engine ended, or the connection to it broke, while a pipeline ran."""
 
 
 class NotReplayable(StudioError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,15 +19,18 @@ from engine.planner import Plan, plan
 from engine.runtime import run
 from engine.runtime.edges import EdgeRecords, records_of, together
 from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.run_files import RunFiles, temporary_files, there
+from engine.spark.session import engine_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 class Collected:
-    """A recorder that remembers where the output is, and hands it on to the store where there is one."""
+    """A recorder that remembers where the output is in the workspace, and hands it on to a store where there is one."""
 
-    def __init__(self, store: Recorder | None = None) -> None:
+    def __init__(self, files: RunFiles, store: Recorder | None = None) -> None:
+        self._files = files
         self._store = store
         self._edges: dict[tuple[str, str], EdgeInfo] = {}
         self._outputs: list[EpochOutput] = []
@@ -46,7 +48,7 @@ class Collected:
 
     def commit(self, output: EpochOutput) -> None:
         """Remember an epoch: its files stay until the command ends."""
-        self._outputs.append(output)
+        self._outputs.append(there(self._files, output))
         if self._store is not None:
             self._store.commit(output)
 
@@ -84,7 +86,7 @@ class Collected:
         for output in self._outputs:
             for what, folders in (("late record", output.late), ("rejected row", output.rejected)):
                 for folder in folders:
-                    counts[what] += spark.read.schema("node string").parquet(str(folder)).count()
+                    counts[what] += spark.read.schema("node string").parquet(folder).count()
         return counts
 
 
@@ -117,7 +119,7 @@ class Finished:
 def finished(pipeline: Pipeline, spark: SparkSession, folder: Path, epochs: int | None = None) -> Iterator[Finished]:
     """Run a pipeline to the end of its sources. folder: what paths are relative to. Raises StudioError."""
     planned = plan(pipeline, SparkAnalyzer(lambda: spark), folder)
-    output = Collected()
-    with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work:
-        run(planned, spark=spark, recorder=output, folder=folder, work=Path(work) / "run", epochs=epochs)
+    with temporary_files(engine_of(spark), spark) as files:
+        output = Collected(files)
+        run(planned, spark=spark, recorder=output, folder=folder, files=files, epochs=epochs)
         yield Finished(planned, spark, output)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shutil
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,16 +14,30 @@ if TYPE_CHECKING:
 
 # For the app's processes too, which the browser tests start: no test waits for an archive, or leaves one behind.
 os.environ["CHANGELOG_STUDIO_ARCHIVE"] = "off"
+# One server of Spark for all tests and for the apps that they start, and none of those that somebody works with.
+_SERVERS = "CHANGELOG_STUDIO_SERVERS"
+_is_first = _SERVERS not in os.environ
+if _is_first:
+    os.environ[_SERVERS] = tempfile.mkdtemp(prefix="changelog-studio-servers-")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End the servers, once all tests have."""
+    if not _is_first:
+        return
+    from engine.spark.servers import servers
+
+    for server in servers():
+        server.close(20)
+    shutil.rmtree(os.environ[_SERVERS], ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """The engine's own Spark session, started when the first test asks for it."""
+def spark() -> SparkSession:
+    """A session on the engine that all tests share, started when the first test asks for it."""
     from engine.spark.session import get_spark
 
-    session = get_spark("local[2]")
-    yield session
-    session.stop()
+    return get_spark("local[2]")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

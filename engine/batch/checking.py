@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.batch.rows import by_whole_row, comparable, table_of
@@ -41,9 +40,9 @@ class Recorded:
     """
 
     edges: Mapping[tuple[str, str], Sequence[EdgeRecords]]
-    late: Sequence[Path] = ()
+    late: Sequence[str] = ()
     clocks: Sequence[ClockFile] = ()
-    watermarks: Sequence[Path] = ()
+    watermarks: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

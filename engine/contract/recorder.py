@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 from engine.contract.explanation import PlanExplanation
@@ -108,11 +107,11 @@ class EpochOutput:
     epoch: int
     edges: Mapping[tuple[str, str], tuple[EdgeFile, ...]]
     clocks: tuple[ClockFile, ...] = ()
-    watermarks: tuple[Path, ...] = ()
-    late: tuple[Path, ...] = ()
-    fires: tuple[Path, ...] = ()
-    rejected: tuple[Path, ...] = ()
-    key_times: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    watermarks: tuple[str, ...] = ()
+    late: tuple[str, ...] = ()
+    fires: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    key_times: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     last_seq: int = 0
     is_last: bool = False
 
@@ -149,7 +148,7 @@ class Recorder(Protocol):
         """An edge of an epoch is complete: it may be loaded from now on, in the background, while others are made.
 
         Nothing of it shows before `commit`, which has the same files again and says what went wrong. Epochs and
-        edges come in order. The files stay until then.
+        edges come in order. The files stay until then. Files that come from far away come with `commit` alone.
         """
 
     def commit(self, output: EpochOutput) -> None:

@@ -7,8 +7,8 @@ Nothing of it passes through Spark's own rows, unless an expression has to be as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -55,6 +55,11 @@ class Scan:
     parts: tuple[Any, ...]
     read: Callable[[Any], Iterator[ReadPart]]
     has_marks: bool = False
+
+    def at(self, places: Mapping[str, str]) -> Scan:
+        """The same, but parts of files (those that have a `path`) are read where the workers find these."""
+        moved = (part._replace(path=places[part.path]) if hasattr(part, "path") else part for part in self.parts)
+        return replace(self, parts=tuple(moved))
 
 
 RAW_CHARS: Final = 500

@@ -6,7 +6,7 @@ One of them can be the event time. A record of which that is null is rejected, a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,11 +42,11 @@ def output_of(source: Source, node: str, folder: Path, analyzer: Analyzer) -> De
     return replace(read, schema=Schema(tuple(columns)))
 
 
-def frames_of(source: Source, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
-    """All records with their computed columns. Raises SourceError."""
+def frames_of(source: Source, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str]) -> SourceFrames:
+    """All records with their computed columns. places: where the workers find its files. Raises SourceError."""
     from pyspark.sql import functions as F
 
-    frames = source.read(spark, node, folder)
+    frames = source.read(spark, node, folder, places)
     if not source.computed:
         return frames
     # Of a rejected row some values are there, others not: nothing is computed of it, nor can that fail.

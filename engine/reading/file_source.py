@@ -73,6 +73,10 @@ class FileSource(Source):
         """The files behind the path, by name. Raises SourceError."""
         return find_files(self.path, folder, node, self.endings)
 
+    def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
+        """All of its files."""
+        return tuple(file.path for file in self.files(node, folder))
+
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
         """The same over copies of the first rows of each file; of as many as the types are inferred from."""
         place = into / node

@@ -26,15 +26,19 @@ _COMPRESSED: Final = (".gz", ".bz2")
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that exists and may be read. `name` is how people see it: relative to the folder where it lies there."""
+    """A file that exists and may be read.
+
+    name: how people see it, relative to the folder where it lies there. place: where Spark's workers find it.
+    """
 
     path: Path
     name: str
+    place: str = ""
 
     @property
     def spark_path(self) -> str:
         """The path for Spark's readers, which take every path for a glob."""
-        return "".join(f"\\{char}" if char in "\\*?[]{},^" else char for char in str(self.path))
+        return "".join(f"\\{char}" if char in "\\*?[]{},^" else char for char in self.place)
 
     @property
     def stamp(self) -> tuple[str, int, int]:
@@ -83,7 +87,7 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
         if not os.access(file, os.R_OK):
             message = f"{file.name} cannot be read (no permission); allow it with chmod +r, or choose another file."
             raise SourceError(message, node, "path")
-    return tuple(InputFile(file, _name(file, folder)) for file in files)
+    return tuple(InputFile(file, _name(file, folder), str(file)) for file in files)
 
 
 @contextmanager

@@ -47,7 +47,7 @@ from engine.contract.recorder import (
     RunPlan,
 )
 from engine.contract.source import Source
-from engine.errors import RunCancelled, RunFailed, StudioError
+from engine.errors import EngineLost, RunCancelled, RunFailed, StudioError
 from engine.model.changelog import APPEND
 from engine.planner import Plan
 from engine.runtime.epoch import EpochRunner, NodeOutput
@@ -55,8 +55,9 @@ from engine.runtime.explain import explanation
 from engine.runtime.failures import failing_node, failure_sentence
 from engine.runtime.ingest import ingest
 from engine.runtime.views import views_of
-from engine.spark.engine_adapter import cancellable
-from engine.spark.workspace import Workspace
+from engine.spark.cancelling import cancellable
+from engine.spark.run_files import RunFiles, brought
+from engine.spark.session import loss_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,7 +69,7 @@ def run(
     spark: SparkSession,
     recorder: Recorder,
     folder: Path,
-    work: Path,
+    files: RunFiles,
     epochs: int | None = None,
     partitions: int | None = None,
     progress: Progress | None = None,
@@ -76,8 +77,8 @@ def run(
 ) -> None:
     """Run a plan to the end of its sources and hand every epoch to the recorder.
 
-    folder: what relative file names are relative to. work: an empty folder for the run's files, which
-    Spark's workers see too; the caller removes it. epochs: by default as many as the input is large. partitions:
+    folder: what relative file names are relative to. files: of the run, which the caller removes. epochs: by default as
+    many as the input is large. partitions:
     of the keyed steps, by default one per core, or one alone for a few records. The output is the same for any
     number of epochs and partitions.
     Raises SourceError, RunFailed (with the node), RunCancelled; the recorder has been told before.
@@ -87,7 +88,7 @@ def run(
     progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in plan.nodes}
     try:
         with cancellable(spark, f"run-{uuid4().hex}", cancel):
-            _run(plan, spark, recorder, folder, work, epochs, partitions, progress, cancel)
+            _run(plan, spark, recorder, folder, files, epochs, partitions, progress, cancel)
         recorder.finish()
         progress.phase = "finished"
     except StudioError as error:
@@ -96,11 +97,13 @@ def run(
         recorder.fail(str(error), error.node, cancelled=isinstance(error, RunCancelled))
         raise
     except Exception as error:
-        failed = (
-            RunCancelled()
-            if cancel.is_set()
-            else RunFailed(failure_sentence(error), failing_node(error) or _running(progress))
-        )
+        failed: StudioError
+        if cancel.is_set():
+            failed = RunCancelled()
+        elif (loss := loss_of(spark, error)) is not None:
+            failed = EngineLost(loss)
+        else:
+            failed = RunFailed(failure_sentence(error), failing_node(error) or _running(progress))
         progress.phase = "failed"
         _mark(progress, failed)
         recorder.fail(str(failed), failed.node, cancelled=cancel.is_set())
@@ -112,7 +115,7 @@ def _run(
     spark: SparkSession,
     recorder: Recorder,
     folder: Path,
-    work: Path,
+    files: RunFiles,
     epochs: int | None,
     partitions: int | None,
     progress: Progress,
@@ -127,12 +130,11 @@ def _run(
     progress.phase = "reading the sources"
     for node in plan.sources:
         progress.nodes[node.id].state = "running"
-    workspace = Workspace(str(work))
-    ingested = ingest(plan, spark, folder, workspace, epochs)
+    ingested = ingest(plan, spark, folder, files, epochs)
     _check_cancelled(cancel)
     progress.epochs = ingested.epochs
     cores = int(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4)
-    runner = EpochRunner(plan, spark, ingested, views, workspace, partitions, cores)
+    runner = EpochRunner(plan, spark, ingested, views, files, partitions, cores)
     for epoch in range(ingested.epochs):
         progress.epoch = epoch
         outputs: dict[str, NodeOutput] = {}
@@ -149,24 +151,24 @@ def _run(
             for port, records in ((OUT, outputs[node.id].records), *outputs[node.id].second.items()):
                 if (node.id, port) not in views:
                     edges[node.id, port] = records.files
-                    recorder.take(epoch, node.id, port, records.files)
+                    if files.are_here:
+                        recorder.take(epoch, node.id, port, records.files)
             at.state = "done" if epoch == ingested.epochs - 1 else "waiting"
         _check_cancelled(cancel)
         progress.phase = "keeping the changelogs"
-        recorder.commit(
-            EpochOutput(
-                epoch=epoch,
-                edges=edges,
-                clocks=ingested.clock_files(epoch),
-                watermarks=ingested.watermark_files(epoch, workspace),
-                late=tuple(file for output in outputs.values() for file in output.late),
-                fires=tuple(file for output in outputs.values() for file in output.fires),
-                rejected=ingested.rejected if epoch == 0 else (),
-                key_times={name: output.key_times for name, output in outputs.items() if output.key_times},
-                last_seq=ingested.bounds(epoch)[1],
-                is_last=epoch == ingested.epochs - 1,
-            )
+        output = EpochOutput(
+            epoch=epoch,
+            edges=edges,
+            clocks=ingested.clock_files(epoch),
+            watermarks=ingested.watermark_files(epoch, files),
+            late=tuple(file for output in outputs.values() for file in output.late),
+            fires=tuple(file for output in outputs.values() for file in output.fires),
+            rejected=ingested.rejected if epoch == 0 else (),
+            key_times={name: output.key_times for name, output in outputs.items() if output.key_times},
+            last_seq=ingested.bounds(epoch)[1],
+            is_last=epoch == ingested.epochs - 1,
         )
+        recorder.commit(brought(files, output))
 
 
 def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]) -> RunPlan:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -49,6 +48,7 @@ from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_na
 from engine.runtime.states import StateFile, StateStore
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.runtime.worker import PlainTask
+from engine.spark.run_files import RunFiles
 from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ class NodeOutput:
     """What a node wrote in an epoch. second: its second outputs by port. late, fires, key_times: files."""
 
     records: EdgeRecords
-    late: tuple[Path, ...] = ()
-    fires: tuple[Path, ...] = ()
+    late: tuple[str, ...] = ()
+    fires: tuple[str, ...] = ()
     second: dict[str, EdgeRecords] = field(default_factory=dict)
-    key_times: tuple[Path, ...] = ()
+    key_times: tuple[str, ...] = ()
 
 
 @dataclass
@@ -79,13 +79,18 @@ class EpochRunner:
     spark: SparkSession
     ingested: Ingested
     views: Mapping[tuple[str, str], EdgeView]
-    workspace: Workspace
+    files: RunFiles
     partitions: int | None
     cores: int
     _states: dict[str, tuple[StateFile, ...]] = field(default_factory=dict)
     _records: dict[tuple[str, str], EdgeRecords] = field(default_factory=dict)
     _followed: dict[str, EdgeRecords] = field(default_factory=dict)
     _open_bundles: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def workspace(self) -> Workspace:
+        """Where tasks read and write."""
+        return self.files.workspace
 
     def run_node(self, node: NodePlan, epoch: int) -> NodeOutput:
         """Run one node in one epoch; its inputs have run."""
@@ -229,7 +234,7 @@ class EpochRunner:
         }
         self._states[node.id] = _states_after(states.files, epoch, written[STATES], written[MERGED], gathered.buckets)
         records = self._written(files.edge, reports)
-        late, fires, times = (tuple(Path(r["path"]) for r in written[what]) for what in (LATE, FIRES, KEY_TIMES))
+        late, fires, times = (tuple(r["path"] for r in written[what]) for what in (LATE, FIRES, KEY_TIMES))
         output = NodeOutput(records, late, fires, key_times=times)
         for port in node.second:
             output.second[port] = self._write(self._lost(node, port, late), node, port, epoch)
@@ -252,7 +257,7 @@ class EpochRunner:
         rows = sum(records.rows for records in inputs)
         if rows <= _FEW:
             return 1
-        size = sum(self.workspace.size(file.path) for records in inputs for file in records.files)
+        size = self.files.size([file.path for records in inputs for file in records.files])
         return max(self.cores, -(-rows // _MANY), -(-size // _LARGE))
 
     def _clock(self, holdbacks: Mapping[str, int], epoch: int, ends_only: frozenset[str] = frozenset()) -> Clock:
@@ -277,7 +282,7 @@ class EpochRunner:
         shape, pieces, self._open_bundles[node.id] = pieces_of(self.workspace, bundled, step, folder)
         return shape, pieces
 
-    def _lost(self, node: NodePlan, port: str, late: tuple[Path, ...]) -> DataFrame:
+    def _lost(self, node: NodePlan, port: str, late: tuple[str, ...]) -> DataFrame:
         """The input records that the ledger says were lost, once each, as they came in."""
         from pyspark.sql import functions as f
 
@@ -286,7 +291,7 @@ class EpochRunner:
         records = self._given(node.inputs[at])
         if not late:
             return records.limit(0)
-        ledger = self.spark.read.parquet(*map(str, late)).where("is_lost")
+        ledger = self.spark.read.parquet(*late).where("is_lost")
         mine = ledger.where(f.col("port") == node.operator.ports[at])
         places = mine.select(f.col("seq").alias(SEQ), f.col("step").alias(STEP)).distinct()
         lost_records = records.join(f.broadcast(places), [SEQ, STEP], "left_semi")

@@ -47,6 +47,7 @@ from engine.runtime.numbering import Numbers
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
 from engine.runtime.steps import watermark_steps_ms
 from engine.runtime.units import Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
+from engine.spark.run_files import RunFiles
 from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Ingested:
     numbers: Numbers
     epochs: int
     lines: Mapping[str, SourceLine]
-    rejected: tuple[Path, ...]
+    rejected: tuple[str, ...]
     _sources: Mapping[str, _Arrived] = field(default_factory=dict)
 
     def bounds(self, epoch: int) -> tuple[int, int]:
@@ -80,17 +81,18 @@ class Ingested:
         low, high = self.bounds(epoch)
         return tuple(file for source in self._sources.values() for file in source.clock_files(low, high))
 
-    def watermark_files(self, epoch: int, workspace: Workspace) -> tuple[Path, ...]:
+    def watermark_files(self, epoch: int, files: RunFiles) -> tuple[str, ...]:
         """The events of the others, and the ends of all sources in this epoch."""
-        files = [Path(path) for source in self._sources.values() if (path := source.events(epoch))]
+        paths = [path for source in self._sources.values() if (path := source.events(epoch))]
         low, high = self.bounds(epoch)
         ends = [(seq, name, None, MAX_WATERMARK, True) for name, seq in self.numbers.ends.items() if low < seq <= high]
         if ends:
             schema = watermarks_schema()
             columns = zip(*ends, strict=True)
             table = pa.table([pa.array(c, t) for c, t in zip(columns, schema.types, strict=True)], schema=schema)
-            files.append(workspace.write(workspace.place("watermarks", f"ends-{epoch}.parquet"), table))
-        return tuple(files)
+            paths.append(files.workspace.place("watermarks", f"ends-{epoch}.parquet"))
+            files.write(paths[-1], table)
+        return tuple(paths)
 
 
 @dataclass(frozen=True)
@@ -139,12 +141,13 @@ class _Arrived:
         return self.trail.events.get(epoch) if self.trail is not None else None
 
 
-def ingest(plan: Plan, spark: SparkSession, folder: Path, workspace: Workspace, epochs: int | None) -> Ingested:
+def ingest(plan: Plan, spark: SparkSession, folder: Path, files: RunFiles, epochs: int | None) -> Ingested:
     """Read every source to its end and number the events. epochs: None for as many as the input is large.
 
     Raises SourceError where a source cannot be read at all, PipelineError where the order makes no sense.
     """
-    read = _read(plan, spark, folder, workspace)
+    workspace = files.workspace
+    read = _read(plan, spark, folder, files)
     counts = {name: sum(unit.events for unit in units) for name, (_, units, _) in read.items()}
     marked = {name for name, (_, units, _) in read.items() if any(unit.records < unit.events for unit in units)}
     epochs = epochs or -(-sum(counts.values()) // _EPOCH)
@@ -161,7 +164,7 @@ def ingest(plan: Plan, spark: SparkSession, folder: Path, workspace: Workspace, 
         numbers = numbering.numbers_of(plan.pipeline.arrival, counts, last)
         epochs = max(1, min(epochs, numbers.last_seq))
         bounds = _last_events(numbers.last_seq, epochs)
-        units = {name: (files, own) for name, (files, own, _) in read.items()}
+        units = {name: (of_units, own) for name, (of_units, own, _) in read.items()}
         written = numbering.write_numbered(plan, spark, units, ranks, numbers, bounds)
         arrived = {node.id: _Arrived(node, written=written[node.id]) for node in plan.sources}
     lines: dict[str, SourceLine] = {}
@@ -174,7 +177,7 @@ def ingest(plan: Plan, spark: SparkSession, folder: Path, workspace: Workspace, 
                 source, read[node.id][1], spark, workspace, numbers, epochs, steps_ms.get(node.id)
             )
         lines[node.id] = SourceLine(rises, numbers.ends[node.id])
-    rejected = tuple(Path(path) for _, _, paths in read.values() for path in paths)
+    rejected = tuple(path for _, _, paths in read.values() for path in paths)
     return Ingested(numbers, epochs, lines, rejected, arrived)
 
 
@@ -235,7 +238,7 @@ def _followed(
 _Read = tuple[UnitFiles, list[Unit], list[str]]
 
 
-def _read(plan: Plan, spark: SparkSession, folder: Path, workspace: Workspace) -> dict[str, _Read]:
+def _read(plan: Plan, spark: SparkSession, folder: Path, run_files: RunFiles) -> dict[str, _Read]:
     """Every source as units: those that workers read by themselves in one job, the others in a job each."""
     from pyspark.errors import PySparkException
 
@@ -245,16 +248,17 @@ def _read(plan: Plan, spark: SparkSession, folder: Path, workspace: Workspace) -
     for node in plan.sources:
         source = node.operator
         assert isinstance(source, Source)
+        places = run_files.send(source.inputs(node.id, folder))
         scan = source.scan(node.id, folder)
         compute = computation_of(source, node.schema, node.id, folder) if scan is not None else None
         changes = not node.derived.is_insert_only
         if scan is not None and compute is not None:
-            files[node.id] = _unit_files(node, workspace, changes, has_marks=scan.has_marks)
-            scanned += [(_Scanned(files[node.id], scan, compute), at) for at in range(len(scan.parts))]
+            files[node.id] = _unit_files(node, run_files.workspace, changes, has_marks=scan.has_marks)
+            scanned += [(_Scanned(files[node.id], scan.at(places), compute), at) for at in range(len(scan.parts))]
             continue
-        files[node.id] = _unit_files(node, workspace, changes, has_marks=scan is None or scan.has_marks)
+        files[node.id] = _unit_files(node, run_files.workspace, changes, has_marks=scan is None or scan.has_marks)
         try:
-            reports += _read_by_spark(node, files[node.id], frames_of(source, spark, node.id, folder))
+            reports += _read_by_spark(node, files[node.id], frames_of(source, spark, node.id, folder, places))
         except PySparkException as error:
             message = f"it cannot be read: {reason_of(error)}"
             raise SourceError(message, node.id) from error

@@ -8,38 +8,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-
-import pyarrow as pa
 
 from engine.contract.frames import POSITION, SEQ, STEP
 from engine.model.printing import Printed, aligned, cells, head, json_line, widths
 from engine.model.schema import Schema, quote
 from engine.runtime.edges import EdgeRecords
+from engine.runtime.reports import Batches, Report, run_tasks, task_name
+from engine.spark.run_files import RunFiles
+from engine.spark.workspace import writing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _WIDTHS_FROM: Final = 1000
-_CHUNK: Final = 5_000
 _PART: Final = 500_000
 _READ: Final = 1 << 20
 
 
 def lines(
-    spark: SparkSession, schema: Schema, epochs: Sequence[EdgeRecords], form: str, scratch: Path
+    spark: SparkSession, files: RunFiles, schema: Schema, epochs: Sequence[EdgeRecords], form: str
 ) -> Iterator[str]:
     """An output as text, in chunks of whole lines. form: "jsonl", or "table", aligned.
 
-    epochs: its records, epoch by epoch. scratch: an empty folder for the text, which the
-    caller removes. A table's widths are those of its first thousand records.
+    files: of the run, where the text is written too. epochs: its records, epoch by epoch. A table's widths are those of
+    its first thousand records.
     """
     names = schema.names
     frames = [_local(records.frame(spark), schema) for records in epochs if records.files]
     if form == "jsonl":
         for at, frame in enumerate(frames):
-            yield from _formatted(frame, lambda record: json_line(names, record), scratch / str(at))
+            yield from _formatted(frame, files, lambda record: json_line(names, record), f"text-{at}")
         return
     first: list[Printed] = []
     for frame in frames:
@@ -49,7 +48,7 @@ def lines(
     wide = widths([head(names), *map(cells, first)])
     yield f"{aligned(head(names), wide)}\n{aligned(['-' * width for width in wide], wide)}\n"
     for at, frame in enumerate(frames):
-        yield from _formatted(frame, lambda record: aligned(cells(record), wide), scratch / str(at))
+        yield from _formatted(frame, files, lambda record: aligned(cells(record), wide), f"text-{at}")
 
 
 def _local(frame: DataFrame, schema: Schema) -> DataFrame:
@@ -62,20 +61,22 @@ def _local(frame: DataFrame, schema: Schema) -> DataFrame:
     return frame.select(*POSITION, *columns)
 
 
-def _formatted(frame: DataFrame, form: Callable[[Printed], str], folder: Path) -> Iterator[str]:
-    def text(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-            done = [form(_printed(row)) for row in rows]
-            chunks = ["\n".join(done[at : at + _CHUNK]) for at in range(0, len(done), _CHUNK)]
-            if chunks:
-                yield pa.RecordBatch.from_arrays([pa.array(chunks, pa.string())], names=["text"])
+def _formatted(frame: DataFrame, files: RunFiles, form: Callable[[Printed], str], folder: str) -> Iterator[str]:
+    workspace = files.workspace
+
+    def task(batches: Batches) -> Iterator[Report]:
+        path = workspace.place(folder, f"{task_name()}.txt")
+        with writing(path) as text:
+            for batch in batches:
+                rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                text.write("".join(f"{form(_printed(row))}\n" for row in rows).encode())
+        yield {"text": path}
 
     parts = max(1, frame.count() // _PART)
     ordered = frame.repartitionByRange(parts, SEQ, STEP).sortWithinPartitions(SEQ, STEP)
-    ordered.mapInArrow(text, "text string").write.text(str(folder))
-    for file in sorted(folder.glob("part-*")):
-        with file.open(encoding="utf-8", newline="") as written:
+    # The names of tasks begin with the number of their partition.
+    for path in sorted(report["text"] for report in run_tasks(ordered, task)):
+        with files.bring([path])[path].open(encoding="utf-8", newline="") as written:
             while chunk := written.read(_READ):
                 yield chunk
 

@@ -123,6 +123,17 @@ class Turns:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """As the document lists them."""
+
+    places: Longs
+
+    def of(self, first: int, size: int) -> Longs:
+        """A stretch of it."""
+        return self.places[first : first + size]
+
+
+@dataclass(frozen=True)
 class Saved:
     """As an array says that all workers read."""
 
@@ -159,7 +170,7 @@ def ranked(
                         "not counted. List every event, or choose another order of arrival."
                     )
                     raise PipelineError(message, name, "arrival.order")
-                ranks[name] = Saved(workspace, workspace.save(workspace.place("ranks", name, "listed.npy"), places))
+                ranks[name] = Listed(places)
         case "by_column":
             return _by_column(plan, spark, workspace, units)
     return ranks, {name: int(ranks[name].of(count - 1, 1)[0]) if count else -1 for name, count in counts.items()}

@@ -15,6 +15,7 @@ from engine.examples import FOLDER, examples
 from engine.planner import plan
 from engine.runtime import run
 from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.run_files import LocalFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,4 +45,4 @@ def rehearse(spark: SparkSession) -> None:
     first = next(iter(examples().values()))
     planned = plan(first, SparkAnalyzer(lambda: spark), FOLDER)
     with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work:
-        run(planned, spark=spark, recorder=_Nobody(), folder=FOLDER, work=Path(work))
+        run(planned, spark=spark, recorder=_Nobody(), folder=FOLDER, files=LocalFiles(Path(work)))

@@ -13,7 +13,6 @@ from engine.runtime import in_process
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-DDL: Final = "report string"
 _SCHEMA: Final = pa.schema([("report", pa.string())])
 
 Batches = Iterator[pa.RecordBatch]
@@ -27,7 +26,12 @@ def run_tasks(frame: DataFrame, task: Callable[[Batches], Iterator[Report]]) -> 
         reports = [json.dumps(report) for report in task(batches)]
         yield pa.RecordBatch.from_arrays([pa.array(reports, pa.string())], schema=_SCHEMA)
 
-    return [json.loads(row[0]) for row in frame.mapInArrow(reporting, DDL).collect()]
+    # A type, not its DDL: that would be a question to the server.
+    from pyspark.sql.types import StringType, StructType
+
+    return [
+        json.loads(row[0]) for row in frame.mapInArrow(reporting, StructType().add("report", StringType())).collect()
+    ]
 
 
 def run_each(spark: SparkSession, works: Sequence[Callable[[], Iterator[Report]]]) -> list[Report]:

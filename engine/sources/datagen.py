@@ -6,6 +6,7 @@ Every value is a hash of (seed, column, record number), so nothing depends on wh
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
@@ -77,7 +78,7 @@ class Datagen(Source):
                 raise PipelineError(message, node, "columns")
         return derive_source(self, node, columns)
 
-    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
+    def read(self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str]) -> SourceFrames:
         """All records; none is ever rejected. A sequence that ends before `rows` ends the source, as in Flink."""
         from pyspark.sql import functions as F
 

@@ -7,6 +7,7 @@ been on the way so long. A duplicate repeats the record before it in every colum
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
@@ -103,7 +104,7 @@ class Generator(Source):
         )
         return derive_source(self, node, (*plain, time))
 
-    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
+    def read(self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str]) -> SourceFrames:
         """All records; none is ever rejected."""
         from pyspark.sql import functions as F
 

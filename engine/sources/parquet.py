@@ -9,7 +9,8 @@ time is null or the kind unknown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import unquote, urlsplit
@@ -81,13 +82,13 @@ class Parquet(RowFile):
         parts = parts_of([(file.path, file.name) for file in files])
         return Scan(parts, ParquetReader(RowTypes(tuple(schema))))
 
-    def read(self, spark: SparkSession, node: str, folder: Path) -> SourceFrames:
+    def read(self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str]) -> SourceFrames:
         """The rows, typed, and those that do not fit."""
         from pyspark.sql import functions as F
 
         schema = self.derive(node, folder).schema
         files = self.files(node, folder)
-        rows = _numbered(spark, files)
+        rows = _numbered(spark, [replace(file, place=places[str(file.path)]) for file in files])
         natural = dict(rows.select("__row.*").dtypes)
         columns = [*schema, *([] if self.kind_column is None else [Column(self.kind_column, "string")])]
         fields = {
@@ -126,8 +127,8 @@ def _numbered(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
     from pyspark.sql import functions as F
 
     scan = spark.read.option("mergeSchema", "false").parquet(*(file.spark_path for file in files))
-    order = {str(file.path): at for at, file in enumerate(files)}
-    uris = {uri.replace("file:///", "file:/"): order[_local_path(uri)] for uri in scan.inputFiles()}
+    order = {file.place: at for at, file in enumerate(files)}
+    uris = {uri.replace("file:///", "file:/"): order[_place(uri)] for uri in scan.inputFiles()}
     row = F.struct(*(F.col(quote(name)) for name in scan.columns))
     rows = scan.select(
         row.alias("__row"),
@@ -142,9 +143,10 @@ def _numbered(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
     return rows.join(F.broadcast(table), "__path").withColumn(ORDINAL, F.col("__base") + F.col(LINE))
 
 
-def _local_path(uri: str) -> str:
-    """The path in the file system behind a path as Spark's `_metadata` writes it."""
-    return unquote(urlsplit(uri).path)
+def _place(uri: str) -> str:
+    """The place of a file that Spark's `_metadata` gives as a URI: the path in a file system, or the URI itself."""
+    parts = urlsplit(uri)
+    return unquote(parts.path) if parts.scheme in ("", "file") else uri
 
 
 def _field(value: SparkColumn, natural: str, column: Column) -> Field:

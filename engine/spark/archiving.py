@@ -1,7 +1,7 @@
-"""Make the class archive: a process of its own, of the lowest priority, that starts Spark, rehearses, and ends.
+"""Make the class archive: a process of its own, of the lowest priority, that starts a server, rehearses, and ends both.
 
-The JVM writes the archive when it ends, and needs 10 to 20 seconds for it. The app's own JVM could do that, but then
-every Ctrl+C would take as long, and a kill would lose it.
+The JVM writes the archive when it ends, and needs 10 to 20 seconds for it. The server that people use could do that,
+but a kill would lose it.
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Final
 
-from engine.spark import session
+from engine.errors import EngineUnavailable
+from engine.spark import servers
+from engine.spark.engines import engine_at
+from engine.spark.session import connect
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _MASTER: Final = "local[2]"
@@ -21,13 +25,11 @@ _END_S: Final = 600
 
 
 def make_in_background() -> subprocess.Popen[bytes] | None:
-    """Start the process that makes the archive which this process's JVM lacks; None where nothing is to be done.
+    """Start the process that makes the archive which our servers lack; None where nothing is to be done.
 
     It ends early when this process ends, or closes the pipe to it. Nobody need wait for it.
     """
-    if not session.has_jvm():
-        return None
-    archive = session.archive()
+    archive = servers.archive()
     if archive is None or not archive.is_wanted():
         return None
     try:
@@ -44,30 +46,40 @@ def make_in_background() -> subprocess.Popen[bytes] | None:
 
 
 def make() -> bool:
-    """Make it in this process, which has no session yet. True if it is there now."""
+    """Make it, with a server that nobody else finds. True if it is there now."""
     from engine.runtime.rehearsal import rehearse
 
-    archive = session.archive()
+    archive = servers.archive()
     if archive is None:
         return False
     with archive.draft() as draft:
         if draft is None:
             return False
-        try:
-            rehearse(session.start(_MASTER, archive.to_write(draft)))
-            if session.close(_END_S):
-                archive.adopt(draft)
-        finally:
-            if not archive.path.exists():
-                archive.discard()
+        with tempfile.TemporaryDirectory(prefix="changelog-studio-archiving-") as folder:
+            try:
+                server = servers.start(_MASTER, Path(folder), archive.to_write(draft))
+                _started.append(server)
+                rehearse(connect(engine_at(_MASTER), server))
+                if server.close(_END_S):
+                    archive.adopt(draft)
+            except (EngineUnavailable, OSError):
+                pass
+            finally:
+                if not archive.path.exists():
+                    archive.discard()
     return archive.path.exists()
 
 
+_started: Final[list[servers.Server]] = []
+
+
 def _end_with_parent() -> None:
-    """End at once when the pipe on standard input closes. The JVM's guard does the rest."""
+    """End at once when the pipe on standard input closes, and the server with it."""
     # Not through sys.stdin: the interpreter aborts where a thread holds the lock of that while it shuts down.
     while os.read(0, 1):
         pass
+    for server in _started:
+        server.kill()
     os._exit(1)
 
 

@@ -1,24 +1,28 @@
-"""The JVM of a session, and the promise that it ends with this process, however this process ends.
+"""The JVM of a server, and the promise that it ends with this process, however this process ends.
 
-PySpark's JVM reads the pipe on its standard input and calls System.exit once that is closed. But exit waits for
-Spark's shutdown hooks, these for locks that a thread in the middle of a plan may hold for minutes, and a JVM that
-collects garbage all the time gets nowhere at all: an orphan of gigabytes. So a shell of its own waits on such a
-pipe too, gives the JVM some seconds, and ends it for good. (Linux could do it with PR_SET_PDEATHSIG; macOS has
-nothing like it, and a signal would leave no time for the JVM's own end.)
+A JVM hears nothing of its parent's end, and would be an orphan of gigabytes. So a shell waits on a pipe from this
+process, and once that is closed it asks the JVM to end, gives it some seconds, and ends it for good: an orderly end
+waits for Spark's shutdown hooks, these for locks that a thread in the middle of a plan may hold for minutes, and a JVM
+that collects garbage all the time gets nowhere at all. (Linux could do it with PR_SET_PDEATHSIG; macOS has nothing like
+it, and a signal would leave no time for the JVM's own end.)
 """
 
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 from pathlib import Path
 from typing import Final
 
 GRACE_S: Final = 5
+# A JVM that is asked to end by SIGTERM says 128 + 15 when it has done so in order.
+_IN_ORDER: Final = (0, 128 + signal.SIGTERM)
 
 # $1: the JVM, $2: tenths of a second that it has, $3: its scratch folder, which a killed process leaves behind too.
 _WATCH: Final = """
 while read -r _; do :; done
+kill -TERM "$1" 2> /dev/null
 n=0
 while [ "$n" -lt "$2" ] && kill -0 "$1" 2> /dev/null; do sleep 0.1; n=$((n + 1)); done
 kill -KILL "$1" 2> /dev/null
@@ -57,10 +61,9 @@ class GuardedJvm:
 
     def close(self, timeout_s: float) -> bool:
         """Let it end by itself, and write what it writes at its end. False where it failed, or had to be killed."""
-        if self._jvm.stdin is not None:
-            self._jvm.stdin.close()
+        self._jvm.terminate()
         try:
-            return self._jvm.wait(timeout_s) == 0
+            return self._jvm.wait(timeout_s) in _IN_ORDER
         except subprocess.TimeoutExpired:
             return False
         finally:
@@ -68,8 +71,6 @@ class GuardedJvm:
 
     def _dismiss(self) -> None:
         """The number of a process that has ended and been waited for may soon be another's: nobody may kill by it."""
-        if self._jvm.stdin is not None:
-            self._jvm.stdin.close()
         if self._shell is not None:
             self._shell.kill()
             self._shell.communicate()

@@ -1,282 +1,228 @@
-"""The Spark session: embedded, standalone or Spark Connect, quiet, and on the running interpreter.
+"""Sessions, one for each engine, any number of engines side by side. All of them speak Spark Connect.
 
-local[2], local[*], spark://host:port      a JVM of our own (engine.spark.java finds or brings it)
-sc://host:port                             Spark Connect; no Java needed here
+local[2], local[*], spark://host:port      a server of our own              (engine.spark.servers)
+sc://host:port/;token=...;use_ssl=true     the user's; no Java needed here
 """
 
 from __future__ import annotations
 
-import atexit
+import contextlib
 import logging
-import os
-import shlex
-import shutil
 import socket
-import sys
-import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from engine.errors import EngineUnavailable
-from engine.spark.class_archive import QUIET, ClassArchive, class_archive
-from engine.spark.java import cache_folders, environment
-from engine.spark.jvm_guard import GuardedJvm
+from engine.spark.engines import Engine, engine_called
+from engine.spark.servers import Server, server_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULT_MASTER: Final = "local[*]"
-_LOCK: Final = threading.Lock()
 _SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
 }
-# Part of the name of the class archive: another collector, say, makes it another one.
-#
-# C2 begins ten times later than by default: a first run costs 12 to 14 CPU seconds for 16 (Java 25: 12 for 15), and
-# large runs lose nothing: 4 M events through a shuffle, a sort, mapInArrow and Parquet 16 to 17 CPU seconds for 17 to
-# 18, an aggregate of them in SQL 16 for 19 to 21 (two runs each, in turn). Not C1 alone (-XX:TieredStopAtLevel=1): 10
-# CPU seconds for a first run, but 24 to 26 for these events, once warm 21 to 24 for 11 to 13, and 24 to 29 for the
-# aggregate (three runs each, in turn).
-_FLAGS: Final = (
-    "-XX:+UseG1GC",
-    "-XX:Tier4InvocationThreshold=50000",
-    "-XX:Tier4MinInvocationThreshold=6000",
-    "-XX:Tier4CompileThreshold=150000",
-    "-XX:Tier4BackEdgeThreshold=400000",
-    *QUIET,
+# A server that answered so lately is not asked again whether it is there.
+_TRUSTED_S: Final = 5.0
+_KNOCK_S: Final = 5.0
+# What PySpark's client says of a server that is gone, or that has forgotten the session.
+_LOST: Final = (
+    "UNAVAILABLE",
+    "INVALID_HANDLE.",
+    "Socket closed",
+    "Connection reset",
+    "RETRIES_EXCEEDED",
+    "closed channel",
 )
-_started: dict[str, SparkSession] = {}
-_jvm: GuardedJvm | None = None
 
 
-def get_spark(master: str = DEFAULT_MASTER) -> SparkSession:
-    """The session on this engine, started at the first call (about 4 s) and shared after.
+@dataclass
+class _Connection:
+    """A session, and the server where that is ours."""
 
-    One whose JVM has died, or was given up, is started anew.
-    Raises EngineUnavailable with a sentence: no Java, nothing at that address, another engine is running.
+    engine: Engine
+    session: SparkSession
+    server: Server | None
+    answered: float = field(default_factory=time.monotonic)
+
+    def is_alive(self) -> bool:
+        """Whether it answers still."""
+        if self.server is not None and not self.server.is_alive():
+            return False
+        if time.monotonic() - self.answered < _TRUSTED_S:
+            return True
+        from pyspark.errors import PySparkException
+
+        try:
+            if self.server is None:
+                _knock(self.engine)
+            self.session.conf.get("spark.sql.session.timeZone")
+        except (EngineUnavailable, PySparkException):
+            # It has forgotten this session, say: another one is needed.
+            return False
+        self.answered = time.monotonic()
+        return True
+
+    def drop(self) -> None:
+        """End the session, so that whoever waits for it gets an error."""
+        client: Any = self.session.client
+        with contextlib.suppress(Exception):
+            client._channel.close()
+
+
+_locks: Final[dict[str, threading.Lock]] = defaultdict(threading.Lock)
+_connections: Final[dict[str, _Connection]] = {}
+
+
+def get_spark(engine: str = DEFAULT_MASTER) -> SparkSession:
+    """The session on an engine, by its name or its address; opened at the first call, and shared after.
+
+    One whose server has died, or was given up, is opened anew.
+    Raises EngineUnavailable with a sentence: no Java, nothing at that address, a wrong token.
     """
-    with _LOCK:
-        if _jvm is not None and not _jvm.is_alive():
-            _forget()
-        if master not in _started:
+    wanted = engine_called(engine)
+    with _locks[wanted.name]:
+        connection = _connections.get(wanted.name)
+        if connection is not None and (connection.engine != wanted or not connection.is_alive()):
+            del _connections[wanted.name]
+            connection.drop()
+            connection = None
+        if connection is None:
             _silence()
-            if _started:
-                other = next(iter(_started))
-                message = f"this process already runs the engine {other}; restart it to use {master}."
-                raise EngineUnavailable(message)
-            _started[master] = _connect(master) if master.startswith("sc://") else _start_from_archive(master)
-        return _started[master]
+            connection = _connections[wanted.name] = _open(wanted)
+        if connection.server is not None:
+            connection.server.use()
+        return connection.session
 
 
 def give_up(spark: SparkSession) -> None:
-    """End the JVM of a session that no longer answers: whoever waits for it gets an error, the next caller a new one.
+    """End what no longer answers: whoever waits for it gets an error, the next caller a new session.
 
-    The one way to end what Spark does in planning: no cancelling reaches it. A Connect server is not ours to end.
+    The one way to end what Spark does in planning: no cancelling reaches it. Of our own servers the JVM is ended; the
+    user's go on, but nobody waits for what they do.
     """
-    with _LOCK:
-        if _jvm is not None and any(session is spark for session in _started.values()):
-            _expect_end()
-            _jvm.kill()
-            _forget()
+    connection = _connection_of(spark)
+    if connection is not None:
+        if connection.server is not None:
+            connection.server.kill()
+        connection.drop()
 
 
-def has_jvm() -> bool:
-    """True where a session of this process has a JVM of its own: not before the first, nor with Spark Connect."""
-    return _jvm is not None
+def keep_alive(spark: SparkSession) -> None:
+    """Note that somebody is using the session's server."""
+    connection = _connection_of(spark)
+    if connection is not None and connection.server is not None:
+        connection.server.use()
 
 
-def archive() -> ClassArchive | None:
-    """The class archive that fits the Java which Spark gets here, whether it exists or not. Raises NoUsableJava."""
-    return class_archive(Path(_java_home()), (*_FLAGS, _memory()), cache_folders(os.environ)[0] / "changelog-studio")
+def server_of(spark: SparkSession) -> Server | None:
+    """The server of a session, where it is ours."""
+    connection = _connection_of(spark)
+    return connection.server if connection is not None else None
 
 
-def start(master: str, jvm_options: Sequence[str]) -> SparkSession:
-    """Start a session with these options for its JVM, of which this process has none yet. Raises EngineUnavailable."""
-    with _LOCK:
-        _started[master] = _start(master, jvm_options)
-        return _started[master]
+def engine_of(spark: SparkSession) -> Engine:
+    """The engine of a session. Raises LookupError for a session that was not opened here."""
+    connection = _connection_of(spark)
+    if connection is None:
+        message = "this session was not opened here"
+        raise LookupError(message)
+    return connection.engine
 
 
-def close(timeout_s: float) -> bool:
-    """Let the JVM of this process end in order, and wait for it. False where it failed, or did not end in time."""
-    with _LOCK:
-        _expect_end()
-        has_ended = _jvm is not None and _jvm.close(timeout_s)
-        _forget()
-        return has_ended
-
-
-def _start_from_archive(master: str) -> SparkSession:
-    """Start with the class archive where there is one, and without where a JVM dies of it."""
-    jvm_archive = archive()
-    options = jvm_archive.to_read() if jvm_archive else []
-    try:
-        return _start(master, options)
-    except EngineUnavailable:
-        if jvm_archive is None or not options or (_jvm is not None and _jvm.is_alive()):
-            raise
-        jvm_archive.discard()
-        _forget()
-        return _start(master, [])
-
-
-def _start(master: str, jvm_options: Sequence[str]) -> SparkSession:
-    os.environ["JAVA_HOME"] = _java_home()
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    scratch = Path(tempfile.mkdtemp(prefix="changelog-studio-spark-"))
-    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-    logging_file = scratch / "log4j2.properties"
-    logging_file.write_text(
-        "rootLogger.level = error\nrootLogger.appenderRef.stderr.ref = console\n"
-        "appender.console.type = Console\nappender.console.name = console\nappender.console.target = SYSTEM_ERR\n"
-        "appender.console.layout.type = PatternLayout\nappender.console.layout.pattern = %d %p %c{1}: %m%n%ex{1}\n"
-        "logger.task.name = org.apache.spark\nlogger.task.level = off\n"
-    )
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    java_options = [
-        f"-Dlog4j2.configurationFile={logging_file.as_uri()}",
-        f"-Dderby.system.home={scratch}",
-        f"-Djava.io.tmpdir={scratch}",
-        *_FLAGS,
-        *jvm_options,
-    ]
-    settings = {
-        **_SETTINGS,
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.driver.memory": _memory(),
-        # The driver's JVM gets these, and only that: the one that prints its command line is not to write archives.
-        "spark.driver.extraJavaOptions": shlex.join(java_options),
-        "spark.sql.shuffle.partitions": str(_partitions(master)),
-        "spark.python.worker.reuse": "true",
-    }
-    log = scratch / "spark.log"
-    try:
-        with _stderr_to(log):
-            return _session(master, settings, scratch)
-    except (PySparkException, Py4JError, OSError, RuntimeError) as error:
-        last = " ".join(log.read_text(errors="replace").split())[-300:]
-        message = f"Spark does not start on {master}: {error}. {last} Check JAVA_HOME, or unset it to use our Java."
-        raise EngineUnavailable(message) from error
-
-
-def _session(master: str, settings: Mapping[str, str], scratch: Path) -> SparkSession:
-    from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
-
-    global _jvm
-    conf = SparkConf().setMaster(master).setAppName("Changelog Studio").setAll(list(settings.items()))
-    # In two steps, so that the JVM is guarded before it does anything.
-    SparkContext._ensure_initialized(conf=conf)
-    process = getattr(SparkContext._gateway, "proc", None)
-    if _jvm is None and process is not None:
-        _jvm = GuardedJvm(process, scratch)
-    return SparkSession.builder.config(conf=conf).getOrCreate()
-
-
-def _expect_end() -> None:
-    """Keep PySpark's accumulator thread from printing the end of the JVM as a traceback."""
-    from pyspark import SparkContext
-
-    if (context := SparkContext._active_spark_context) is not None:
-        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
-
-
-def _forget() -> None:
-    """Make PySpark forget a JVM that has ended: it would go on asking that one."""
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-    from pyspark.sql.context import SQLContext
-
-    global _jvm
-    _jvm = None
-    _started.clear()
-    if (context := SparkContext._active_spark_context) is not None:
-        # Without its Java half only the Python one is stopped; asking the other for anything is an error now.
-        context._jsc = None
-        context.stop()
-    if (gateway := SparkContext._gateway) is not None:
-        gateway.close(keep_callback_server=True, close_callback_server_connections=True)
-        gateway.shutdown_callback_server()
-    SparkContext._gateway = SparkContext._jvm = None
-    SparkSession._instantiatedSession = SparkSession._activeSession = None
-    SQLContext._instantiatedContext = None
-
-
-@contextmanager
-def _stderr_to(log: Path) -> Iterator[None]:
-    """The JVM inherits this process's stderr for good and greets on it: let it have a file."""
-    sys.stderr.flush()
-    terminal = os.dup(2)
-    with log.open("ab") as file:
-        os.dup2(file.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(terminal, 2)
-        os.close(terminal)
-
-
-def _silence() -> None:
-    """PySpark logs what the analyzer refuses to stderr, as JSON; here it is a sentence for whoever asked."""
-    from pyspark.logger import PySparkLogger
-
-    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    logging.getLogger("py4j").setLevel(logging.ERROR)
-
-
-@cache
-def _java_home() -> str:
-    """Where the Java is. Looked for once: each candidate is started, and takes a third of a second."""
-    return environment()["JAVA_HOME"]
-
-
-def _memory() -> str:
-    return os.environ.get("CHANGELOG_STUDIO_MEMORY", "4g")
-
-
-def _partitions(master: str) -> int:
-    """One shuffle partition per core: kernels hold one key at a time, so partitions need not be small."""
-    inside = master.partition("[")[2].rstrip("]").partition(",")[0]
-    return int(inside) if inside.isdigit() else (os.cpu_count() or 4)
-
-
-def _connect(address: str) -> SparkSession:
+def connect(engine: Engine, server: Server | None = None) -> SparkSession:
+    """A new session on an engine. server: ours, where it is. Raises EngineUnavailable."""
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    _knock(address)
+    from engine.spark.retrying import patient
+
+    if server is None:
+        _knock(engine)
     try:
-        # Not the session of pyspark.sql.connect: this builder also turns pyspark.sql.functions to the server.
-        session = SparkSession.builder.remote(address).getOrCreate()
+        session = SparkSession.builder.remote(server.url if server is not None else engine.url).create()
+        client: Any = session.client
+        client.set_retry_policies([patient(server)])
         for name, value in _SETTINGS.items():
             session.conf.set(name, value)
+        if server is None:
+            # One task for each core, as far as that can be known. Its own default is 200.
+            cores = session.range(0, 1 << 20).selectExpr("spark_partition_id() AS p").distinct().count()
+            session.conf.set("spark.sql.shuffle.partitions", str(cores))
     except (PySparkException, OSError, RuntimeError) as error:
-        message = f"there is no Spark Connect server at {address}: {error}. Start one, or use local[*]."
-        raise EngineUnavailable(message) from error
+        raise EngineUnavailable(sentence_of_engine(engine, error)) from error
     return session
 
 
-def _knock(address: str) -> None:
-    """Raise EngineUnavailable where nobody listens: the client itself would go on trying for minutes."""
-    url = urlsplit(address)
+def loss_of(spark: SparkSession, error: Exception) -> str | None:
+    """What became of the engine, where that is why a job failed; None where the engine is there still.
+
+    The next caller gets a new session.
+    """
+    connection = _connection_of(spark)
+    if connection is None:
+        return None
+    engine, server = connection.engine, connection.server
+    if server is not None and not server.is_alive():
+        return (
+            f"the engine {engine.name} ended while it worked{server.last_words()}. Run again: another one is started."
+        )
+    text = str(error)
+    if not any(sign in text for sign in _LOST):
+        return None
+    connection.answered = float("-inf")
+    return (
+        f"the connection to the engine {engine.name} at {engine.address} broke: {' '.join(text.split())[:200]}. "
+        "Check the server and the network, then run again."
+    )
+
+
+def sentence_of_engine(engine: Engine, error: Exception) -> str:
+    """What is wrong with an engine, and what to do."""
+    text = str(error)
+    if "UNAUTHENTICATED" in text or "PERMISSION_DENIED" in text:
+        return f"the Spark Connect server at {engine.address} refuses the token. Check the token of this engine."
+    if "SSL" in text or "CERTIFICATE" in text:
+        return f"the connection to {engine.address} cannot be encrypted as asked: check use_ssl of this engine."
+    first = " ".join(text.split())[:300]
+    return f"there is no Spark Connect server at {engine.address}: {first}. Start one, or choose another engine."
+
+
+def _open(engine: Engine) -> _Connection:
+    server = server_for(engine.address) if engine.is_ours else None
+    return _Connection(engine, connect(engine, server), server)
+
+
+def _connection_of(spark: SparkSession) -> _Connection | None:
+    return next((one for one in list(_connections.values()) if one.session is spark), None)
+
+
+def _silence() -> None:
+    """PySpark tells stderr what the analyzer refuses, and that it tries again; ours are sentences for who asked."""
+    import warnings
+
+    from pyspark.logger import PySparkLogger
+
+    warnings.filterwarnings("ignore", message=".*RETRIES_EXCEEDED")
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+    logging.getLogger("pyspark.sql.connect").setLevel(logging.CRITICAL + 1)
+
+
+def _knock(engine: Engine) -> None:
+    """Raise EngineUnavailable where nobody listens: the client itself would go on trying."""
+    url = urlsplit(engine.address)
     try:
-        socket.create_connection((url.hostname or "", url.port or 15002), timeout=5).close()
+        socket.create_connection((url.hostname or "", url.port or 15002), timeout=_KNOCK_S).close()
     except (OSError, ValueError) as error:
-        message = f"there is no Spark Connect server at {address}: {error}. Start one, or use local[*]."
+        message = f"there is no Spark Connect server at {engine.address}: {error}. Start one, or use local[*]."
         raise EngineUnavailable(message) from error

@@ -1,17 +1,21 @@
-"""Where an epoch leaves what lies between its stages: a folder that all workers can write, and who reads and writes it.
+"""Where an epoch leaves what lies between its stages: a folder or URI that all workers of an engine can write.
 
-No code outside of this module opens a file of a run. On the embedded engine it is a local folder, which DuckDB reads
-where it lies. A file gets its name once: a task that Spark repeats writes another one, and only files that a task
-has reported count.
+    /tmp/run_7, /Volumes/...      a folder, as the workers see it
+    s3a://..., abfss://...        whatever PyArrow's file systems open
+
+No code outside of this module opens a file of a run. It is what tasks use, in the workers; how the app gets at these
+files is a matter of `engine.spark.run_files`. A file gets its name once: a task that Spark repeats writes another one,
+and only files that a task has reported count.
 """
 
 from __future__ import annotations
 
+import io
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
@@ -32,41 +36,81 @@ class Workspace:
 
     def place(self, *parts: str) -> str:
         """The path of a folder or file in it."""
-        return str(Path(self.root, *parts))
+        return "/".join((self.root.rstrip("/"), *parts))
 
-    def write(self, path: str, table: pa.Table) -> Path:
+    def write(self, path: str, table: pa.Table) -> None:
         """Write one small file."""
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, path)
-        return Path(path)
+        with writing(path) as file:
+            pq.write_table(table, file)
 
     def save(self, path: str, numbers: Any) -> str:
         """Write an array that many workers read."""
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        np.save(path, numbers)
+        with writing(path) as file:
+            np.save(file, numbers)
         return path
 
     def load(self, path: str) -> Any:
         """An array that was saved: mapped into memory, so that workers on one machine share it."""
+        if _is_uri(path):
+            with reading(path) as file:
+                return np.load(io.BytesIO(file.read()))
         return np.load(path, mmap_mode="r")
 
     def read(self, path: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Some columns of a Parquet file, batch by batch."""
-        with pq.ParquetFile(path) as file:
+        with reading(path) as source, pq.ParquetFile(source) as file:
             yield from file.iter_batches(batch_size=_ROW_GROUP, columns=list(columns))
 
     def size(self, path: str) -> int:
         """How many bytes a file has."""
+        if _is_uri(path):
+            system, inside = _system(path)
+            return int(system.get_file_info(inside).size)
         return Path(path).stat().st_size
 
     def mapped(self, path: str) -> Sequence[pa.RecordBatch]:
         """The batches of a part file that is mapped into memory: of these what nobody looks at is not read."""
-        with pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
+        with reading(path) if _is_uri(path) else pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
             return [reader.get_batch(at) for at in range(reader.num_record_batches)]
 
     def remove(self) -> None:
         """Remove all of it."""
-        shutil.rmtree(self.root, ignore_errors=True)
+        if _is_uri(self.root):
+            system, inside = _system(self.root)
+            system.delete_dir_contents(inside, missing_dir_ok=True)
+            system.delete_dir(inside)
+        else:
+            shutil.rmtree(self.root, ignore_errors=True)
+
+
+def reading(path: str) -> pa.NativeFile:
+    """A file of a workspace, or of an engine's own storage, to read anywhere in."""
+    if _is_uri(path):
+        system, inside = _system(path)
+        return system.open_input_file(inside)
+    return pa.OSFile(path)
+
+
+def writing(path: str) -> IO[bytes]:
+    """A new file of a workspace, to be written from start to end. Its folder is made."""
+    if _is_uri(path):
+        system, inside = _system(path)
+        system.create_dir(inside.rpartition("/")[0], recursive=True)
+        return cast(IO[bytes], system.open_output_stream(inside))
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    return Path(path).open("wb")
+
+
+def _is_uri(path: str) -> bool:
+    return "://" in path
+
+
+def _system(path: str) -> tuple[Any, str]:
+    """The file system of a URI, and the path in it."""
+    from pyarrow.fs import FileSystem
+
+    # Hadoop's name for what everybody else calls s3.
+    return cast(tuple[Any, str], FileSystem.from_uri(path.replace("s3a://", "s3://", 1)))
 
 
 class PartFile:
@@ -80,6 +124,7 @@ class PartFile:
         self.rows = 0
         self._schema = schema
         self._is_mapped = is_mapped
+        self._stream: IO[bytes] | None = None
         self._file: pq.ParquetWriter | pa.ipc.RecordBatchFileWriter | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_rows = 0
@@ -103,8 +148,9 @@ class PartFile:
         """Complete the file. True where there is one."""
         if self._waiting:
             self._flush()
-        if self._file is not None:
+        if self._file is not None and self._stream is not None:
             self._file.close()
+            self._stream.close()
         return self.rows > 0
 
     def _flush(self) -> None:
@@ -115,8 +161,8 @@ class PartFile:
         self._waiting, self._waiting_rows = [], 0
 
     def _opened(self) -> pq.ParquetWriter | pa.ipc.RecordBatchFileWriter:
-        Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+        self._stream = writing(self.path)
         if self._is_mapped:
-            return pa.ipc.new_file(self.path, self._schema)
+            return pa.ipc.new_file(self._stream, self._schema)
         repeated = [name for name in _REPEATED if name in self._schema.names]
-        return pq.ParquetWriter(self.path, self._schema, use_dictionary=repeated, compression="lz4")
+        return pq.ParquetWriter(self._stream, self._schema, use_dictionary=repeated, compression="lz4")

@@ -70,10 +70,10 @@ def append_events(cursor: Cursor, run: RunTables, output: EpochOutput) -> None:
     _sum_up(cursor, run, min(firsts))
 
 
-def parquet_files(places: Iterable[Path]) -> list[str]:
+def parquet_files(places: Iterable[str]) -> list[str]:
     """The Parquet files in these folders (or these files), without hidden and temporary ones."""
     files: list[str] = []
-    for place in places:
+    for place in map(Path, places):
         if place.is_file():
             files.append(str(place))
             continue

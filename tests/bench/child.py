@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
+from engine.spark.servers import FOLDER_ENVIRONMENT, servers
 from tests.bench import process_tree
 from tests.bench.measured import Job, Measured
 
@@ -38,13 +39,13 @@ def measure(
 ) -> Ended:
     """Run `tests.bench.<side>` with this job. environ: variables beside our own."""
     with tempfile.TemporaryDirectory(prefix="side-", dir=job.scratch, ignore_cleanup_errors=True) as scratch:
-        report, log = Path(scratch) / "report.json", Path(scratch) / "log.txt"
+        report, log, engines = (Path(scratch) / name for name in ("report.json", "log.txt", "engines"))
         given = json.dumps(asdict(job) | {"scratch": scratch})
         with log.open("w") as output:
             process = subprocess.Popen(
                 [python, "-m", f"tests.bench.{side}", given, str(report)],
                 cwd=_ROOT,
-                env={**os.environ, "TMPDIR": scratch, **(environ or {})},
+                env={**os.environ, "TMPDIR": scratch, FOLDER_ENVIRONMENT: str(engines), **(environ or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -54,6 +55,7 @@ def measure(
         peak.start()
         try:
             status = process.wait(limit_s)
+            _end_servers(engines)
             process_tree.let_end(process.pid)
             why = "" if status == 0 else f"status {status}: {_last_line(log)}"
         except subprocess.TimeoutExpired:
@@ -65,6 +67,12 @@ def measure(
             peak.stop()
         measured = Measured.from_json(report.read_text()) if not why else None
         return Ended(side, measured, why, peak.bytes)
+
+
+def _end_servers(folder: Path) -> None:
+    """End the servers of Spark that a side has started: the next one has the machine to itself."""
+    for server in servers(folder):
+        server.close(20)
 
 
 def _last_line(log: Path) -> str:

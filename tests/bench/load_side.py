@@ -12,6 +12,7 @@ from engine.planner import plan
 from engine.runtime import run
 from engine.script import script_of
 from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.run_files import LocalFiles
 from engine.spark.session import get_spark
 from storage.store import Store
 from tests.bench.measured import Job, Measured, Spent, Stopwatch, answer
@@ -52,7 +53,7 @@ def load(job: Job) -> Measured:
     pipeline = script_of(script(job.workload, Path(job.events).name), analyzer, folder).pipeline
     given: dict[str, Any] = {} if job.epochs is None else {"epochs": job.epochs}
     planned = plan(pipeline, analyzer, folder)
-    run(planned, spark=spark, recorder=remembered, folder=folder, work=scratch / "run", **given)
+    run(planned, spark=spark, recorder=remembered, folder=folder, files=LocalFiles(scratch / "run"), **given)
     parts: list[Spent] = []
     for turn in range(TURNS):
         with Store.open(scratch / f"store-{turn}.duckdb") as store:

@@ -18,6 +18,7 @@ from engine.model.printing import Printed
 from engine.planner import Plan, plan
 from engine.runtime import run
 from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.run_files import LocalFiles
 from tests.conformance.case import Case, Record
 from tests.golden.trace import TraceRecorder, printed
 
@@ -59,7 +60,15 @@ def changelog(job: Planned, spark: SparkSession, *, epochs: int) -> list[Record]
     """Run the job and give what its sink received."""
     recorder = TraceRecorder()
     with TemporaryDirectory() as work:
-        run(job.plan, spark=spark, recorder=recorder, folder=Path(), work=Path(work), epochs=epochs, partitions=1)
+        run(
+            job.plan,
+            spark=spark,
+            recorder=recorder,
+            folder=Path(),
+            files=LocalFiles(Path(work)),
+            epochs=epochs,
+            partitions=1,
+        )
     return _as_written(job, recorder.records[job.sink])
 
 

@@ -14,6 +14,7 @@ from engine.planner import Plan, plan
 from engine.running import Collected
 from engine.runtime import run
 from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.run_files import LocalFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,9 +24,18 @@ if TYPE_CHECKING:
 def recorded(pipeline: Pipeline, spark: SparkSession, epochs: int = 1) -> Iterator[tuple[Plan, Recorded]]:
     """The plan of a pipeline, and where the output of its run is."""
     planned = plan(pipeline, SparkAnalyzer(lambda: spark), Path())
-    kept = Collected()
     with TemporaryDirectory() as work:
-        run(planned, spark=spark, recorder=kept, folder=Path(), work=Path(work) / "run", epochs=epochs, partitions=1)
+        files = LocalFiles(Path(work) / "run")
+        kept = Collected(files)
+        run(
+            planned,
+            spark=spark,
+            recorder=kept,
+            folder=Path(),
+            files=files,
+            epochs=epochs,
+            partitions=1,
+        )
         yield planned, kept.recorded(planned)
 
 

@@ -112,17 +112,21 @@ def test_the_one_used_last_stays_beside_a_new_one(tmp_path: Path) -> None:
 
 
 START = """
-from engine.spark import session
-archive = session.archive()
+import subprocess
+from engine.spark import servers, session
+archive = servers.archive()
 {before}
 spark = session.get_spark("local[1]")
-given = list(spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments())
-print(spark.range(10).count(), any(str(archive.path) in option for option in given))
+server = session.server_of(spark)
+given = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(server.jvm)], capture_output=True, text=True).stdout
+print(spark.range(10).count(), str(archive.path) in given)
+server.close(20)
 """
 
 
 def environ(cache: Path) -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name != ENVIRONMENT} | {"XDG_CACHE_HOME": str(cache)}
+    own = {"XDG_CACHE_HOME": str(cache), "CHANGELOG_STUDIO_SERVERS": str(cache / "servers")}
+    return {name: value for name, value in os.environ.items() if name != ENVIRONMENT} | own
 
 
 def run(cache: Path, program: str) -> subprocess.CompletedProcess[str]:

@@ -113,15 +113,12 @@ def test_the_generated_java_drops_one_argument_and_keeps_the_rest(tmp_path: Path
 
 
 SPARK_WITHOUT_JAVA = """
-import os, sys
 from engine.spark.java import environment
-os.environ.update(environment())
-os.environ["PYSPARK_PYTHON"] = sys.executable
-from pyspark.sql import SparkSession
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+from engine.spark.session import get_spark, server_of
+spark = get_spark("local[1]")
 total = spark.range(10).mapInArrow(lambda batches: batches, "id long").groupBy().sum().first()[0]
-print(total, spark.sparkContext._jvm.System.getProperty("java.home"))
-spark.stop()
+print(total, spark.sql("SELECT java_method('java.lang.System', 'getProperty', 'java.home')").first()[0])
+server_of(spark).close(20)
 """
 
 

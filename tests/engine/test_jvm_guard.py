@@ -1,4 +1,4 @@
-"""The JVM ends with the process that started it, however that ends and whatever the JVM is doing."""
+"""The JVM of a server ends with its keeper, however that ends and whatever the JVM is doing."""
 
 from __future__ import annotations
 
@@ -12,27 +12,18 @@ from pathlib import Path
 import pytest
 
 from engine.spark.jvm_guard import GuardedJvm
+from engine.spark.servers import server_for
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Stands for the app: it says the number of its child, and waits to be killed. `exec sleep` never hears of anything.
+# Stands for the app: it says the number of its child, and waits to be killed. The child does not listen.
 PARENT = """
 import subprocess, sys, time
 from pathlib import Path
 from engine.spark.jvm_guard import GuardedJvm
-child = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE)
+child = subprocess.Popen(["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"])
 guarded = GuardedJvm(child, Path(sys.argv[1]), grace_s=1)
 print(child.pid, flush=True)
-time.sleep(600)
-"""
-
-SESSION = """
-import os, sys, threading, time
-from engine.spark import session
-spark = session.get_spark("local[1]")
-jvm = session._jvm._jvm.pid
-threading.Thread(target=spark._jvm.java.lang.Thread.sleep, args=(600_000,), daemon=True).start()
-print(jvm, flush=True)
 time.sleep(600)
 """
 
@@ -79,7 +70,7 @@ def test_a_child_that_hears_nothing_ends_with_its_parent(tmp_path: Path, by: sig
 
 
 def test_a_child_that_ended_by_itself_is_noticed_and_its_number_is_let_alone(tmp_path: Path) -> None:
-    child = subprocess.Popen(["true"], stdin=subprocess.PIPE)
+    child = subprocess.Popen(["true"])
     guarded = GuardedJvm(child, tmp_path)
     deadline = time.monotonic() + 20
     while guarded.is_alive() and time.monotonic() < deadline:
@@ -89,17 +80,21 @@ def test_a_child_that_ended_by_itself_is_noticed_and_its_number_is_let_alone(tmp
 
 
 def test_closing_waits_for_the_end_and_says_how_it_was(tmp_path: Path) -> None:
-    reads = subprocess.Popen(["sh", "-c", "read _; exit 0"], stdin=subprocess.PIPE)
-    assert GuardedJvm(reads, tmp_path).close(timeout_s=20)
-    deaf = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE)
+    listens = subprocess.Popen(["sh", "-c", "trap 'exit 143' TERM; while :; do sleep 0.05; done"])
+    time.sleep(0.3)
+    assert GuardedJvm(listens, tmp_path).close(timeout_s=20)
+    deaf = subprocess.Popen(["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done"])
+    time.sleep(0.3)
     assert not GuardedJvm(deaf, tmp_path).close(timeout_s=0.2)
     assert deaf.returncode == -signal.SIGKILL
 
 
 @pytest.mark.slow
-def test_a_jvm_that_can_do_nothing_ends_with_a_killed_parent() -> None:
-    parent, jvm = child_of(SESSION)
-    # Stopped, it is as deaf as one that does nothing but collect garbage: it does not see its pipe close.
-    os.kill(jvm, signal.SIGSTOP)
-    ended(parent, signal.SIGKILL)
-    assert has_ended(jvm, within_s=20)
+def test_a_jvm_that_can_do_nothing_ends_with_a_killed_keeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHANGELOG_STUDIO_SERVERS", str(tmp_path))
+    server = server_for("local[1]")
+    # Stopped, it is as deaf as one that does nothing but collect garbage.
+    os.kill(server.jvm, signal.SIGSTOP)
+    os.kill(server.keeper, signal.SIGKILL)
+    assert has_ended(server.jvm, within_s=20)
+    assert not server.is_alive()

@@ -25,6 +25,7 @@ from engine.registry import operators
 from engine.replay import KeyedNode, Replay, keyed_node, keyed_nodes
 from engine.runtime import run
 from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.run_files import LocalFiles
 from engine.spark.workspace import Workspace
 from storage import Store
 from storage.model import Filter
@@ -139,7 +140,7 @@ def ran(pipeline: Pipeline, spark: SparkSession, folder: Path) -> Iterator[Ran]:
         created = store.runs.create(pipeline.name, pipeline.to_json())
         work = folder / "work"
         recorder = store.record(created.run_id)
-        run(planned, spark=spark, recorder=recorder, folder=Path(), work=work, epochs=2, partitions=1)
+        run(planned, spark=spark, recorder=recorder, folder=Path(), files=LocalFiles(work), epochs=2, partitions=1)
         yield Ran(store, created.run_id, planned, work, spark)
 
 

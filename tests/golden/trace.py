@@ -25,6 +25,7 @@ from engine.model.pipeline import Pipeline
 from engine.model.printing import Printed, cells, head, table
 from engine.model.timeline import MAX_WATERMARK
 from engine.planner import Plan
+from engine.spark.run_files import LocalFiles
 
 _EVENTS = ("seq", "source", "event_time_ms", "watermark_ms")
 _FIRES = ("seq", "node", "window_start_ms", "window_end_ms")
@@ -126,7 +127,7 @@ def run_pipeline(
         spark=spark,
         recorder=recorder,
         folder=folder,
-        work=work,
+        files=LocalFiles(work),
         epochs=epochs,
         partitions=partitions,
     )

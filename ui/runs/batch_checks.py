@@ -130,8 +130,8 @@ class Checker:
                         edge: [EdgeRecords(schemas[edge], (EdgeFile(str(file)),), 0)]
                         for edge, file in run_files.edges.items()
                     },
-                    [run_files.late] if run_files.late else [],
-                    watermarks=[run_files.watermarks],
+                    [str(run_files.late)] if run_files.late else [],
+                    watermarks=[str(run_files.watermarks)],
                 )
                 result = check(planned, spark, recorded, lambda node: self.going_on.__setitem__(run_id, node))
         except (StudioError, StoreError) as error:

@@ -21,6 +21,7 @@ from typing import Final
 from engine.contract.recorder import NodeProgress, Progress
 from engine.errors import RunCancelled, StudioError
 from engine.model.pipeline import Pipeline
+from engine.spark.run_files import LocalFiles
 from engine.spark.session import DEFAULT_MASTER
 from storage import Store, default_path
 from storage.errors import StoreError, UnknownRun
@@ -83,7 +84,7 @@ def run_on_spark(job: Job, store: Store) -> None:
         spark=spark,
         recorder=recorder,
         folder=job.folder,
-        work=job.work,
+        files=LocalFiles(job.work),
         epochs=job.epochs,
         progress=job.progress,
         cancel=job.cancel,

@@ -12,6 +12,7 @@ from engine.contract.recorder import Progress
 from engine.errors import RunFailed
 from engine.model.pipeline import Pipeline
 from engine.runtime import epoch, run
+from engine.spark.run_files import LocalFiles
 from tests.golden.trace import TraceRecorder, plan_of, run_locally, run_pipeline
 
 FOLDER = Path(__file__).parent
@@ -78,7 +79,7 @@ def test_an_error_is_told_at_the_step_that_raised_it(spark: SparkSession, tmp_pa
     plan = plan_of(chained("total * 9223372036854775807"), spark, FOLDER)
     progress = Progress()
     with pytest.raises(RunFailed, match="overflow") as caught:
-        run(plan, spark=spark, recorder=TraceRecorder(), folder=FOLDER, work=tmp_path, progress=progress)
+        run(plan, spark=spark, recorder=TraceRecorder(), folder=FOLDER, files=LocalFiles(tmp_path), progress=progress)
     assert caught.value.node == "doubled"
     assert "StepFailed" not in str(caught.value)
     states = {name: node.state for name, node in progress.nodes.items()}

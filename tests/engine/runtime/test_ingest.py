@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from engine.errors import PipelineError, SourceError
 from engine.model.pipeline import Pipeline
 from engine.runtime import run
+from engine.spark.run_files import LocalFiles
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
 
 FOLDER = Path(__file__).parent
@@ -128,4 +129,4 @@ def test_a_damaged_file_is_told_with_its_node_and_line(spark: SparkSession, tmp_
     plan = plan_of(pipeline(*sources), spark, tmp_path)
     told = r"^cut: it cannot be read: cut\.csv\.gz is damaged after line \d+: Compressed file ended .*Save or copy"
     with pytest.raises(SourceError, match=told):
-        run(plan, spark=spark, recorder=TraceRecorder(), folder=tmp_path, work=tmp_path / "work")
+        run(plan, spark=spark, recorder=TraceRecorder(), folder=tmp_path, files=LocalFiles(tmp_path / "work"))

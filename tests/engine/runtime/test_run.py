@@ -14,6 +14,7 @@ from engine.contract.recorder import EpochOutput, Progress, RunPlan
 from engine.errors import RunCancelled, RunFailed
 from engine.model.pipeline import Pipeline
 from engine.runtime import epoch, run
+from engine.spark.run_files import LocalFiles
 from tests.golden.trace import TraceRecorder, plan_of, run_locally, run_pipeline
 
 FOLDER = Path(__file__).parent
@@ -50,7 +51,9 @@ def test_a_division_by_zero_is_told_at_its_node_and_earlier_epochs_stay(spark: S
     plan = plan_of(pipeline("project", columns=[{"name": "x", "expression": "6 div n"}]), spark, FOLDER)
     recorder, progress = Told(), Progress()
     with pytest.raises(RunFailed) as caught:
-        run(plan, spark=spark, recorder=recorder, folder=FOLDER, work=tmp_path, epochs=4, progress=progress)
+        run(
+            plan, spark=spark, recorder=recorder, folder=FOLDER, files=LocalFiles(tmp_path), epochs=4, progress=progress
+        )
     assert caught.value.node == "op"
     assert "Division by zero" in str(caught.value)
     assert "Traceback" not in str(caught.value)
@@ -64,7 +67,7 @@ def test_a_cancelled_run_says_so_and_starts_nothing_more(spark: SparkSession, tm
     recorder, cancel = Told(), threading.Event()
     recorder.on_begin = cancel.set  # type: ignore[method-assign]
     with pytest.raises(RunCancelled):
-        run(plan, spark=spark, recorder=recorder, folder=FOLDER, work=tmp_path, cancel=cancel)
+        run(plan, spark=spark, recorder=recorder, folder=FOLDER, files=LocalFiles(tmp_path), cancel=cancel)
     assert recorder.failure == ("the run was cancelled.", "", True)
 
 
@@ -77,7 +80,7 @@ def test_a_recorder_that_cannot_write_fails_the_run_and_not_an_operator(spark: S
     plan = plan_of(pipeline("filter", condition="n > 0"), spark, FOLDER)
     recorder = Full()
     with pytest.raises(RunFailed, match="the disk is full"):
-        run(plan, spark=spark, recorder=recorder, folder=FOLDER, work=tmp_path)
+        run(plan, spark=spark, recorder=recorder, folder=FOLDER, files=LocalFiles(tmp_path))
     assert recorder.failure is not None
     assert recorder.failure[1] == ""
 
@@ -114,7 +117,14 @@ def test_a_large_input_is_spread_over_more_tasks_than_cores(
     counting = {"group_by": ["n"], "aggregates": [{"function": "COUNT", "name": "c"}]}
     many = pipeline("aggregate", [[n % 7 or None] for n in range(40)], **counting)
     recorder = TraceRecorder()
-    run(plan_of(many, spark, FOLDER), spark=spark, recorder=recorder, folder=FOLDER, work=tmp_path, epochs=2)
+    run(
+        plan_of(many, spark, FOLDER),
+        spark=spark,
+        recorder=recorder,
+        folder=FOLDER,
+        files=LocalFiles(tmp_path),
+        epochs=2,
+    )
     assert recorder.text() == run_locally(many, spark, FOLDER).text()
     cores = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
     assert len(buckets) == 2
@@ -138,5 +148,5 @@ def test_the_time_that_each_key_took_is_noted_with_its_records(
                 records[entry["key"]] = records.get(entry["key"], 0) + entry["records"]
 
     plan = plan_of(counting, spark, FOLDER)
-    run(plan, spark=spark, recorder=Kept(), folder=FOLDER, work=tmp_path, epochs=epochs)
+    run(plan, spark=spark, recorder=Kept(), folder=FOLDER, files=LocalFiles(tmp_path), epochs=epochs)
     assert records == {"[1]": 4, "[7]": 2}

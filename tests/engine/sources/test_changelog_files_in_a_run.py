@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from engine.model.pipeline import Pipeline
 from engine.runtime import run
+from engine.spark.run_files import LocalFiles
 from tests.golden.trace import TraceRecorder, plan_of
 
 COUNT = {"group_by": ["g"], "aggregates": [{"function": "COUNT", "name": "n"}]}
@@ -25,7 +26,14 @@ def pipeline(source: dict[str, Any], above: dict[str, Any]) -> Pipeline:
 def changelog(spark: SparkSession, made: Pipeline, folder: Path, epochs: int) -> list[str]:
     recorder, work = TraceRecorder(), folder / "work"
     work.mkdir()
-    run(plan_of(made, spark, folder), spark=spark, recorder=recorder, folder=folder, work=work, epochs=epochs)
+    run(
+        plan_of(made, spark, folder),
+        spark=spark,
+        recorder=recorder,
+        folder=folder,
+        files=LocalFiles(work),
+        epochs=epochs,
+    )
     return recorder.changelog(made.nodes[-1].id)
 
 

@@ -1,0 +1,139 @@
+"""Engines by name: those that the user has added, and any address.
+
+They are in a file of the user's own, with their tokens, and not in the store, which people share. It is read at each
+question: the app and the command line see what the other one has just written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, unquote, urlsplit
+
+from engine.errors import EngineUnavailable
+
+_FILE: Final = "engines.json"
+_OURS: Final = re.compile(r"^(local(\[(\d+|\*)(,\d+)?\])?|spark://.+)$")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where pipelines run.
+
+    name: how people call it; an engine without one is called by its address. address: local[n], spark://host:port, or
+    sc://host:port. workspace: a folder or URI that the engine's workers can write, "" where they see the files of
+    this machine. token, use_ssl: of an `sc://` server.
+    """
+
+    name: str
+    address: str
+    workspace: str = ""
+    token: str = field(default="", repr=False)
+    use_ssl: bool = False
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the studio starts its server."""
+        return not self.address.startswith("sc://")
+
+    @property
+    def url(self) -> str:
+        """The address for PySpark's client, with everything that it has to know."""
+        parts = [self.address.rstrip("/") + "/"]
+        if self.token:
+            parts.append(f"token={quote(self.token, safe='')}")
+        if self.use_ssl:
+            parts.append("use_ssl=true")
+        # A peer that has gone without a word is noticed.
+        parts += ["grpc_keepalive_time_ms=20000", "grpc_keepalive_timeout_ms=10000"]
+        return ";".join(parts)
+
+
+def engine_called(name: str) -> Engine:
+    """The engine of this name, or at this address. Raises EngineUnavailable."""
+    known = engines()
+    return known[name] if name in known else engine_at(name)
+
+
+def engine_at(address: str, *, name: str = "", workspace: str = "") -> Engine:
+    """The engine at an address as users write it, `sc://host:port/;token=...;use_ssl=true` say.
+
+    Its token is taken out, so that nobody shows it. Raises EngineUnavailable.
+    """
+    address = address.strip()
+    if _OURS.match(address):
+        return Engine(name or address, address, workspace)
+    plain, _, given = address.partition(";")
+    url = urlsplit(plain.rstrip("/"))
+    try:
+        is_good = url.scheme == "sc" and bool(url.hostname) and not url.path and (url.port or 1) > 0
+    except ValueError:
+        is_good = False
+    options = dict(part.partition("=")[::2] for part in given.split(";") if part)
+    if not is_good or not options.keys() <= {"token", "use_ssl"}:
+        message = (
+            f"{plain or 'nothing'} is no engine: write local[2], spark://host:port, or "
+            "sc://host:port/;token=...;use_ssl=true, or the name of an engine that you have added."
+        )
+        raise EngineUnavailable(message)
+    short = f"sc://{url.netloc.rpartition('@')[2]}"
+    use_ssl = options.get("use_ssl", "").lower() == "true"
+    return Engine(name or short, short, workspace, unquote(options.get("token", "")), use_ssl)
+
+
+def engines() -> dict[str, Engine]:
+    """The engines that the user has added, by name. Raises EngineUnavailable where their file is broken."""
+    path = engines_file()
+    try:
+        written = json.loads(path.read_text(encoding="utf-8"))
+        known = {one.name for one in fields(Engine)}
+        return {each["name"]: Engine(**{key: value for key, value in each.items() if key in known}) for each in written}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        message = f"the file of engines, {path}, cannot be read: {error}. Mend it, or move it away."
+        raise EngineUnavailable(message) from error
+
+
+def save_engine(engine: Engine) -> None:
+    """Add an engine, or change the one of this name. Raises EngineUnavailable."""
+    _write(engines() | {engine.name: engine})
+
+
+def remove_engine(name: str) -> None:
+    """Forget an engine. Raises EngineUnavailable."""
+    _write({key: one for key, one in engines().items() if key != name})
+
+
+def engines_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where they are kept."""
+    home = Path(environ.get("HOME") or Path.home())
+    user = home / "Library" / "Application Support" if sys.platform == "darwin" else home / ".config"
+    return Path(environ.get("XDG_CONFIG_HOME") or user) / "changelog-studio" / _FILE
+
+
+def _write(kept: Mapping[str, Engine]) -> None:
+    """Write the file anew: complete or not at all, and for this user's eyes only."""
+    path = engines_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A temporary file is readable for its owner only from the start.
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as draft:
+            json.dump([asdict(one) for one in kept.values()], draft, indent=2)
+        try:
+            Path(draft.name).replace(path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                Path(draft.name).unlink()
+            raise
+    except OSError as error:
+        message = f"the file of engines, {path}, cannot be written: {error}."
+        raise EngineUnavailable(message) from error

@@ -1,0 +1,195 @@
+"""Testing an engine: what is found, one finding after the other, each with what to do where it does not fit.
+
+reach      a session opens, and how long an answer takes
+spark      the server's version against ours: a client is no newer than its server
+python     Python, pyarrow and numpy of the workers against ours: functions travel as bytecode
+cores      how many tasks run at once
+workspace  a file is written by a worker, comes back as it was, and is removed
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+import pyarrow as pa
+
+from engine.errors import EngineUnavailable
+from engine.spark.engines import Engine
+from engine.spark.run_files import files_of
+from engine.spark.servers import server_for
+from engine.spark.session import connect
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_ROUNDS: Final = 5
+
+
+class Fit(Enum):
+    """Whether a finding is as it has to be."""
+
+    GOOD = "good"
+    # It works, but results or speed may suffer.
+    DOUBTFUL = "doubtful"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a test found. topic: of the list above. sentence: for people; advice: what to do, "" where nothing."""
+
+    topic: str
+    fit: Fit
+    sentence: str
+    advice: str = ""
+
+
+def probe(engine: Engine) -> Iterator[Finding]:
+    """Test an engine, in a session that ends with the test. What comes after a broken connection is left out."""
+    began = time.monotonic()
+    try:
+        server = server_for(engine.address) if engine.is_ours else None
+        spark = connect(engine, server)
+    except EngineUnavailable as error:
+        yield Finding("reach", Fit.BROKEN, error.sentence)
+        return
+    opened = time.monotonic() - began
+    try:
+        yield _round_trip(spark, opened)
+        yield _version(spark)
+        yield from _workers(spark)
+        yield _workspace(engine, spark)
+    finally:
+        if server is None:
+            spark.stop()
+
+
+def _round_trip(spark: SparkSession, opened_s: float) -> Finding:
+    times = []
+    for _ in range(_ROUNDS):
+        began = time.monotonic()
+        spark.conf.get("spark.sql.session.timeZone")
+        times.append(1000 * (time.monotonic() - began))
+    return Finding(
+        "reach", Fit.GOOD, f"Connected in {opened_s:.1f} s; an answer takes {statistics.median(times):.0f} ms."
+    )
+
+
+def _version(spark: SparkSession) -> Finding:
+    from pyspark import __version__
+
+    theirs = str(spark.version)
+    if _release(theirs) < _release(__version__):
+        advice = f"Update Spark on the server to {__version__}, or newer."
+        return Finding("spark", Fit.BROKEN, f"The server runs Spark {theirs}, older than our {__version__}.", advice)
+    return Finding("spark", Fit.GOOD, f"The server runs Spark {theirs}; the studio has {__version__}.")
+
+
+def _workers(spark: SparkSession) -> Iterator[Finding]:
+    from pyspark.errors import PySparkException
+
+    from engine.runtime.failures import reason_of
+
+    def ask(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import sys
+
+        import numpy as np
+
+        for _ in batches:
+            pass
+        python = ".".join(map(str, sys.version_info[:3]))
+        yield pa.RecordBatch.from_pydict({"python": [python], "pyarrow": [pa.__version__], "numpy": [np.__version__]})
+
+    try:
+        rows = spark.range(0, 1 << 10).mapInArrow(ask, "python STRING, pyarrow STRING, numpy STRING").collect()
+    except PySparkException as error:
+        advice = f"Give the workers Python {_ours()['python'].rpartition('.')[0]} with pyarrow and numpy."
+        yield Finding("python", Fit.BROKEN, f"The workers cannot run Python functions: {reason_of(error)}", advice)
+        return
+    yield from _versions(rows[0].asDict())
+    cores = len(rows)
+    yield Finding("cores", Fit.GOOD, f"{cores} task{'s' * (cores > 1)} at once.")
+
+
+def _versions(theirs: dict[str, Any]) -> Iterator[Finding]:
+    ours = _ours()
+    told = ", ".join(f"{name} {theirs[name]}" for name in ours)
+    different = [f"{name} {ours[name]}" for name in ours if _release(theirs[name]) != _release(ours[name])]
+    if not different:
+        yield Finding("python", Fit.GOOD, f"The workers have {told}.")
+        return
+    # Other minor versions of Python are refused by Spark itself; those of libraries mostly work.
+    advice = f"Install what the studio has: {', '.join(different)}."
+    yield Finding(
+        "python", Fit.DOUBTFUL, f"The workers have {told}; results may differ from the embedded engine's.", advice
+    )
+
+
+def _workspace(engine: Engine, spark: SparkSession) -> Finding:
+    from pyspark.errors import PySparkException
+
+    from engine.runtime.failures import reason_of
+
+    with tempfile.TemporaryDirectory(prefix="changelog-studio-") as folder:
+        files = files_of(engine, spark, Path(folder) / "run", f"changelog-studio-test-{uuid4().hex}")
+        where = engine.workspace or "this machine's files"
+        try:
+            sent = Path(folder) / "sent"
+            content = uuid4().bytes * (1 << 16)
+            sent.write_bytes(content)
+            # Up, through a worker, and back: that is the way of a run's inputs and outputs.
+            uploaded = files.send([sent])[str(sent)]
+            copy = files.workspace.place("copy")
+            began = time.monotonic()
+            spark.range(1).mapInArrow(_copying(uploaded, copy), "id BIGINT").collect()
+            back = files.bring([copy])[copy].read_bytes()
+            seconds = time.monotonic() - began
+        except (PySparkException, OSError) as error:
+            text = reason_of(error) if isinstance(error, PySparkException) else str(error)
+            advice = (
+                "Choose a folder or URI that all workers can write."
+                if engine.workspace
+                else "Give the engine a workspace: a folder or URI that all of its workers can write."
+            )
+            return Finding("workspace", Fit.BROKEN, f"The workers cannot use {where}: {text}", advice)
+        finally:
+            if not files.are_here:
+                files.remove()
+        if back != content:
+            return Finding("workspace", Fit.BROKEN, f"What a worker wrote to {where} came back changed.")
+        return Finding(
+            "workspace", Fit.GOOD, f"The workers read and write {where}; 1 MiB came back in {seconds:.1f} s."
+        )
+
+
+def _copying(source: str, target: str) -> Any:
+    def copy(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from engine.spark.workspace import reading, writing
+
+        for batch in batches:
+            with reading(source) as whole, writing(target) as file:
+                file.write(whole.read())
+            yield batch
+
+    return copy
+
+
+def _ours() -> dict[str, str]:
+    import numpy as np
+
+    python = ".".join(map(str, sys.version_info[:3]))
+    return {"python": python, "pyarrow": pa.__version__, "numpy": np.__version__}
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Major and minor version."""
+    return tuple(int("".join(filter(str.isdigit, part)) or 0) for part in version.split(".")[:2])

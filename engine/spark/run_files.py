@@ -1,0 +1,297 @@
+"""How the app gets at the files of a run: where they lie, or through the engine.
+
+    LocalFiles      the workers see the files of this machine: a run's folder, which DuckDB reads where it lies
+    FetchedFiles    they do not: the workspace is the engine's, inputs go up to it and results come back
+
+Everything crosses the session as bytes of files, in pieces: neither the app nor the server holds more than some of them
+at once. What has come back is in a folder of this machine, under the same names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+from uuid import uuid4
+
+import pyarrow as pa
+
+from engine.contract.recorder import EpochOutput
+from engine.spark.workspace import Workspace, reading, writing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from engine.spark.engines import Engine
+
+_PIECE: Final = 1 << 20
+# So much is asked for at once: the server keeps what the client has not taken yet.
+_GROUP: Final = 64 << 20
+_TASK: Final = 8 << 20
+_PIECES: Final = pa.schema([("file", pa.int32()), ("at", pa.int64()), ("bytes", pa.binary())])
+_PIECES_DDL: Final = "file INT, at BIGINT, bytes BINARY"
+
+
+class RunFiles(Protocol):
+    """The files of one run. workspace: as its tasks see them."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """Where tasks read and write."""
+
+    @property
+    def are_here(self) -> bool:
+        """Whether a file of the workspace is one of this machine."""
+
+    def write(self, path: str, table: pa.Table) -> None:
+        """Write one small file into the workspace."""
+
+    def size(self, paths: Sequence[str]) -> int:
+        """How many bytes some files of the workspace have together."""
+
+    def bring(self, paths: Iterable[str]) -> Mapping[str, Path]:
+        """Where on this machine some files of the workspace are, once they are."""
+
+    def there(self, path: str) -> str:
+        """Where in the workspace a file is that was brought here."""
+
+    def send(self, files: Iterable[Path]) -> Mapping[str, str]:
+        """Where the workers find some files of this machine."""
+
+    def remove(self) -> None:
+        """Empty the workspace."""
+
+
+@dataclass(frozen=True)
+class LocalFiles:
+    """A folder of this machine that the workers see too."""
+
+    folder: Path
+
+    @property
+    def workspace(self) -> Workspace:
+        """The folder."""
+        return Workspace(str(self.folder))
+
+    @property
+    def are_here(self) -> bool:
+        """They are."""
+        return True
+
+    def write(self, path: str, table: pa.Table) -> None:
+        """Write it."""
+        self.workspace.write(path, table)
+
+    def size(self, paths: Sequence[str]) -> int:
+        """Ask the file system."""
+        return sum(map(self.workspace.size, paths))
+
+    def bring(self, paths: Iterable[str]) -> Mapping[str, Path]:
+        """They are here."""
+        return {path: Path(path) for path in paths}
+
+    def there(self, path: str) -> str:
+        """It is the same one."""
+        return path
+
+    def send(self, files: Iterable[Path]) -> Mapping[str, str]:
+        """They are there."""
+        return {str(file): str(file) for file in files}
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class FetchedFiles:
+    """A workspace of an engine that shares no files with this machine. folder: here, for what comes back."""
+
+    workspace: Workspace
+    spark: SparkSession
+    folder: Path
+    _here: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def are_here(self) -> bool:
+        """They are not."""
+        return False
+
+    def write(self, path: str, table: pa.Table) -> None:
+        """Let a task write it."""
+        self._each([partial(self.workspace.write, path, table)])
+
+    def size(self, paths: Sequence[str]) -> int:
+        """Let tasks ask."""
+        return sum(self._sizes(paths))
+
+    def bring(self, paths: Iterable[str]) -> Mapping[str, Path]:
+        """Fetch those that are not here yet."""
+        wanted = list(paths)
+        missing = sorted({path for path in wanted if path not in self._here})
+        for group in _grouped(missing, self._sizes(missing)):
+            self._fetch(group)
+        self._here.update({path: self._local(path) for path in missing})
+        return {path: self._here[path] for path in wanted}
+
+    def there(self, path: str) -> str:
+        """By its name, which is the same."""
+        return self.workspace.place(str(Path(path).relative_to(self.folder)))
+
+    def send(self, files: Iterable[Path]) -> Mapping[str, str]:
+        """Upload them."""
+        places: dict[str, str] = {}
+        for number, file in enumerate(sorted(set(files))):
+            places[str(file)] = self.workspace.place("uploads", f"{number:06d}", file.name)
+            self._upload(file, places[str(file)])
+        return places
+
+    def remove(self) -> None:
+        """Let a task empty the workspace, and remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._each([self.workspace.remove])
+
+    def _local(self, path: str) -> Path:
+        return self.folder / path.removeprefix(self.workspace.root).lstrip("/")
+
+    def _sizes(self, paths: Sequence[str]) -> list[int]:
+        size = self.workspace.size
+        return [int(each) for each in self._each([partial(size, path) for path in paths])]
+
+    def _each(self, works: Sequence[Any]) -> list[Any]:
+        """Call these in tasks, and return what they return, in order."""
+        if not works:
+            return []
+
+        def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for at in batch.column(0).to_pylist():
+                    yield pa.RecordBatch.from_pydict({"at": [at], "answer": [str(works[at]() or 0)]})
+
+        tasks = self.spark.range(0, len(works), 1, min(len(works), _TASKS))
+        rows = tasks.mapInArrow(task, "at BIGINT, answer STRING").collect()
+        return [answer for _, answer in sorted(rows)]
+
+    def _fetch(self, pieces: Sequence[tuple[str, int, int]]) -> None:
+        """Fetch ranges (path, start, length) of files, in order."""
+
+        def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    path, start, length = pieces[number]
+                    with reading(path) as file:
+                        file.seek(start)
+                        for at in range(start, start + length, _PIECE):
+                            read = file.read(min(_PIECE, start + length - at))
+                            yield pa.RecordBatch.from_arrays([[number], [at], [read]], schema=_PIECES)
+
+        frame = self.spark.range(0, len(pieces), 1, min(len(pieces), _TASKS)).mapInArrow(task, _PIECES_DDL)
+        for number, at, read in frame.toLocalIterator():
+            local = self._local(pieces[number][0])
+            if at == 0:
+                local.parent.mkdir(parents=True, exist_ok=True)
+                local.write_bytes(b"")
+            with local.open("r+b") as file:
+                file.seek(at)
+                file.write(read)
+
+    def _upload(self, file: Path, place: str) -> None:
+        """Send a file as an artifact of a session of its own, which ends with it, and let a task move it."""
+        session = self.spark.newSession()
+        try:
+            with tempfile.TemporaryDirectory(prefix="changelog-studio-upload-") as folder:
+                # An artifact goes by its name, in which not every character is welcome.
+                link = Path(folder) / "uploaded"
+                os.symlink(file.absolute(), link)
+                session.addArtifacts(str(link), file=True)
+            replace(self, spark=session)._each([partial(_move_in, place)])
+        finally:
+            session.stop()
+
+
+# As many tasks as are handed out at once: each may have several files.
+_TASKS: Final = 16
+
+
+def _move_in(place: str) -> None:
+    """Copy the artifact of this session into the workspace."""
+    from pyspark import SparkFiles
+
+    with open(SparkFiles.get("uploaded"), "rb") as sent, writing(place) as file:
+        shutil.copyfileobj(sent, file, _PIECE)
+
+
+def _grouped(paths: Sequence[str], sizes: Sequence[int]) -> Iterator[list[tuple[str, int, int]]]:
+    """The files as ranges, no larger than a task, in groups no larger than what is fetched at once."""
+    group: list[tuple[str, int, int]] = []
+    held = 0
+    for path, size in zip(paths, sizes, strict=True):
+        for start in range(0, max(size, 1), _TASK):
+            length = min(_TASK, size - start)
+            if held + length > _GROUP:
+                yield group
+                group, held = [], 0
+            group.append((path, start, length))
+            held += length
+    if group:
+        yield group
+
+
+def files_of(engine: Engine, spark: SparkSession, folder: Path, name: str) -> RunFiles:
+    """The files of a run on an engine. folder: for them on this machine, empty; name: of the run, for a workspace."""
+    if not engine.workspace:
+        return LocalFiles(folder)
+    return FetchedFiles(Workspace(f"{engine.workspace.rstrip('/')}/{name}"), spark, folder)
+
+
+@contextmanager
+def temporary_files(engine: Engine, spark: SparkSession) -> Iterator[RunFiles]:
+    """The files of a run that are gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="changelog-studio-") as folder:
+        files = files_of(engine, spark, Path(folder) / "run", f"changelog-studio-{uuid4().hex}")
+        try:
+            yield files
+        finally:
+            if not files.are_here:
+                files.remove()
+
+
+def brought(files: RunFiles, output: EpochOutput) -> EpochOutput:
+    """An epoch's output with its files on this machine."""
+    here = files.bring(dict.fromkeys(_paths(output)))
+    return _placed(output, lambda path: str(here[path]))
+
+
+def there(files: RunFiles, output: EpochOutput) -> EpochOutput:
+    """The other way round: what was brought here, as the workers see it."""
+    return _placed(output, files.there)
+
+
+def _paths(output: EpochOutput) -> Iterator[str]:
+    for edge in output.edges.values():
+        yield from (file.path for file in edge)
+    yield from (clock.path for clock in output.clocks)
+    for own in (output.watermarks, output.late, output.fires, output.rejected, *output.key_times.values()):
+        yield from own
+
+
+def _placed(output: EpochOutput, place: Callable[[str], str]) -> EpochOutput:
+    def placed(paths: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(place, paths))
+
+    return replace(
+        output,
+        edges={edge: tuple(replace(file, path=place(file.path)) for file in own) for edge, own in output.edges.items()},
+        clocks=tuple(replace(clock, path=place(clock.path)) for clock in output.clocks),
+        watermarks=placed(output.watermarks),
+        late=placed(output.late),
+        fires=placed(output.fires),
+        rejected=placed(output.rejected),
+        key_times={node: placed(own) for node, own in output.key_times.items()},
+    )

@@ -1,0 +1,380 @@
+"""Spark Connect servers of our own: one for each engine on this machine, found again by every process of the user.
+
+    local[2], local[*], spark://host:port      a JVM here, and in it a Spark Connect server on the loopback interface
+
+The first process that needs an engine starts its server; the next ones, a second app or the command line, find it. A
+server ends when nobody has used it for a while, and not with the process that started it: `engine.spark.keeper` sees to
+that. Its address and token are in a folder that only this user can read.
+
+    servers/<digest>/lock           held while a server starts
+                     server.json    address, token and processes of the server, once it answers
+                     used           its time of change is the last use
+                     log            what the JVM and Spark had to say
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+from uuid import NAMESPACE_OID, uuid5
+
+from engine.errors import EngineUnavailable
+from engine.spark.class_archive import QUIET, ClassArchive, class_archive
+from engine.spark.java import cache_folders, environment
+
+FOLDER_ENVIRONMENT: Final = "CHANGELOG_STUDIO_SERVERS"
+IDLE_ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE_IDLE_MINUTES"
+IDLE_MINUTES: Final = 30.0
+SERVER_FILE: Final = "server.json"
+USED_FILE: Final = "used"
+LOG_FILE: Final = "log"
+STARTED: Final = "Spark Connect server started at"
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_START_S: Final = 180
+_SETTINGS: Final = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
+    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+}
+# Part of the name of the class archive: another collector, say, makes it another one.
+#
+# C2 begins ten times later than by default: a first run costs 12 to 14 CPU seconds for 16 (Java 25: 12 for 15), and
+# large runs lose nothing: 4 M events through a shuffle, a sort, mapInArrow and Parquet 16 to 17 CPU seconds for 17 to
+# 18, an aggregate of them in SQL 16 for 19 to 21 (two runs each, in turn). Not C1 alone (-XX:TieredStopAtLevel=1): 10
+# CPU seconds for a first run, but 24 to 26 for these events, once warm 21 to 24 for 11 to 13, and 24 to 29 for the
+# aggregate (three runs each, in turn).
+_FLAGS: Final = (
+    "-XX:+UseG1GC",
+    "-XX:Tier4InvocationThreshold=50000",
+    "-XX:Tier4MinInvocationThreshold=6000",
+    "-XX:Tier4CompileThreshold=150000",
+    "-XX:Tier4BackEdgeThreshold=400000",
+    *QUIET,
+)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that answered once. folder: where its files are. keeper, jvm: process ids."""
+
+    folder: Path
+    port: int
+    token: str = field(repr=False)
+    keeper: int
+    jvm: int
+    is_new: bool = False
+
+    @property
+    def url(self) -> str:
+        """Its address for PySpark's client, which encrypts nothing on `localhost` and asks for TLS anywhere else.
+
+        All processes share one session: its Python workers are there, and what it has loaded.
+        """
+        session = uuid5(NAMESPACE_OID, self.token)
+        return f"sc://localhost:{self.port}/;token={self.token};user_id=studio;session_id={session}"
+
+    def is_alive(self) -> bool:
+        """False once it has ended, by whatever."""
+        written = _written(self.folder)
+        return written is not None and written["token"] == self.token and _is_running(self.jvm)
+
+    def last_words(self) -> str:
+        """Why it ended, as far as the JVM said so: `: java.lang.OutOfMemoryError: Java heap space`, say."""
+        try:
+            log = (self.folder / LOG_FILE).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+        errors = [line.strip() for line in log.splitlines() if "OutOfMemoryError" in line or "SIGSEGV" in line]
+        return f": {errors[-1][:200]}" if errors else ""
+
+    def use(self) -> None:
+        """Note a use: it is not idle."""
+        with contextlib.suppress(OSError):
+            os.utime(self.folder / USED_FILE)
+
+    def kill(self) -> None:
+        """End it now, whatever it is doing."""
+        with contextlib.suppress(OSError):
+            os.kill(self.jvm, signal.SIGKILL)
+        self._wait(10)
+
+    def close(self, timeout_s: float) -> bool:
+        """Let it end in order, and wait for that. False where it had to be killed."""
+        with contextlib.suppress(OSError):
+            os.kill(self.keeper, signal.SIGTERM)
+        if self._wait(timeout_s):
+            return True
+        self.kill()
+        return False
+
+    def _wait(self, timeout_s: float) -> bool:
+        end = time.monotonic() + timeout_s
+        while self.is_alive() or _is_running(self.jvm):
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+        return True
+
+
+def server_for(master: str) -> Server:
+    """The server of an engine on this machine: found, or started in some seconds. Raises EngineUnavailable."""
+    folder = folder_of(master)
+    with _locked(folder) as lock:
+        if (server := _found(folder)) is not None:
+            return server
+        jvm_archive = archive()
+        options = jvm_archive.to_read() if jvm_archive else []
+        try:
+            return start(master, folder, options, lock=lock)
+        except EngineUnavailable:
+            if jvm_archive is None or not options:
+                raise
+            # Whatever is wrong with the archive, Spark starts without.
+            jvm_archive.discard()
+            return start(master, folder, [], lock=lock)
+
+
+def servers(parent: Path | None = None) -> list[Server]:
+    """All servers that are alive: of this user, or with their files in the folder."""
+    parents = _parents() if parent is None else [parent]
+    found = [_found(folder) for parent in parents if parent.is_dir() for folder in sorted(parent.iterdir())]
+    return [server for server in found if server is not None]
+
+
+def archive() -> ClassArchive | None:
+    """The class archive that fits the Java which Spark gets here, whether it exists or not. Raises NoUsableJava."""
+    return class_archive(Path(_java_home()), (*_FLAGS, _memory()), cache_folders(os.environ)[0] / "changelog-studio")
+
+
+def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | None = None) -> Server:
+    """Start a server with these options for its JVM. lock: the keeper holds it until the server answers.
+
+    Raises EngineUnavailable.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix="changelog-studio-spark-"))
+    token = secrets.token_urlsafe(32)
+    (folder / USED_FILE).touch()
+    request = {
+        "folder": str(folder),
+        "scratch": str(scratch),
+        "token": token,
+        "idle_s": 60 * float(os.environ.get(IDLE_ENVIRONMENT) or IDLE_MINUTES),
+        "lock": lock,
+        "command": _command(master, scratch, jvm_options),
+    }
+    log = folder / LOG_FILE
+    log.write_bytes(b"")
+    log.chmod(0o600)
+    try:
+        with log.open("ab") as stderr:
+            keeper = subprocess.Popen(
+                [sys.executable, "-m", "engine.spark.keeper"],
+                cwd=_ROOT,
+                env=_environment(token),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                pass_fds=[lock] if lock is not None else [],
+                # No Ctrl+C of ours reaches it.
+                start_new_session=True,
+            )
+        assert keeper.stdin is not None
+        with keeper.stdin as stdin:
+            stdin.write(json.dumps(request).encode())
+    except OSError as error:
+        message = f"Spark does not start on {master}: {error}."
+        raise EngineUnavailable(message) from error
+    end = time.monotonic() + _START_S
+    while keeper.poll() is None and time.monotonic() < end:
+        server = _found(folder)
+        if server is not None and server.token == token:
+            # Nobody waits for the keeper, which outlives this process; once it ends it is not to be a zombie here.
+            _reap(keeper)
+            return Server(server.folder, server.port, token, server.keeper, server.jvm, is_new=True)
+        time.sleep(0.02)
+    keeper.kill()
+    keeper.wait()
+    last = " ".join(log.read_text(errors="replace").split())[-400:]
+    message = f"Spark does not start on {master}. {last} Check JAVA_HOME, or unset it to use our Java."
+    raise EngineUnavailable(message)
+
+
+def folder_of(master: str) -> Path:
+    """Where a server's files are; made, readable for this user only. Raises EngineUnavailable."""
+    from pyspark import __version__
+
+    facts = [master, sys.executable, __version__, _memory(), os.environ.get("JAVA_HOME", "")]
+    digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
+    problem: OSError | None = None
+    for parent in _parents():
+        folder = parent / digest
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o700)
+        except OSError as error:
+            problem = error
+            continue
+        return folder
+    message = f"no folder for the engine's files can be written: {problem}. Set XDG_CACHE_HOME to one that can."
+    raise EngineUnavailable(message)
+
+
+def _parents() -> list[Path]:
+    """Where the folders of all servers may be: tests have theirs to themselves."""
+    if given := os.environ.get(FOLDER_ENVIRONMENT):
+        return [Path(given)]
+    return [cache_folder / "changelog-studio" / "servers" for cache_folder in cache_folders(os.environ)]
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[int]:
+    """One process at a time starts a server; the others wait for it."""
+    with (folder / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # Closed, not unlocked: a keeper that still starts a server has it as well.
+        yield lock.fileno()
+
+
+def _found(folder: Path) -> Server | None:
+    written = _written(folder)
+    if written is None:
+        return None
+    server = Server(folder, written["port"], written["token"], written["keeper"], written["jvm"])
+    return server if _is_running(server.jvm) and _is_running(server.keeper) else None
+
+
+def _written(folder: Path) -> dict[str, Any] | None:
+    try:
+        written = json.loads((folder / SERVER_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return written if isinstance(written, dict) else None
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        # Somebody else's: the number has been given again.
+        return False
+    except OSError:
+        return False
+    try:
+        # Where nobody waits for it, in a container say, one that has ended stays there as a zombie.
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(") ")[2][:1]
+    except OSError:
+        return True
+    return state != "Z"
+
+
+_children: Final[list[subprocess.Popen[bytes]]] = []
+
+
+def _reap(keeper: subprocess.Popen[bytes]) -> None:
+    """Keep it from warning that it is still running when it is forgotten, and wait for those that have ended."""
+    _children[:] = [child for child in (*_children, keeper) if child.poll() is None]
+
+
+def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str]:
+    from pyspark.find_spark_home import _find_spark_home
+
+    logging_file = scratch / "log4j2.properties"
+    logging_file.write_text(
+        "rootLogger.level = error\nrootLogger.appenderRef.stderr.ref = console\n"
+        "appender.console.type = Console\nappender.console.name = console\nappender.console.target = SYSTEM_ERR\n"
+        "appender.console.layout.type = PatternLayout\nappender.console.layout.pattern = %d %p %c{1}: %m%n%ex{1}\n"
+        "logger.task.name = org.apache.spark\nlogger.task.level = off\n"
+        # It says on which port it listens.
+        "logger.server.name = org.apache.spark.sql.connect.service.SparkConnectServer\nlogger.server.level = info\n"
+    )
+    java_options = [
+        f"-Dlog4j2.configurationFile={logging_file.as_uri()}",
+        f"-Dderby.system.home={scratch}",
+        f"-Djava.io.tmpdir={scratch}",
+        *_FLAGS,
+        *jvm_options,
+    ]
+    settings = {
+        **_SETTINGS,
+        "spark.app.name": "Changelog Studio",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": "0",
+        # The session of all ends with the server.
+        "spark.connect.session.manager.defaultSessionTimeout": "3650d",
+        # Of a client that was killed, nothing goes on for long.
+        "spark.connect.execute.manager.detachedTimeout": "60s",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.driver.memory": _memory(),
+        # The server's JVM gets these, and only that: the one that prints its command line is not to write archives.
+        "spark.driver.extraJavaOptions": shlex.join(java_options),
+        "spark.python.worker.reuse": "true",
+    }
+    if master.startswith("local"):
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.sql.shuffle.partitions": str(_partitions(master)),
+        }
+        # Spark's own ports are on the loopback interface as well, where others on the machine could knock.
+        settings["spark.authenticate"] = "true"
+    return [
+        str(Path(_find_spark_home()) / "bin" / "spark-submit"),
+        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", master),
+        *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
+        "spark-internal",
+    ]
+
+
+def _environment(token: str) -> dict[str, str]:
+    from pyspark.find_spark_home import _find_spark_home
+
+    given = {name: value for name, value in os.environ.items() if name not in _CLIENTS}
+    return {
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        **given,
+        "SPARK_HOME": _find_spark_home(),
+        "JAVA_HOME": _java_home(),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,
+    }
+
+
+# PySpark tells its own processes by these that they are clients; a server is none.
+_CLIENTS: Final = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "SPARK_LOCAL_REMOTE")
+
+
+@cache
+def _java_home() -> str:
+    """Where the Java is. Looked for once: each candidate is started, and takes a third of a second."""
+    return environment()["JAVA_HOME"]
+
+
+def _memory() -> str:
+    return os.environ.get("CHANGELOG_STUDIO_MEMORY", "4g")
+
+
+def _partitions(master: str) -> int:
+    """One shuffle partition per core: kernels hold one key at a time, so partitions need not be small."""
+    inside = master.partition("[")[2].rstrip("]").partition(",")[0]
+    return int(inside) if inside.isdigit() else (os.cpu_count() or 4)

@@ -1,0 +1,104 @@
+"""Servers of our own: found again by whoever needs one, for this user alone, and ended when nobody does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from engine.errors import EngineUnavailable
+from engine.spark.engines import Engine
+from engine.spark.servers import SERVER_FILE, USED_FILE, Server, server_for, servers
+from engine.spark.session import connect
+
+ROOT = Path(__file__).resolve().parents[2]
+
+STARTER = """
+from engine.spark.servers import server_for
+server = server_for("local[1]")
+print(server.jvm, server.is_new)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Servers of this test alone."""
+    monkeypatch.setenv("CHANGELOG_STUDIO_SERVERS", str(tmp_path / "servers"))
+    return tmp_path / "servers"
+
+
+def ends(server: Server, within_s: float = 30) -> bool:
+    """Wait until the server and its processes have ended."""
+    end = time.monotonic() + within_s
+    while server.is_alive() and time.monotonic() < end:
+        time.sleep(0.1)
+    return not server.is_alive()
+
+
+@pytest.mark.slow
+def test_it_outlives_who_started_it_and_the_next_process_finds_it(folder: Path) -> None:
+    with ThreadPoolExecutor(2) as both:
+        told = list(both.map(lambda _: subprocess.check_output([sys.executable, "-c", STARTER], cwd=ROOT), range(2)))
+    (jvm, first), (other, second) = (line.decode().split() for line in told)
+    assert jvm == other, "two processes that begin at once share a server"
+    assert {first, second} == {"True", "False"}
+    server = server_for("local[1]")
+    assert (server.jvm, server.is_new) == (int(jvm), False)
+    assert [one.jvm for one in servers()] == [server.jvm]
+    written = server.folder / SERVER_FILE
+    assert written.stat().st_mode & 0o077 == 0
+    assert server.folder.stat().st_mode & 0o077 == 0
+    assert server.token not in repr(server)
+    assert server.token not in subprocess.check_output(["ps", "-ww", "-eo", "args"], text=True)
+
+    session = connect(Engine("here", "local[1]"), server)
+    assert session.range(3).count() == 3
+    thief = Engine("thief", f"sc://localhost:{server.port}", token="guessed")
+    with pytest.raises(EngineUnavailable, match="refuses the token"):
+        connect(thief)
+
+    # Nobody has used it for an hour.
+    os.utime(server.folder / USED_FILE, (0, time.time() - 3600))
+    assert ends(server)
+    end = time.monotonic() + 10
+    while written.exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not written.exists()
+    assert servers() == []
+
+
+@pytest.mark.slow
+def test_one_that_is_told_to_end_does_so_in_order_and_one_that_was_killed_is_replaced() -> None:
+    killed = server_for("local[1]")
+    os.kill(killed.jvm, signal.SIGKILL)
+    assert ends(killed)
+    another = server_for("local[1]")
+    assert another.is_new
+    assert another.token != killed.token
+    assert another.close(30)
+    assert not another.is_alive()
+
+
+def test_a_note_of_processes_that_are_gone_is_not_believed(folder: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    (folder / "any").mkdir(parents=True)
+    note = {"port": 1, "token": "t", "keeper": gone.pid, "jvm": gone.pid}
+    (folder / "any" / SERVER_FILE).write_text(json.dumps(note))
+    assert servers() == []
+    (folder / "any" / SERVER_FILE).write_text("half a no")
+    assert servers() == []
+
+
+@pytest.mark.slow
+def test_what_the_jvm_says_is_told_where_it_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHANGELOG_STUDIO_MEMORY", "no size")
+    with pytest.raises(EngineUnavailable, match=r"Spark does not start on local\[1\]\..*no size"):
+        server_for("local[1]")
