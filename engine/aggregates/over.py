@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.aggregates.accumulators import compile_calls
-from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateCall
 from engine.aggregates.state import accumulator
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row

@@ -9,8 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine.aggregates.call import AggregateCall
-from engine.aggregates.function import AggregateFunction, comparable_needed
+from engine.aggregates.function import AggregateCall, AggregateFunction, comparable_needed
 from engine.aggregates.registry import functions
 from engine.contract.named import Named
 from engine.contract.operator import Analyzer, Derived, Monotonicity, Parameters

@@ -18,9 +18,9 @@ from pydantic import Field, model_validator
 
 from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.batch import grouped
-from engine.aggregates.call import AggregateCall
 from engine.aggregates.columnar import AggregateColumns
-from engine.aggregates.columnar_parts import in_words, without_columns
+from engine.aggregates.columnar_calls import in_words, without_columns
+from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import (
     Aggregate,
     GroupBy,

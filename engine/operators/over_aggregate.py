@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field, model_validator
 
 from engine.aggregates.batch import over_frames
-from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateCall
 from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.aggregates.parameters import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
 from engine.contract.batch_input import BatchInput
