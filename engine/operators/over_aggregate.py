@@ -27,7 +27,16 @@ from engine.contract.frames import PLACED
 from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
+from engine.contract.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Offer,
+    PartitionBy,
+    StepContext,
+    Strategy,
+    require_insert_only,
+)
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
 from engine.joins.sides import free_name
@@ -62,11 +71,8 @@ class OverAggregate(RoutesLate):
     summary: ClassVar[str] = "Adds to each row sums and other aggregates over the rows before it."
     group: ClassVar[str] = "aggregates"
 
-    partition_by: tuple[str, ...] = Field(
-        (),
-        title="Partition by",
-        description="Each row looks back on rows with equal values in these columns; none: on all rows.",
-        json_schema_extra={"columns": True},
+    partition_by: PartitionBy = Field(
+        (), description="Each row looks back on rows with equal values in these columns; none: on all rows."
     )
     order: OverOrder = Field(
         OverOrder.EVENT_TIME,

@@ -27,6 +27,7 @@ from engine.contract.operator import (
     InputPlan,
     Keys,
     Offer,
+    PartitionBy,
     StepContext,
     Strategy,
     forwarded,
@@ -52,11 +53,8 @@ class WindowAssign(MadeWindows):
     summary: ClassVar[str] = "Gives each row its windows: one row per window, with start, end and time."
     group: ClassVar[str] = "records"
 
-    partition_by: tuple[str, ...] = Field(
-        (),
-        title="Partition by",
-        description="Session: one session per value of these columns. Other windows are the same for all rows.",
-        json_schema_extra={"columns": True},
+    partition_by: PartitionBy = Field(
+        (), description="Session: one session per value of these columns. Other windows are the same for all rows."
     )
 
     def _check_windows(self) -> None:

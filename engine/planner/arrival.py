@@ -12,7 +12,7 @@ from engine.planner.derive import DerivedNode
 
 def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
     """Raise PipelineError for an order that lists what is no source, or a merge by columns that cannot be compared."""
-    sources = {name: node for name, node in nodes.items() if isinstance(node.operator, Source)}
+    sources = {name: node.operator for name, node in nodes.items() if isinstance(node.operator, Source)}
     match pipeline.arrival.mode:
         case "listed":
             for name in dict.fromkeys(pipeline.arrival.order):
@@ -22,18 +22,9 @@ def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
                     )
                     raise PipelineError(message, "", "arrival.order")
         case "by_column":
-            types = {_arrival_type(name, node) for name, node in sources.items()}
+            types = {source.arrival_in(nodes[name].derived.schema, name).type for name, source in sources.items()}
             if "string" in types and len(types) > 1:
                 message = f"the arrival columns have types that cannot be compared: {', '.join(sorted(types))}."
                 raise PipelineError(message, next(iter(sources)), "arrival_column")
         case "one_after_the_other" | "in_turn":
             pass
-
-
-def _arrival_type(name: str, node: DerivedNode) -> str:
-    source = node.operator
-    assert isinstance(source, Source)
-    if source.arrival_column is None:
-        message = "the sources are merged by a column, but this one has no arrival column. Set its arrival column."
-        raise PipelineError(message, name, "arrival_column")
-    return node.derived.schema.column(source.arrival_column, name, "arrival_column").type

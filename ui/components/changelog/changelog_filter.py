@@ -62,30 +62,29 @@ def changelog_filter(edge: Edge, last_seq: int) -> Filter:
         label_visibility="collapsed",
         icon=":material/filter_alt:",
     )
-    bottom = first.number_input(
-        "From event",
-        1,
-        max(last_seq, 1),
-        None,
-        key=f"from-{key}",
-        placeholder="from",
-        label_visibility="collapsed",
-    )
-    top = last.number_input(
-        "To event",
-        1,
-        max(last_seq, 1),
-        None,
-        key=f"to-{key}",
-        placeholder="to",
-        label_visibility="collapsed",
-    )
+    with first:
+        bottom = _event("from", last_seq, key)
+    with last:
+        top = _event("to", last_seq, key)
     equals: tuple[tuple[str, object], ...] = ()
     try:
         equals = parse_equals(typed or "", edge.names)
     except FilterError as error:
         st.caption(f":red[{as_sentence(error)}]")
     return Filter(kinds, (text or "").strip(), equals, bottom, top)
+
+
+def _event(end: str, last_seq: int, key: str) -> int | None:
+    """One end of the range of events; None where it is open."""
+    return st.number_input(
+        f"{end.capitalize()} event",
+        1,
+        max(last_seq, 1),
+        None,
+        key=f"{end}-{key}",
+        placeholder=end,
+        label_visibility="collapsed",
+    )
 
 
 def _kinds(edge: Edge, key: str) -> frozenset[RowKind]:

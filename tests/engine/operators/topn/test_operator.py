@@ -146,7 +146,7 @@ def test_an_unknown_column_is_named_with_those_that_exist() -> None:
 
 
 def test_a_rank_whose_name_is_taken_is_refused() -> None:
-    with pytest.raises(PipelineError, match="best: rank_column: the input has a column 'C' already"):
+    with pytest.raises(PipelineError, match="best: rank_column: there is a column 'C' already"):
         derive(top(with_rank=True, rank_column="C"))
 
 
