@@ -20,7 +20,7 @@ from typing import Any, Final
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from engine.errors import ExpressionError
+from engine.errors import ExpressionError, unknown_name
 from engine.expressions.parsing import tree_of
 from engine.model.schema import Schema
 
@@ -141,7 +141,7 @@ class _Compiler:
     def _column(self, node: exp.Column) -> _Part:
         name = node.name
         if node.table or name.lower() not in self.places:
-            message = f"there is no column {node.sql(dialect='spark')!r}; there are {', '.join(self.places)}"
+            message = unknown_name("column", node.sql(dialect="spark"), self.places)
             raise _Unsupported(message)
         place, type_ = self.places[name.lower()]
         kind = "decimal" if type_.startswith("decimal") else _KINDS.get(type_, type_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.contract.source import Source
-from engine.errors import PipelineError
+from engine.errors import PipelineError, unknown_name
 from engine.model.pipeline import Pipeline
 from engine.planner.derive import DerivedNode
 
@@ -17,9 +17,7 @@ def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
         case "listed":
             for name in dict.fromkeys(pipeline.arrival.order):
                 if name not in sources:
-                    message = (
-                        f"arrival.order names {name!r}, which is not a source; the sources are {', '.join(sources)}."
-                    )
+                    message = f"arrival.order: {unknown_name('source', name, sources)}."
                     raise PipelineError(message, "", "arrival.order")
         case "by_column":
             types = {source.arrival_in(nodes[name].derived.schema, name).type for name, source in sources.items()}

@@ -7,6 +7,7 @@ from typing import Final
 
 import streamlit as st
 
+from engine.errors import unknown_name
 from engine.model.changelog import RowKind
 from storage.model import Edge, Filter
 from ui.components.grid import Chip, chips
@@ -32,7 +33,7 @@ def parse_equals(text: str, names: tuple[str, ...]) -> tuple[tuple[str, object],
         typed = (match[1] or match[2]).strip()
         name = next((name for name in names if name.lower() == typed.lower()), None)
         if name is None:
-            message = f"there is no column {typed!r}; there are {', '.join(names)}."
+            message = f"{unknown_name('column', typed, names)}."
             raise FilterError(message)
         if match[3] is not None:
             pairs.append((name, match[3].replace("''", "'")))

@@ -141,7 +141,7 @@ def test_without_numbers_rows_are_deleted_so_nothing_is_monotonic() -> None:
 
 
 def test_an_unknown_column_is_named_with_those_that_exist() -> None:
-    with pytest.raises(UnknownColumn, match="best: partition_by: there is no column 'q'; the input has g, w, c, t"):
+    with pytest.raises(UnknownColumn, match="best: partition_by: unknown column 'q'. Available: g, w, c, t"):
         derive(top(partition_by=["q"]))
 
 
