@@ -98,7 +98,7 @@ def test_nodes_and_edges_are_selected_with_mouse_and_keyboard(page: Page) -> Non
     node(page, "count_words>count_counts:in").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("count_words → count_counts")).to_be_visible()
-    expect(page.get_by_text("Enter puts it on count_words → count_counts")).to_be_visible()
+    expect(page.get_by_text("Enter inserts it on count_words → count_counts")).to_be_visible()
     press(page, "Disconnect")
     expect(page.get_by_text("its input is not connected").first).to_be_visible()
 
@@ -186,7 +186,7 @@ def test_an_export_is_imported_and_nonsense_refused_with_a_sentence(page: Page, 
     nonsense.write_text('{"version": 1, "nodes": [], "colour": "red"}')
     press(page, "Import")
     page.get_by_test_id("stPopoverBody").locator("input[type=file]").set_input_files(nonsense)
-    expect(page.get_by_role("alert")).to_contain_text("there is no field 'colour'", ignore_case=True)
+    expect(page.get_by_role("alert")).to_contain_text("unknown field 'colour'", ignore_case=True)
 
 
 def test_a_dropped_file_becomes_a_pipeline_that_runs(page: Page, tmp_path: Path) -> None:

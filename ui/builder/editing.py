@@ -98,7 +98,7 @@ def refusal(pipeline: Pipeline, source: str, target: str, port: str) -> str | No
     from_class, to_class = (operator_class(pipeline.node(node_id).operator) for node_id in (source, target))
     if source != target:
         if from_class is not None and from_class.role == "sink":
-            return f"{source} is a sink: nothing flows out of it."
+            return f"{source} is a sink and has no output."
         if to_class is not None and port not in to_class.ports:
             return f"{target} has no input {port}."
     return _cycle(pipeline, source, target)
@@ -106,11 +106,11 @@ def refusal(pipeline: Pipeline, source: str, target: str, port: str) -> str | No
 
 def _cycle(pipeline: Pipeline, source: str, target: str) -> str | None:
     if source == target:
-        return f"{source} cannot flow into itself."
+        return f"{source} cannot be connected to itself."
     if source not in descendants(pipeline, target):
         return None
-    message = f"{source} cannot flow into {target}, because {target} flows into {source} already."
-    return f"{message} Remove one of the edges between."
+    message = f"Connecting {source} to {target} would create a cycle."
+    return f"{message} Remove an edge between {target} and {source} first."
 
 
 def connect(pipeline: Pipeline, source: str, target: str, port: str, source_port: str = OUT) -> Pipeline:
