@@ -23,9 +23,9 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.explanation import NO_STATE
@@ -33,7 +33,7 @@ from engine.contract.late_rule import LateRule
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.step import Step
 from engine.contract.table_call import table_call
-from engine.errors import ExpressionError, PlanRejected
+from engine.errors import PlanRejected
 from engine.model.changelog import INSERT_ONLY, ChangelogMode, ModifyKind, ModifyKinds, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Schema
@@ -177,10 +177,6 @@ class Parameters(BaseModel):
         return self
 
 
-PartitionBy = Annotated[tuple[str, ...], Field(title="Partition by", json_schema_extra={"columns": True})]
-"""The columns by which an operator takes rows apart; its own description says what it does with each part."""
-
-
 class Operator(Parameters):
     """An operator with its parameters. Class variables describe it in the palette and the document."""
 
@@ -279,14 +275,6 @@ def require_insert_only(node: str, what: str, input_: Derived, advice: str) -> N
         mode = ChangelogMode.of(input_.modify, UpdateKind.BEFORE_AND_AFTER)
         message = f"{what} needs an insert-only input, but {input_.node or 'its input'} emits {mode}. {advice}"
         raise PlanRejected(message, node)
-
-
-def require_condition(condition: str, schema: Schema, node: str, analyzer: Analyzer) -> None:
-    """Raise ExpressionError where the parameter `condition` of a node is not true or false."""
-    type_ = analyzer.type_of(condition, schema, node, "condition")
-    if type_ != "boolean":
-        reason = f"it is of type {type_}, but a condition must be true or false."
-        raise ExpressionError(node, "condition", condition, reason)
 
 
 def forwarded(inputs: Sequence[Derived], wanted: UpdateKind, reason: str) -> Sequence[Offer]:

@@ -10,10 +10,11 @@ from pydantic import Field, model_validator
 
 from engine.contract.kernel import Row
 from engine.contract.meaning import Emission, Meaning
-from engine.contract.operator import Analyzer, Derived, Operator, StepContext, require_condition
+from engine.contract.operator import Analyzer, Derived, Operator, StepContext
 from engine.contract.step import KeyedInput
 from engine.errors import PlanRejected
 from engine.expressions import compile_condition
+from engine.expressions.conditions import require_condition
 from engine.joins.meaning import of_join
 from engine.joins.sides import PORTS, JoinKind, joined, key_expressions, pair_origins
 from engine.model.origin import Origin

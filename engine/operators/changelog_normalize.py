@@ -25,18 +25,10 @@ from engine.contract.columnar_kernel import Columnar
 from engine.contract.described import Description, Names, kept_row
 from engine.contract.frames import KIND
 from engine.contract.kernel import Kernel, Key, Output, Row
-from engine.contract.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Offer,
-    Operator,
-    StepContext,
-    Strategy,
-    require_condition,
-)
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
 from engine.contract.step import Keyed, KeyedInput
 from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
+from engine.expressions.conditions import require_condition
 from engine.mini_batch.bundling import bundling
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
 from engine.model.options import has_state_ttl

@@ -15,19 +15,10 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from engine.contract.batch_input import BatchInput
-from engine.contract.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Offer,
-    Operator,
-    StepContext,
-    Strategy,
-    forwarded,
-    require_condition,
-)
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
 from engine.contract.step import Native, Projection, Step
 from engine.expressions import Expression
+from engine.expressions.conditions import require_condition
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
 

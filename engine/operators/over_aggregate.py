@@ -27,33 +27,19 @@ from engine.contract.frames import PLACED
 from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
-from engine.contract.operator import (
-    Analyzer,
-    Derived,
-    InputPlan,
-    Offer,
-    PartitionBy,
-    StepContext,
-    Strategy,
-    require_insert_only,
-)
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
+from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
 from engine.joins.sides import free_name
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
+from engine.model.row_order import RowOrder
 from engine.model.schema import Schema, TimeUnit, quote
 from engine.windows.assigners import interval
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-class OverOrder(Enum):
-    """What makes a row come before another."""
-
-    EVENT_TIME = "event_time"
-    ARRIVAL = "arrival"
 
 
 class Frame(Enum):
@@ -74,8 +60,8 @@ class OverAggregate(RoutesLate):
     partition_by: PartitionBy = Field(
         (), description="Each row looks back on rows with equal values in these columns; none: on all rows."
     )
-    order: OverOrder = Field(
-        OverOrder.EVENT_TIME,
+    order: RowOrder = Field(
+        RowOrder.EVENT_TIME,
         title="Order by",
         description="event_time: a row waits until the watermark reaches it. arrival: it is emitted at once.",
     )
@@ -115,10 +101,10 @@ class OverAggregate(RoutesLate):
         """The input's columns, then the results. Raises UnknownColumn, ExpressionError, PipelineError, PlanRejected."""
         (input_,) = inputs
         require_insert_only(node, "an over aggregate", input_, "Aggregate with a group instead, or put it before.")
-        if self.order is OverOrder.EVENT_TIME and input_.schema.event_time is None:
+        if self.order is RowOrder.EVENT_TIME and input_.schema.event_time is None:
             message = "order: its input has no event time. Declare one in the source, or order by arrival."
             raise PipelineError(message, node, "order")
-        if self.order is OverOrder.ARRIVAL and self.preceding_ms is not None:
+        if self.order is RowOrder.ARRIVAL and self.preceding_ms is not None:
             message = (
                 "a range of time by arrival depends on the clock of the machine. Order by event time, or use rows."
             )
@@ -222,7 +208,7 @@ class OverAggregate(RoutesLate):
 
     @property
     def _by_time(self) -> bool:
-        return self.order is OverOrder.EVENT_TIME
+        return self.order is RowOrder.EVENT_TIME
 
     @property
     def _is_bounded(self) -> bool:

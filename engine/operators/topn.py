@@ -25,10 +25,10 @@ from engine.contract.operator import (
     Monotonicity,
     Offer,
     Operator,
-    PartitionBy,
     StepContext,
     Strategy,
 )
+from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
@@ -38,7 +38,7 @@ from engine.ranking.append_only import AppendOnlyTopN
 from engine.ranking.batch import Ranked, best, standing_since
 from engine.ranking.columnar import columnar_topn
 from engine.ranking.meaning import of_ranking
-from engine.ranking.parameters import OrderBy, RankColumn, RankStart, check_range, ranked_columns
+from engine.ranking.parameters import OrderColumns, RankColumn, RankStart, check_range, ranked_columns
 from engine.ranking.ranks import Ranks, TopNKernel
 from engine.ranking.retractable import RetractableTopN
 from engine.ranking.sort_keys import SortColumn
@@ -71,9 +71,8 @@ class TopN(Operator):
     partition_by: PartitionBy = Field(
         (), description="One ranking for each value of these columns. Empty: one ranking of all rows."
     )
-    order_by: tuple[OrderBy, ...] = Field(
+    order_by: OrderColumns = Field(
         (),
-        title="Order by",
         description="The order of the ranking: the first row has rank 1. Empty: the order of arrival, as with LIMIT.",
     )
     rank_start: RankStart = 1

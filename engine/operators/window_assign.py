@@ -27,11 +27,11 @@ from engine.contract.operator import (
     InputPlan,
     Keys,
     Offer,
-    PartitionBy,
     StepContext,
     Strategy,
     forwarded,
 )
+from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin

@@ -29,18 +29,18 @@ from engine.contract.operator import (
     Derived,
     InputPlan,
     Offer,
-    PartitionBy,
     StepContext,
     Strategy,
     require_insert_only,
 )
+from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Schema, quote
 from engine.ranking.batch import Ranked, best
 from engine.ranking.meaning import of_ranking
-from engine.ranking.parameters import OrderBy, RankColumn, RankStart, check_range, ranked_columns
+from engine.ranking.parameters import OrderColumns, RankColumn, RankStart, check_range, ranked_columns
 from engine.ranking.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
 from engine.windows.assigners import Window, Windowing, WindowKind
 from engine.windows.batch import WINDOW, bounds, in_their_windows, in_windows
@@ -123,9 +123,7 @@ class WindowTopN(GivenWindows):
     partition_by: PartitionBy = Field(
         (), description="One ranking per window and value of these columns. Empty: one ranking per window."
     )
-    order_by: tuple[OrderBy, ...] = Field(
-        min_length=1, title="Order by", description="The order of the ranking: the first row has rank 1."
-    )
+    order_by: OrderColumns = Field(min_length=1, description="The order of the ranking: the first row has rank 1.")
     rank_start: RankStart = 1
     rank_end: int = Field(ge=1, title="To rank", description="The last rank in the output: the N of Top N.")
     with_rank: bool = Field(False, title="Output the rank", description="Adds the rank as a column.")

@@ -38,6 +38,9 @@ class OrderBy(Parameters):
         return f"{quote(self.column)} {'DESC' if self.descending else 'ASC'}{nulls}"
 
 
+OrderColumns = Annotated[tuple[OrderBy, ...], Field(title="Order by")]
+
+
 def check_range(start: int, end: int) -> None:
     """Raise ValueError where no rank is in the range."""
     if end < start:

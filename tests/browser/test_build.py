@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_server import App, running_app
+from tests.browser.canvas_page import add, box, node, studio, type_into
 from tests.browser.conftest import OpenPage, wait_until_settled
 
 RUN_TIMEOUT_MS = 180_000
@@ -27,18 +28,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         yield running
 
 
-def picture(page: Page) -> Locator:
-    return page.get_by_role("group", name=re.compile(r": \d+ nodes?"))
-
-
-def node(page: Page, name: str) -> Locator:
-    return page.locator(f'[data-pick="{name}"]')
-
-
-def box(page: Page, label: str) -> Locator:
-    return page.get_by_role("textbox", name=label, exact=True)
-
-
 def press(page: Page, name: str) -> None:
     """Press a button; what it says may go on with its shortcut."""
     words = page.get_by_role("button", name=name, exact=True)
@@ -52,23 +41,7 @@ def open_example(page: Page, name: str) -> None:
     # By its key: saved pipelines and drafts below can hold the same words, and be drawn before a card has its text.
     page.locator(".st-key-" + re.sub(r"[^\w-]", "-", f"open|{name}")).get_by_role("button").click()
     page.wait_for_url("**/build?**")
-    expect(picture(page)).to_be_visible()
-    wait_until_settled(page)
-
-
-def add(page: Page, operator: str) -> None:
-    """Search the canvas's palette and press Enter."""
-    picture(page).focus()
-    page.keyboard.press("a")
-    page.keyboard.type(operator)
-    page.keyboard.press("Enter")
-    expect(page.locator(".studio[data-settled=true]")).to_be_visible()
-    wait_until_settled(page)
-
-
-def type_into(page: Page, label: str, text: str) -> None:
-    box(page, label).fill(text)
-    box(page, label).press("Tab")
+    expect(studio(page)).to_be_visible()
     wait_until_settled(page)
 
 

@@ -11,17 +11,10 @@ from typing import Any
 import pytest
 
 from storage import Store
+from tests.ui.seeded_store import check_of
 from ui.runs.batch_checks import Checker
 
-NODE = {
-    "node": "out",
-    "columns": ["cnt", "words"],
-    "is_sink": True,
-    "same": 1,
-    "missing": 1,
-    "extra": 2,
-    "rows": [(["1", "2"], 0, 2), (["1", "1"], 1, 0)],
-}
+NODE = check_of(1, 1, 2, [(["1", "2"], 0, 2), (["1", "1"], 1, 0)])
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
