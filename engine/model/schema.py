@@ -148,7 +148,7 @@ def arrow_type(type_: str) -> pa.DataType:
     if type_.startswith("map<") and type_.endswith(">"):
         key, value = map_types(type_[4:-1])
         return pa.map_(arrow_type(key), arrow_type(value))
-    message = unknown_name("type", type_, (*plain, "decimal(p,s)", "array<..>", "map<..>"))
+    message = f"the type {type_} is not supported. Available: {', '.join(plain)}, decimal(p,s), array<..>, map<..>"
     raise ValueError(message)
 
 
