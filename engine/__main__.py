@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from engine.contract.operator import OUT, Analyzer
 from engine.contract.recorder import Recorder
-from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError
+from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError, unknown_name
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import Plan, plan
@@ -193,7 +193,7 @@ def _edge(planned: Plan, wanted: str | None, job: str | None) -> tuple[str, str]
         node = planned.node(name)
         known = (OUT, *node.second)
         if (port or OUT) not in known:
-            message = f"{name} has no output {port!r}; it has: {', '.join(known)}."
+            message = f"{name}: {unknown_name('output', port, known)}."
             raise PipelineError(message)
         return node.id, port or OUT
     if job is not None:

@@ -19,7 +19,12 @@ rejected rows with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+    """What to say of a name that nothing has, without the full stop: `unknown column 'q'. Available: k, v`."""
+    return f"unknown {what} {name!r}. Available: {', '.join(known) or 'none'}"
 
 
 class StudioError(Exception):
@@ -43,8 +48,7 @@ class UnknownColumn(PipelineError):
         self.name = name
         self.known = tuple(known)
         where = f"{field}: " if field else ""
-        columns = ", ".join(self.known) or "none"
-        super().__init__(f"{where}there is no column {name!r}; the input has {columns}.", node, field)
+        super().__init__(f"{where}{unknown_name('column', name, self.known)}.", node, field)
 
 
 class UnknownOperator(PipelineError):
@@ -52,7 +56,7 @@ class UnknownOperator(PipelineError):
 
     def __init__(self, node: str, name: str, known: Sequence[str]) -> None:
         self.name = name
-        super().__init__(f"there is no operator {name!r}; there are {', '.join(known)}.", node, "operator")
+        super().__init__(f"{unknown_name('operator', name, known)}.", node, "operator")
 
 
 class ExpressionError(PipelineError):

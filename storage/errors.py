@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.errors import unknown_name
+
 
 class StoreError(Exception):
     """The root: `str(error)` is a sentence for the user."""
@@ -98,7 +100,7 @@ class UnknownPipeline(StoreError):
             super().__init__(f"there is no pipeline {pipeline_id}; it may have been deleted.")
         else:
             versions = ", ".join(map(str, known))
-            super().__init__(f"pipeline {pipeline_id} has no version {version}; it has {versions}.")
+            super().__init__(f"pipeline {pipeline_id}: unknown version {version}. Available: {versions}.")
 
 
 class UnknownRun(StoreError):
@@ -118,7 +120,7 @@ class UnknownEdge(StoreError):
         self.port = port
         name = node if port == "out" else f"{node}.{port}"
         nodes = ", ".join(known) or "none: it failed before its first epoch"
-        super().__init__(f"run {run_id} has no edge {name!r}; it has {nodes}.")
+        super().__init__(f"run {run_id}: unknown edge {name!r}. Available: {nodes}.")
 
 
 class UnknownColumn(StoreError):
@@ -127,7 +129,7 @@ class UnknownColumn(StoreError):
     def __init__(self, node: str, name: str, known: Sequence[str]) -> None:
         self.node = node
         self.name = name
-        super().__init__(f"{node}: there is no column {name!r}; there are {', '.join(known)}.")
+        super().__init__(f"{node}: {unknown_name('column', name, known)}.")
 
 
 class EpochRefused(StoreError):

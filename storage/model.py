@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from engine.contract.explanation import PlanExplanation
 from engine.model.changelog import RowKind
 from storage.database.run_tables import RunTables
 
 Values = tuple[Any, ...]
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,15 @@ class Record:
 
 
 @dataclass(frozen=True)
+class Paged(Generic[Entry]):
+    """A page of a longer list, of `total` entries."""
+
+    records: tuple[Entry, ...]
+    total: int
+    offset: int
+
+
+@dataclass(frozen=True)
 class Page:
     """A page of a changelog. `total` counts the records that pass the filter.
 
@@ -305,15 +315,6 @@ class LateRecord:
 
 
 @dataclass(frozen=True)
-class LatePage:
-    """A page of the late ledger, in arrival order."""
-
-    records: tuple[LateRecord, ...]
-    total: int
-    offset: int
-
-
-@dataclass(frozen=True)
 class LateSummary:
     """The late records of one operator: how many, by how much at most, and what would keep them all."""
 
@@ -333,15 +334,6 @@ class RejectedRow:
     line: int | None
     raw: str
     reason: str
-
-
-@dataclass(frozen=True)
-class RejectedPage:
-    """A page of rejected rows, in the order of their files and lines."""
-
-    rows: tuple[RejectedRow, ...]
-    total: int
-    offset: int
 
 
 @dataclass(frozen=True)

@@ -138,16 +138,10 @@ def _multiset(slot: int, is_float: bool) -> Part:
 
     def add(acc: Acc, value: Any, times: int) -> None:
         key = _ordered(value) if is_float else value
-        counts = acc[slot]
-        before = counts.get(key, 0)
-        after = before + times
-        if after:
-            counts[key] = after
-        else:
-            del counts[key]
-        if before <= 0 < after:
+        moved = _counted(acc[slot], key, times)
+        if moved > 0:
             insert(acc[blocks], key)
-        elif after <= 0 < before:
+        elif moved < 0:
             remove(acc[blocks], key)
 
     def accumulate(acc: Acc, value: Any) -> None:
@@ -161,6 +155,17 @@ def _multiset(slot: int, is_float: bool) -> Part:
             add(acc, _unordered(key) if is_float else key, times)
 
     return Part(accumulate, retract, merge)
+
+
+def _counted(counts: dict[Any, int], key: Any, times: int) -> int:
+    """Count copies of a value: 1 where the first one has come, -1 where the last one has gone, else 0."""
+    before = counts.get(key, 0)
+    after = before + times
+    if after:
+        counts[key] = after
+    else:
+        del counts[key]
+    return (after > 0) - (before > 0)
 
 
 def end_of(slot: int, *, largest: bool, is_float: bool) -> Read:
@@ -221,16 +226,10 @@ def distinct_counted(slot: int, accumulate: Step, retract: Step, is_float: bool)
 
     def add(acc: Acc, value: Any, times: int) -> None:
         key = _distinct_key(value) if is_float else value
-        counts = acc[slot]
-        before = counts.get(key, 0)
-        after = before + times
-        if after:
-            counts[key] = after
-        else:
-            del counts[key]
-        if before <= 0 < after:
+        moved = _counted(acc[slot], key, times)
+        if moved > 0:
             accumulate(acc, value)
-        elif after <= 0 < before:
+        elif moved < 0:
             retract(acc, value)
 
     def merge(acc: Acc, other: Acc) -> None:

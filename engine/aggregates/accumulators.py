@@ -28,8 +28,7 @@ from engine.aggregates.accumulator_parts import (
     distinct_counted,
     distinct_once,
 )
-from engine.aggregates.call import AggregateCall, functions_beside
-from engine.aggregates.function import Reader, Values
+from engine.aggregates.function import AggregateCall, Reader, Values, functions_beside
 from engine.aggregates.state import VALUES_SEEN, Kept
 from engine.contract.kernel import Row
 from engine.model.schema import FLOATS

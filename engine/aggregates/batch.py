@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engine.aggregates.batch_sql import BatchCall
-from engine.aggregates.call import functions_beside
+from engine.aggregates.function import functions_beside
 from engine.aggregates.parameters import Aggregate
 from engine.contract.frames import key_name
 from engine.model.schema import Schema, quote

@@ -17,8 +17,9 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from engine.aggregates.call import AggregateCall
-from engine.aggregates.columnar_parts import Found, parts_of
+from engine.aggregates.columnar_calls import parts_of
+from engine.aggregates.columnar_parts import Found
+from engine.aggregates.function import AggregateCall
 from engine.columnar.columns import Columns, by_group, from_longs, longs, row_of_groups, rows_of_others, taken
 from engine.columnar.paths import extended
 from engine.columnar.paths import taken as taken_paths
@@ -29,7 +30,7 @@ from engine.model.timeline import Timeline
 
 
 class AggregateColumns:
-    """Groups with calls that `engine.aggregates.columnar_parts` knows. State: a row of sums and extremes per group."""
+    """Groups with calls that have columns (`columnar_calls`). State: a row of sums and extremes per group."""
 
     def __init__(
         self,

@@ -13,7 +13,6 @@ from typing import Final
 
 import numpy as np
 
-from engine.aggregates.call import AggregateCall, functions_beside
 from engine.columnar.columns import Columns, flags, longs, valid
 from engine.columnar.runs import Flags, Runs, last_place, running_most, running_sum
 from engine.contract.columnar_kernel import Longs
@@ -119,60 +118,6 @@ Read = Callable[[Sequence[Found], Flags | None], Found]
 Reads = tuple[Read, ...]
 
 
-class ColumnarFunction(ABC):
-    """How a function works on whole batches, where it does."""
-
-    of_any_type: bool = False
-    """Whether the type of the values does not matter, as they are only counted."""
-
-    def unable(self, call: AggregateCall, *, retracting: bool) -> str | None:
-        """Why the plain kernel runs, in words; None where this does. DISTINCT has no columns at all."""
-        return None
-
-    @abstractmethod
-    def read(self, call: AggregateCall, keep: Keep, beside: frozenset[str]) -> Read:
-        """How the result is read. beside: the functions called over the same values, by name."""
-
-
 def column(place: int) -> Read:
     """The reader of a column as it is."""
     return lambda found, dead: found[place]
-
-
-def without_columns(calls: Sequence[AggregateCall], *, retracting: bool) -> str | None:
-    """Why there are no columns for these calls; None where there are."""
-    for call in calls:
-        function = call.function
-        if function.columnar is None:
-            return f"{function.name} has no columnar kernel"
-        if call.distinct and not function.ignores_distinct:
-            return f"{function.name} DISTINCT keeps all values"
-        if why := function.columnar.unable(call, retracting=retracting):
-            return why
-    return None
-
-
-def in_words(calls: Sequence[AggregateCall]) -> str:
-    """The calls in words: COUNT and SUM of integers."""
-    names = list(dict.fromkeys(call.function.name for call in calls))
-    if not names:
-        return "distinct groups"
-    types = [call.type for call in calls if call.function.columnar and not call.function.columnar.of_any_type]
-    of = " of integers and times" if TIMES & set(types) else " of integers" if types else ""
-    return (", ".join(names[:-1]) + " and " if names[1:] else "") + names[-1] + of
-
-
-def parts_of(calls: Sequence[AggregateCall], *, retracting: bool) -> tuple[Parts, Reads]:
-    """The columns of the state, each once, and a reader per call. With retraction the first one counts the rows."""
-    places: dict[Part, int] = {}
-
-    def keep(part: Part) -> int:
-        return places.setdefault(part, len(places))
-
-    if retracting:
-        keep(Number(None, None))
-    reads: list[Read] = []
-    for call in calls:
-        assert call.function.columnar is not None
-        reads.append(call.function.columnar.read(call, keep, functions_beside(call, calls)))
-    return tuple(places), tuple(reads)

@@ -9,22 +9,22 @@
     columnar                        the same on whole batches; None: the plain kernel runs
 
 The rest says where the function may stand and what the planner knows of its result. All of it has a default.
+Here is also what a kernel is given: its calls of functions.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
-from engine.aggregates.accumulator_parts import Read, Slots
+from engine.aggregates.accumulator_parts import Read as ReadAcc
+from engine.aggregates.accumulator_parts import Slots
+from engine.aggregates.batch_sql import BatchCall
+from engine.aggregates.columnar_parts import Keep, Read
+from engine.contract.operator import Monotonicity
 from engine.model.schema import FLOATS, decimal_scale, is_numeric
-
-if TYPE_CHECKING:
-    from engine.aggregates.batch_sql import BatchCall
-    from engine.aggregates.columnar_parts import ColumnarFunction
-    from engine.contract.operator import Monotonicity
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,39 @@ class Reader(NamedTuple):
     present: makes the result of what was read, where that is compared to find out whether the result changed.
     """
 
-    value: Read
+    value: ReadAcc
     present: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """One call over the rows of a kernel. argument, filter: places in the row; type: the argument's.
+
+    never_retracts: a MIN or MAX that no retraction changes, because its argument moves one way only.
+    """
+
+    function: AggregateFunction
+    argument: int | None = None
+    type: str = "bigint"
+    distinct: bool = False
+    filter: int | None = None
+    separator: str = ","
+    never_retracts: bool = False
+
+
+class ColumnarFunction(ABC):
+    """How a function works on whole batches, where it does."""
+
+    of_any_type: bool = False
+    """Whether the type of the values does not matter, as they are only counted."""
+
+    def unable(self, call: AggregateCall, *, retracting: bool) -> str | None:
+        """Why the plain kernel runs, in words; None where this does. DISTINCT has no columns at all."""
+        return None
+
+    @abstractmethod
+    def read(self, call: AggregateCall, keep: Keep, beside: frozenset[str]) -> Read:
+        """How the result is read. beside: the functions called over the same values, by name."""
 
 
 class AggregateFunction(ABC):
@@ -162,3 +193,25 @@ def comparable_needed(type_: str) -> str | None:
     if not type_.startswith(("array", "map", "struct")):
         return None
     return f"has to compare its values, but {type_} cannot be compared. Use one of its fields."
+
+
+class _Call(Protocol):
+    """A call, of a kernel or of an operator's parameters."""
+
+    @property
+    def function(self) -> AggregateFunction: ...
+
+    @property
+    def argument(self) -> int | str | None: ...
+
+    @property
+    def filter(self) -> int | str | None: ...
+
+    @property
+    def distinct(self) -> bool: ...
+
+
+def functions_beside(call: _Call, calls: Iterable[_Call]) -> frozenset[str]:
+    """The functions called over the same values, by name, that of the call itself among them."""
+    values = (call.argument, call.filter, call.distinct)
+    return frozenset(other.function.name for other in calls if (other.argument, other.filter, other.distinct) == values)

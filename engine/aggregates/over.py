@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.aggregates.accumulators import compile_calls
-from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateCall
 from engine.aggregates.state import accumulator
 from engine.contract.described import Description, Names, instant, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
@@ -119,13 +119,14 @@ class OverTimeKernel(OverKernel):
         super().__init__(calls, width, leaving=leaving)
         self.time_at = time_at
 
-    def wait(self, time_ms: int, row: Row) -> None:
-        """Keep a row until its time has come."""
+    def wait(self, row: Row, passed_ms: int, reason: str, out: Output) -> None:
+        """Keep a row until its time has come. One whose time has passed is too late to be put in order."""
+        time_ms = row[self.time_at]
+        if time_ms <= passed_ms:
+            out.late(time_ms, out.watermark_ms - time_ms, reason)
+            return
+        out.set_timer(time_ms)
         self.waiting.setdefault(time_ms, []).append(row)
-
-    def late(self, time_ms: int, reason: str, out: Output) -> None:
-        """The row is too late to be put in order."""
-        out.late(time_ms, out.watermark_ms - time_ms, reason)
 
     def resume(self, more: Any | None) -> None:
         """Take up the rows that wait."""
@@ -161,12 +162,7 @@ class OverUnboundedKernel(OverTimeKernel):
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Let it wait."""
-        time_ms = row[self.time_at]
-        if time_ms <= out.watermark_ms:
-            self.late(time_ms, LATE_WATERMARK, out)
-            return
-        out.set_timer(time_ms)
-        self.wait(time_ms, row)
+        self.wait(row, out.watermark_ms, LATE_WATERMARK, out)
 
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
         """Send the rows of this time."""
@@ -193,12 +189,7 @@ class OverBoundedKernel(OverTimeKernel):
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
         """Let it wait; where its time has passed, until the watermark moves."""
-        time_ms = row[self.time_at]
-        if time_ms <= self.passed_ms:
-            self.late(time_ms, LATE_PASSED, out)
-            return
-        out.set_timer(time_ms)
-        self.wait(time_ms, row)
+        self.wait(row, self.passed_ms, LATE_PASSED, out)
 
     def resume(self, more: Any | None) -> None:
         """Take up the rows that wait, and the time."""

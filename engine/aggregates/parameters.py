@@ -9,27 +9,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from engine.aggregates.call import AggregateCall
-from engine.aggregates.function import AggregateFunction, comparable_needed
+from engine.aggregates.function import AggregateCall, AggregateFunction, comparable_needed
 from engine.aggregates.registry import functions
 from engine.contract.named import Named
 from engine.contract.operator import Analyzer, Derived, Monotonicity, Parameters
+from engine.contract.source import ComputedColumn
 from engine.errors import ExpressionError, PipelineError, PlanRejected
 from engine.expressions import Expression
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, arrow_type, quote
-
-
-class NamedExpression(Parameters):
-    """An expression to group by, with the name of its column."""
-
-    name: str = Field(min_length=1, title="Name", description="The name of the column in the output.")
-    expression: str = Field(
-        min_length=1,
-        title="Expression",
-        description="A Spark SQL expression over the input's columns.",
-        json_schema_extra={"expression": True},
-    )
 
 
 class Aggregate(Parameters):
@@ -67,7 +55,7 @@ class Aggregate(Parameters):
         return f"{self.function.name.lower()}_{argument}"
 
 
-GroupBy = tuple[str | NamedExpression, ...]
+GroupBy = Annotated[tuple[str | ComputedColumn, ...], Field(title="Group by", json_schema_extra={"columns": True})]
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,9 @@ from pydantic import Field
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
 from engine.contract.operator import OUT, Derived, Parameters
 from engine.contract.scan import Scan, rows_of
+from engine.errors import PipelineError
 from engine.model.changelog import UpdateKind
-from engine.model.schema import Schema, TimeUnit, quote
+from engine.model.schema import Column, Schema, TimeUnit, quote
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,6 +133,13 @@ class Source(Parameters):
     def update_kind(self) -> UpdateKind:
         """How the source writes updates, where its rows are a changelog; no consumer can change that."""
         return UpdateKind.BEFORE_AND_AFTER
+
+    def arrival_in(self, schema: Schema, node: str) -> Column:
+        """The column by which the source is merged with the others. Raises PipelineError where it is not set."""
+        if self.arrival_column is None:
+            message = "the sources are merged by a column, but this one has no arrival column. Set its arrival column."
+            raise PipelineError(message, node, "arrival_column")
+        return schema.column(self.arrival_column, node, "arrival_column")
 
     @abstractmethod
     def derive(self, node: str, folder: Path) -> Derived:

@@ -20,7 +20,8 @@ from typing import Any, Final
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from engine.errors import ExpressionError
+from engine.contract.operator import Analyzer
+from engine.errors import ExpressionError, unknown_name
 from engine.expressions.parsing import tree_of
 from engine.model.schema import Schema
 
@@ -35,6 +36,7 @@ _COMPARISONS: Final[dict[type[exp.Expr], Callable[[Any, Any], Any]]] = {
     exp.GT: operator.gt,
     exp.GTE: operator.ge,
 }
+_NO_CONDITION: Final = "it is of type {}, but a condition must be true or false."
 _NUMBERS: Final = ("integer", "decimal", "float")
 _INTERVALS: Final = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
 _KINDS: Final = {
@@ -75,10 +77,15 @@ def compile_condition(condition: str, schema: Schema, node: str, field: str) -> 
         )
         raise ExpressionError(node, field, condition, reason) from error
     if part.kind not in ("boolean", "null"):
-        raise ExpressionError(
-            node, field, condition, f"it is of type {part.kind}, but a condition must be true or false."
-        )
+        raise ExpressionError(node, field, condition, _NO_CONDITION.format(part.kind))
     return part.value
+
+
+def require_condition(condition: str, schema: Schema, node: str, analyzer: Analyzer) -> None:
+    """Raise ExpressionError where the parameter `condition` of a node is not true or false."""
+    type_ = analyzer.type_of(condition, schema, node, "condition")
+    if type_ != "boolean":
+        raise ExpressionError(node, "condition", condition, _NO_CONDITION.format(type_))
 
 
 class _Compiler:
@@ -141,7 +148,7 @@ class _Compiler:
     def _column(self, node: exp.Column) -> _Part:
         name = node.name
         if node.table or name.lower() not in self.places:
-            message = f"there is no column {node.sql(dialect='spark')!r}; there are {', '.join(self.places)}"
+            message = unknown_name("column", node.sql(dialect="spark"), self.places)
             raise _Unsupported(message)
         place, type_ = self.places[name.lower()]
         kind = "decimal" if type_.startswith("decimal") else _KINDS.get(type_, type_)

@@ -12,8 +12,9 @@ from engine.contract.kernel import Row
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Derived, Operator, StepContext
 from engine.contract.step import KeyedInput
-from engine.errors import ExpressionError, PlanRejected
+from engine.errors import PlanRejected
 from engine.expressions import compile_condition
+from engine.expressions.conditions import require_condition
 from engine.joins.meaning import of_join
 from engine.joins.sides import PORTS, JoinKind, joined, key_expressions, pair_origins
 from engine.model.origin import Origin
@@ -81,10 +82,7 @@ class KeyedJoin(Operator):
         if self.condition is None:
             return
         pair = Schema(joined(left, right, JoinKind.INNER))
-        type_ = analyzer.type_of(self.condition, pair, node, "condition")
-        if type_ != "boolean":
-            reason = f"it is of type {type_}, but a condition must be true or false."
-            raise ExpressionError(node, "condition", self.condition, reason)
+        require_condition(self.condition, pair, node, analyzer)
         compile_condition(self.condition, pair, node, "condition")
 
     def matches(self, node: str, left: Schema, right: Schema) -> Callable[[], Matches] | None:

@@ -88,7 +88,5 @@ def _arrival_values(node: NodePlan, events: Events) -> list[tuple[bool, bool, An
     """By event what sources are merged by: NULL comes first and NaN last, as in Spark; what is equal keeps order."""
     source = node.operator
     assert isinstance(source, Source)
-    assert source.arrival_column is not None, "the plan was checked"
-    column = node.schema.column(source.arrival_column).name
-    values = plain_values(events.table.column(column))
+    values = plain_values(events.table.column(source.arrival_in(node.schema, node.id).name))
     return [(value is not None, value != value, None if value != value else value) for value in values]

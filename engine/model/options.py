@@ -116,7 +116,7 @@ def check_options(options: Mapping[str, str]) -> None:
     for name, text in options.items():
         if name not in OPTIONS:
             near = get_close_matches(name, OPTIONS, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(OPTIONS)}."
+            hint = f"Did you mean {near[0]}?" if near else f"Available: {', '.join(OPTIONS)}."
             message = f"options: {name!r} is not an option that changes a changelog. {hint}"
             raise PipelineError(message, "", "options")
         if not _is_right(OPTIONS[name].value, text):

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from engine.errors import PipelineError
+from engine.errors import PipelineError, unknown_name
 
 VERSION: Final = 1
 
@@ -78,8 +78,7 @@ class Pipeline(_Document):
         for node in self.nodes:
             if node.id == node_id:
                 return node
-        known = ", ".join(node.id for node in self.nodes) or "none"
-        message = f"there is no node {node_id!r}; the pipeline has {known}."
+        message = f"{unknown_name('node', node_id, (node.id for node in self.nodes))}."
         raise PipelineError(message)
 
     def inputs(self, node_id: str) -> tuple[Edge, ...]:
@@ -168,8 +167,7 @@ def explain(error: ValidationError, model: type[BaseModel], raw: object, node: s
         path = path[2:]
     field = ".".join(str(part) for part in path)
     if first["type"] == "extra_forbidden":
-        known = ", ".join(_fields_at(model, first["loc"])) or "none"
-        return PipelineError(f"there is no field {field!r}; there are {known}.", node, field)
+        return PipelineError(f"{unknown_name('field', field, _fields_at(model, first['loc']))}.", node, field)
     if first["type"] == "missing":
         return PipelineError(f"the field {field!r} is missing.", node, field)
     got = json.dumps(first["input"], default=str, ensure_ascii=False)

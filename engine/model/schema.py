@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from engine.errors import UnknownColumn
+from engine.errors import UnknownColumn, unknown_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -148,7 +148,7 @@ def arrow_type(type_: str) -> pa.DataType:
     if type_.startswith("map<") and type_.endswith(">"):
         key, value = map_types(type_[4:-1])
         return pa.map_(arrow_type(key), arrow_type(value))
-    message = f"the type {type_} is not supported; use one of {', '.join(plain)}, decimal(p,s), array<..>, map<..>"
+    message = f"the type {type_} is not supported. Available: {', '.join(plain)}, decimal(p,s), array<..>, map<..>"
     raise ValueError(message)
 
 
@@ -214,8 +214,7 @@ def type_from(text: str) -> str:
         type_ = _NAMES.get(plain, plain)
     if type_ in _FLINK or type_.startswith(("array<", "map<")) or _valid_decimal(type_):
         return type_
-    known = ", ".join((*_FLINK, "decimal(p,s)", "array<..>", "map<..>"))
-    message = f"there is no type {text!r}; the types are {known}"
+    message = unknown_name("type", text, (*_FLINK, "decimal(p,s)", "array<..>", "map<..>"))
     raise ValueError(message)
 
 

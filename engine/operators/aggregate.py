@@ -18,9 +18,9 @@ from pydantic import Field, model_validator
 
 from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.batch import grouped
-from engine.aggregates.call import AggregateCall
 from engine.aggregates.columnar import AggregateColumns
-from engine.aggregates.columnar_parts import in_words, without_columns
+from engine.aggregates.columnar_calls import in_words, without_columns
+from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import (
     Aggregate,
     GroupBy,
@@ -188,12 +188,7 @@ class GroupAggregate(Operator):
     summary: ClassVar[str] = "Counts, sums and other aggregates per group, updated with every record."
     group: ClassVar[str] = "aggregates"
 
-    group_by: GroupBy = Field(
-        (),
-        title="Group by",
-        description="The columns or expressions to group by; none: all rows are one group.",
-        json_schema_extra={"columns": True},
-    )
+    group_by: GroupBy = Field((), description="The columns or expressions to group by; none: all rows are one group.")
     aggregates: tuple[Aggregate, ...] = Field(
         (), title="Aggregates", description="What to compute per group; none: the distinct groups themselves."
     )

@@ -28,7 +28,7 @@ from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
 from engine.contract.step import Keyed, KeyedInput
 from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
-from engine.errors import ExpressionError
+from engine.expressions.conditions import require_condition
 from engine.mini_batch.bundling import bundling
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
 from engine.model.options import has_state_ttl
@@ -124,10 +124,7 @@ class ChangelogNormalize(Operator):
         (input_,) = inputs
         keys = frozenset(input_.schema.column(name, node, "keys").name for name in self.keys)
         if self.condition is not None:
-            type_ = analyzer.type_of(self.condition, input_.schema, node, "condition")
-            if type_ != "boolean":
-                reason = f"it is of type {type_}, but a condition must be true or false."
-                raise ExpressionError(node, "condition", self.condition, reason)
+            require_condition(self.condition, input_.schema, node, analyzer)
         return replace(input_, modify=ALL_CHANGES, upsert_keys=frozenset({keys}), lone_updates=False)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

@@ -57,17 +57,11 @@ from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, Chan
 from engine.model.guesses import time_column
 from engine.model.options import COMPACT, SENSITIVE, has_state_ttl, is_on
 from engine.model.origin import Origin
+from engine.model.row_order import RowOrder
 from engine.model.schema import Column, Schema, TimeUnit, quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-class Order(Enum):
-    """What makes a row the first or the last."""
-
-    EVENT_TIME = "event_time"
-    ARRIVAL = "arrival"
 
 
 class Keep(Enum):
@@ -108,8 +102,8 @@ class Deduplicate(RoutesLate):
         description="Rows that agree in these columns are duplicates; NULL agrees with NULL. None: all rows are.",
         json_schema_extra={"columns": True},
     )
-    order: Order = Field(
-        Order.EVENT_TIME,
+    order: RowOrder = Field(
+        RowOrder.EVENT_TIME,
         title="Order by",
         description="event_time: by the time at which a row happened. arrival: in the order of the records.",
     )
@@ -139,7 +133,7 @@ class Deduplicate(RoutesLate):
         keys = frozenset(input_.schema.column(name, node, "keys").name for name in self.keys)
         advice = "Deduplicate before the aggregate, or use TopN with N = 1."
         function = self._function(input_)
-        if self.order is Order.EVENT_TIME:
+        if self.order is RowOrder.EVENT_TIME:
             require_insert_only(node, "rowtime deduplication", input_, advice)
             if input_.schema.event_time is None:
                 message = "order: its input has no event time. Declare one in the source, or order by arrival."
@@ -200,7 +194,7 @@ class Deduplicate(RoutesLate):
         schema = context.inputs[0].schema
         values = tuple(map(quote, schema.names))
         time_at = -1
-        if self.order is Order.EVENT_TIME:
+        if self.order is RowOrder.EVENT_TIME:
             time = _event_time(schema)
             if time.time is TimeUnit.EPOCH_MS:
                 time_at = schema.index(time.name)
@@ -212,7 +206,7 @@ class Deduplicate(RoutesLate):
             inputs=(KeyedInput(tuple(map(quote, self.keys)), values),),
             kernel=self._kernel(function, context, time_at, len(schema)),
             uses_time=function is Function.ROWTIME_FIRST_COMPLETE,
-            by_event_time=self.order is Order.EVENT_TIME,
+            by_event_time=self.order is RowOrder.EVENT_TIME,
             # What goes out when it is complete waits for the watermark anyway.
             bundling=None if function is Function.ROWTIME_FIRST_COMPLETE else bundling(context.options),
             columnar=self._columnar(function, context, time_at, len(schema)),
@@ -226,7 +220,7 @@ class Deduplicate(RoutesLate):
         keys = [quote(name) for name in self.keys]
         last = self.keep is Keep.LAST
         order = [f.desc(name) if last else f.asc(name) for name in PLACED]
-        if self.order is Order.EVENT_TIME:
+        if self.order is RowOrder.EVENT_TIME:
             time = f.expr(_event_time(context.inputs[0].schema).milliseconds)
             return first_of(input_.table, keys, [time.desc() if last else time.asc(), *order])
         return first_of(input_.changelog, keys, order).where(PUTS)
@@ -251,7 +245,7 @@ class Deduplicate(RoutesLate):
 
     def meaning(self, emission: Emission) -> Meaning:
         """Which row of its key is kept now."""
-        by = "by arrival" if self.order is Order.ARRIVAL else "by event time"
+        by = "by arrival" if self.order is RowOrder.ARRIVAL else "by event time"
         match emission.kind:
             case RowKind.INSERT:
                 return Meaning("the first row of its key" + (f" {by}" if self.keep is Keep.FIRST else ""))
@@ -268,7 +262,7 @@ class Deduplicate(RoutesLate):
         columns = ", ".join(map(quote, schema.names))
         source = quote(table)
         note = ""
-        if self.order is Order.EVENT_TIME:
+        if self.order is RowOrder.EVENT_TIME:
             order = quote(_event_time(schema).name)
             if self.keep is Keep.FIRST and self.first_row is FirstRow.AT_ONCE:
                 note = "/* at once: with 'table.exec.mini-batch.enabled' = 'true' */ "
@@ -288,14 +282,14 @@ class Deduplicate(RoutesLate):
     @property
     def _waits(self) -> bool:
         """Whether a row goes out when the watermark has reached it."""
-        by_time = self.order is Order.EVENT_TIME and self.keep is Keep.FIRST
+        by_time = self.order is RowOrder.EVENT_TIME and self.keep is Keep.FIRST
         return by_time and self.first_row is FirstRow.WHEN_COMPLETE
 
     def _function(self, input_: Derived) -> Function:
         match (self.order, self.keep):
-            case (Order.EVENT_TIME, Keep.LAST):
+            case (RowOrder.EVENT_TIME, Keep.LAST):
                 return Function.ROWTIME_LAST
-            case (Order.EVENT_TIME, _):
+            case (RowOrder.EVENT_TIME, _):
                 at_once = self.first_row is FirstRow.AT_ONCE
                 return Function.ROWTIME_FIRST if at_once else Function.ROWTIME_FIRST_COMPLETE
             case (_, Keep.FIRST):

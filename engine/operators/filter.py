@@ -17,8 +17,8 @@ from pydantic import Field
 from engine.contract.batch_input import BatchInput
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
 from engine.contract.step import Native, Projection, Step
-from engine.errors import ExpressionError
 from engine.expressions import Expression
+from engine.expressions.conditions import require_condition
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.schema import Schema, quote
 
@@ -44,10 +44,7 @@ class Filter(Operator):
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns, keys and kinds. Raises ExpressionError where the condition is not a BOOLEAN."""
         (input_,) = inputs
-        type_ = analyzer.type_of(self.condition, input_.schema, node, "condition")
-        if type_ != "boolean":
-            reason = f"it is of type {type_}, but a condition must be true or false."
-            raise ExpressionError(node, "condition", self.condition, reason)
+        require_condition(self.condition, input_.schema, node, analyzer)
         alone = input_.lone_updates or (input_.has_updates and not self._keeps_whole_rows(input_))
         return replace(
             input_,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field, model_validator
 
 from engine.aggregates.batch import over_frames
-from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateCall
 from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.aggregates.parameters import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
 from engine.contract.batch_input import BatchInput
@@ -28,23 +28,18 @@ from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
+from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
 from engine.joins.sides import free_name
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
+from engine.model.row_order import RowOrder
 from engine.model.schema import Schema, TimeUnit, quote
 from engine.windows.assigners import interval
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-class OverOrder(Enum):
-    """What makes a row come before another."""
-
-    EVENT_TIME = "event_time"
-    ARRIVAL = "arrival"
 
 
 class Frame(Enum):
@@ -62,14 +57,11 @@ class OverAggregate(RoutesLate):
     summary: ClassVar[str] = "Adds to each row sums and other aggregates over the rows before it."
     group: ClassVar[str] = "aggregates"
 
-    partition_by: tuple[str, ...] = Field(
-        (),
-        title="Partition by",
-        description="Each row looks back on rows with equal values in these columns; none: on all rows.",
-        json_schema_extra={"columns": True},
+    partition_by: PartitionBy = Field(
+        (), description="Each row looks back on rows with equal values in these columns; none: on all rows."
     )
-    order: OverOrder = Field(
-        OverOrder.EVENT_TIME,
+    order: RowOrder = Field(
+        RowOrder.EVENT_TIME,
         title="Order by",
         description="event_time: a row waits until the watermark reaches it. arrival: it is emitted at once.",
     )
@@ -109,10 +101,10 @@ class OverAggregate(RoutesLate):
         """The input's columns, then the results. Raises UnknownColumn, ExpressionError, PipelineError, PlanRejected."""
         (input_,) = inputs
         require_insert_only(node, "an over aggregate", input_, "Aggregate with a group instead, or put it before.")
-        if self.order is OverOrder.EVENT_TIME and input_.schema.event_time is None:
+        if self.order is RowOrder.EVENT_TIME and input_.schema.event_time is None:
             message = "order: its input has no event time. Declare one in the source, or order by arrival."
             raise PipelineError(message, node, "order")
-        if self.order is OverOrder.ARRIVAL and self.preceding_ms is not None:
+        if self.order is RowOrder.ARRIVAL and self.preceding_ms is not None:
             message = (
                 "a range of time by arrival depends on the clock of the machine. Order by event time, or use rows."
             )
@@ -216,7 +208,7 @@ class OverAggregate(RoutesLate):
 
     @property
     def _by_time(self) -> bool:
-        return self.order is OverOrder.EVENT_TIME
+        return self.order is RowOrder.EVENT_TIME
 
     @property
     def _is_bounded(self) -> bool:

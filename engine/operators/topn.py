@@ -28,16 +28,17 @@ from engine.contract.operator import (
     StepContext,
     Strategy,
 )
+from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
 from engine.model.origin import Origin
-from engine.model.schema import Column, Schema, quote
+from engine.model.schema import Schema, quote
 from engine.ranking.append_only import AppendOnlyTopN
 from engine.ranking.batch import Ranked, best, standing_since
 from engine.ranking.columnar import columnar_topn
 from engine.ranking.meaning import of_ranking
-from engine.ranking.parameters import OrderBy
+from engine.ranking.parameters import OrderColumns, RankColumn, RankStart, check_range, ranked_columns
 from engine.ranking.ranks import Ranks, TopNKernel
 from engine.ranking.retractable import RetractableTopN
 from engine.ranking.sort_keys import SortColumn
@@ -67,20 +68,14 @@ class TopN(Operator):
     summary: ClassVar[str] = "Keeps the best rows of each partition, with or without their rank."
     group: ClassVar[str] = "ranking"
 
-    partition_by: tuple[str, ...] = Field(
-        (),
-        title="Partition by",
-        description="One ranking for each value of these columns. Empty: one ranking of all rows.",
-        json_schema_extra={"columns": True},
+    partition_by: PartitionBy = Field(
+        (), description="One ranking for each value of these columns. Empty: one ranking of all rows."
     )
-    order_by: tuple[OrderBy, ...] = Field(
+    order_by: OrderColumns = Field(
         (),
-        title="Order by",
         description="The order of the ranking: the first row has rank 1. Empty: the order of arrival, as with LIMIT.",
     )
-    rank_start: int = Field(
-        1, ge=1, title="From rank", description="The first rank in the output; 2 leaves out the best row."
-    )
+    rank_start: RankStart = 1
     rank_end: int | None = Field(
         None, ge=1, title="To rank", description="The last rank in the output: the N of Top N."
     )
@@ -101,7 +96,7 @@ class TopN(Operator):
         title="Output the rank",
         description="Adds the rank as a column. Rows whose rank changes are then updates; leave it out if you can.",
     )
-    rank_column: str = Field("rank", min_length=1, title="Name of the rank", description="The column with the rank.")
+    rank_column: RankColumn = "rank"
 
     @model_validator(mode="after")
     def _has_an_order(self) -> Self:
@@ -117,9 +112,8 @@ class TopN(Operator):
         if (self.rank_end is None) == (self.rank_end_column is None):
             message = "set either rank_end, a number, or rank_end_column, a column with that number"
             raise ValueError(message)
-        if self.rank_end is not None and self.rank_end < self.rank_start:
-            message = f"the range of ranks ends at {self.rank_end}, before it starts at {self.rank_start}"
-            raise ValueError(message)
+        if self.rank_end is not None:
+            check_range(self.rank_start, self.rank_end)
         if self.rank_end_column is not None and self.rank_start != 1:
             message = "with rank_end_column the range starts at rank 1; leave rank_start at 1"
             raise ValueError(message)
@@ -131,10 +125,7 @@ class TopN(Operator):
         self._check_columns(node, input_.schema)
         columns = input_.schema.without_times().columns
         if self.with_rank:
-            if self.rank_column.lower() in (column.name.lower() for column in columns):
-                message = f"rank_column: the input has a column {self.rank_column!r} already. Choose another name."
-                raise PipelineError(message, node, "rank_column")
-            columns += (Column(self.rank_column, "bigint", nullable=False),)
+            columns = ranked_columns(columns, self.rank_column, node)
         if self._has_ties:
             # A row keeps its own key, whatever its rank: others may have the same.
             return Derived(Schema(columns), ALL_CHANGES, upsert_keys=frozenset(self._keys_in_partition(input_)))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from engine.aggregates.batch import grouped
-from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import (
     Aggregate,
     GroupBy,
@@ -70,10 +70,7 @@ class WindowAggregate(GivenWindows):
     group: ClassVar[str] = "aggregates"
 
     group_by: GroupBy = Field(
-        (),
-        title="Group by",
-        description="The columns or expressions to group by; none: all rows of a window are one group.",
-        json_schema_extra={"columns": True},
+        (), description="The columns or expressions to group by; none: all rows of a window are one group."
     )
     aggregates: tuple[Aggregate, ...] = Field(
         (), title="Aggregates", description="What to compute per group and window."

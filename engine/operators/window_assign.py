@@ -31,6 +31,7 @@ from engine.contract.operator import (
     Strategy,
     forwarded,
 )
+from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
@@ -52,11 +53,8 @@ class WindowAssign(MadeWindows):
     summary: ClassVar[str] = "Gives each row its windows: one row per window, with start, end and time."
     group: ClassVar[str] = "records"
 
-    partition_by: tuple[str, ...] = Field(
-        (),
-        title="Partition by",
-        description="Session: one session per value of these columns. Other windows are the same for all rows.",
-        json_schema_extra={"columns": True},
+    partition_by: PartitionBy = Field(
+        (), description="Session: one session per value of these columns. Other windows are the same for all rows."
     )
 
     def _check_windows(self) -> None:

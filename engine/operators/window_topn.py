@@ -33,14 +33,14 @@ from engine.contract.operator import (
     Strategy,
     require_insert_only,
 )
+from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput
-from engine.errors import PipelineError
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
 from engine.model.origin import Origin
-from engine.model.schema import Column, Schema, quote
+from engine.model.schema import Schema, quote
 from engine.ranking.batch import Ranked, best
 from engine.ranking.meaning import of_ranking
-from engine.ranking.parameters import OrderBy
+from engine.ranking.parameters import OrderColumns, RankColumn, RankStart, check_range, ranked_columns
 from engine.ranking.sort_keys import SortColumn, SortKey, SortKeyOf, sort_key_of
 from engine.windows.assigners import Window, Windowing, WindowKind
 from engine.windows.batch import WINDOW, bounds, in_their_windows, in_windows
@@ -120,19 +120,14 @@ class WindowTopN(GivenWindows):
     summary: ClassVar[str] = "Keeps the best rows of each event-time window, once the window has closed."
     group: ClassVar[str] = "ranking"
 
-    partition_by: tuple[str, ...] = Field(
-        (),
-        title="Partition by",
-        description="One ranking per window and value of these columns. Empty: one ranking per window.",
-        json_schema_extra={"columns": True},
+    partition_by: PartitionBy = Field(
+        (), description="One ranking per window and value of these columns. Empty: one ranking per window."
     )
-    order_by: tuple[OrderBy, ...] = Field(
-        min_length=1, title="Order by", description="The order of the ranking: the first row has rank 1."
-    )
-    rank_start: int = Field(1, ge=1, title="From rank", description="The first rank in the output.")
+    order_by: OrderColumns = Field(min_length=1, description="The order of the ranking: the first row has rank 1.")
+    rank_start: RankStart = 1
     rank_end: int = Field(ge=1, title="To rank", description="The last rank in the output: the N of Top N.")
     with_rank: bool = Field(False, title="Output the rank", description="Adds the rank as a column.")
-    rank_column: str = Field("rank", min_length=1, title="Name of the rank", description="The column with the rank.")
+    rank_column: RankColumn = "rank"
     later_first: bool = Field(
         False, title="Later rows first", description="Of rows that are equal in the order, the later one ranks first."
     )
@@ -142,9 +137,7 @@ class WindowTopN(GivenWindows):
         if self.kind is WindowKind.SESSION and not self.window_columns:
             message = "the windows of a ranking are tumble, hop or cumulate; for sessions, put a Windows node before it"
             raise ValueError(message)
-        if self.rank_end < self.rank_start:
-            message = f"the range of ranks ends at {self.rank_end}, before it starts at {self.rank_start}"
-            raise ValueError(message)
+        check_range(self.rank_start, self.rank_end)
         return self
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
@@ -157,16 +150,13 @@ class WindowTopN(GivenWindows):
         for item in self.order_by:
             schema.column(item.column, node, "order_by")
         self.require_windows(node, schema)
-        columns = list(schema)
+        columns = schema.columns
         if not self.window_columns:
-            columns = [column.without_time() for column in columns]
+            columns = tuple(column.without_time() for column in columns)
             columns += bound_columns(columns)
         if self.with_rank:
-            if self.rank_column.lower() in (column.name.lower() for column in columns):
-                message = f"rank_column: there is a column {self.rank_column!r} already. Choose another name."
-                raise PipelineError(message, node, "rank_column")
-            columns.append(Column(self.rank_column, "bigint", nullable=False))
-        return Derived(Schema(tuple(columns)), upsert_keys=NO_KEYS)
+            columns = ranked_columns(columns, self.rank_column, node)
+        return Derived(Schema(columns), upsert_keys=NO_KEYS)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """There are no updates."""

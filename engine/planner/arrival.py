@@ -5,35 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.contract.source import Source
-from engine.errors import PipelineError
+from engine.errors import PipelineError, unknown_name
 from engine.model.pipeline import Pipeline
 from engine.planner.derive import DerivedNode
 
 
 def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
     """Raise PipelineError for an order that lists what is no source, or a merge by columns that cannot be compared."""
-    sources = {name: node for name, node in nodes.items() if isinstance(node.operator, Source)}
+    sources = {name: node.operator for name, node in nodes.items() if isinstance(node.operator, Source)}
     match pipeline.arrival.mode:
         case "listed":
             for name in dict.fromkeys(pipeline.arrival.order):
                 if name not in sources:
-                    message = (
-                        f"arrival.order names {name!r}, which is not a source; the sources are {', '.join(sources)}."
-                    )
+                    message = f"arrival.order: {unknown_name('source', name, sources)}."
                     raise PipelineError(message, "", "arrival.order")
         case "by_column":
-            types = {_arrival_type(name, node) for name, node in sources.items()}
+            types = {source.arrival_in(nodes[name].derived.schema, name).type for name, source in sources.items()}
             if "string" in types and len(types) > 1:
                 message = f"the arrival columns have types that cannot be compared: {', '.join(sorted(types))}."
                 raise PipelineError(message, next(iter(sources)), "arrival_column")
         case "one_after_the_other" | "in_turn":
             pass
-
-
-def _arrival_type(name: str, node: DerivedNode) -> str:
-    source = node.operator
-    assert isinstance(source, Source)
-    if source.arrival_column is None:
-        message = "the sources are merged by a column, but this one has no arrival column. Set its arrival column."
-        raise PipelineError(message, name, "arrival_column")
-    return node.derived.schema.column(source.arrival_column, name, "arrival_column").type

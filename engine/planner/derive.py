@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine.contract.operator import OUT, Analyzer, Derived, Operator
 from engine.contract.source import Source
-from engine.errors import PipelineError, StudioError
+from engine.errors import PipelineError, StudioError, unknown_name
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.reading.computed import output_of
 from engine.registry import configured
@@ -89,8 +89,7 @@ def _edges_by_port(pipeline: Pipeline, node: Node, operator: Operator | Source) 
             message = f"a source has no input, but {edge.source} is connected to it. Remove that edge."
             raise PipelineError(message, node.id)
         if edge.target_port not in ports:
-            known = ", ".join(ports)
-            message = f"there is no input {edge.target_port!r} (edge from {edge.source}); there are: {known}."
+            message = f"edge from {edge.source}: {unknown_name('input', edge.target_port, ports)}."
             raise PipelineError(message, node.id, edge.target_port)
     by_port = {port: [edge for edge in edges if edge.target_port == port] for port in ports}
     for port, connected in by_port.items():
@@ -110,7 +109,7 @@ def _check_outputs(node: Node, edges: tuple[Edge, ...], done: Mapping[str, Deriv
     for edge in edges:
         known = (OUT, *done[edge.source].second)
         if edge.source_port not in known:
-            message = f"{edge.source} has no output {edge.source_port!r}; it has: {', '.join(known)}."
+            message = f"edge from {edge.source}: {unknown_name('output', edge.source_port, known)}."
             raise PipelineError(message, node.id, edge.target_port)
 
 

@@ -1,12 +1,21 @@
-"""The parameters that rankings share: the columns of their order."""
+"""The parameters that rankings share: the columns of their order, the range and the name of the ranks."""
 
 from __future__ import annotations
+
+from typing import Annotated
 
 from pydantic import Field
 
 from engine.contract.operator import Parameters
-from engine.model.schema import quote
+from engine.errors import PipelineError
+from engine.model.schema import Column, quote
 from engine.ranking.sort_keys import Nulls
+
+RankStart = Annotated[
+    int,
+    Field(ge=1, title="From rank", description="The first rank in the output; 2 leaves out the best row."),
+]
+RankColumn = Annotated[str, Field(min_length=1, title="Name of the rank", description="The column with the rank.")]
 
 
 class OrderBy(Parameters):
@@ -27,3 +36,21 @@ class OrderBy(Parameters):
         """The column in ORDER BY."""
         nulls = "" if self.nulls is Nulls.LOWEST else f" NULLS {self.nulls.name}"
         return f"{quote(self.column)} {'DESC' if self.descending else 'ASC'}{nulls}"
+
+
+OrderColumns = Annotated[tuple[OrderBy, ...], Field(title="Order by")]
+
+
+def check_range(start: int, end: int) -> None:
+    """Raise ValueError where no rank is in the range."""
+    if end < start:
+        message = f"the range of ranks ends at {end}, before it starts at {start}"
+        raise ValueError(message)
+
+
+def ranked_columns(columns: tuple[Column, ...], name: str, node: str) -> tuple[Column, ...]:
+    """The columns and the rank. Raises PipelineError where they have one of its name."""
+    if name.lower() in (column.name.lower() for column in columns):
+        message = f"rank_column: there is a column {name!r} already. Choose another name."
+        raise PipelineError(message, node, "rank_column")
+    return (*columns, Column(name, "bigint", nullable=False))

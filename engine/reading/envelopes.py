@@ -17,12 +17,12 @@ from pydantic import Field
 from engine.contract.operator import Derived
 from engine.contract.scan import Scan
 from engine.errors import SourceError
-from engine.model.schema import Column, Schema
-from engine.reading.columns import check_names, declared_type, derive_source
+from engine.model.schema import Schema
+from engine.reading.columns import derive_source
 from engine.reading.file_source import FileSource
 from engine.reading.flink_table import create_table
 from engine.reading.inference import infer_json
-from engine.reading.json_sample import ENDINGS, sampled
+from engine.reading.json_sample import ENDINGS, columns_of
 from engine.reading.json_scan import EnvelopeReader
 from engine.reading.nested import text_of
 from engine.reading.text_files import parts_of
@@ -72,18 +72,13 @@ class EnvelopeFile(FileSource):
     def derive(self, node: str, folder: Path) -> Derived:
         """Names and types from the rows in the sample; what `types` names besides is a column too."""
         files = self.files(node, folder)
-        stamps = tuple(file.stamp for file in files)
-        columns = sampled(files, stamps, self.sample_rows, node, self.rows_of, self.infer)
-        by_name = {column.name: column for column in columns}
-        for name, text in self.types.items():
-            by_name[name] = Column(name, declared_type(text, node, "types"))
-        if not by_name:
+        columns = columns_of(files, self.sample_rows, self.types, node, self.rows_of, self.infer)
+        if not columns:
             message = (
                 f"{files[0].name} has no {self.title} with a row in its first lines; check the format, or set types."
             )
             raise SourceError(message, node, "path")
-        check_names(list(by_name), node, "types")
-        return derive_source(self, node, tuple(by_name.values()), self.primary_key, changelog=True)
+        return derive_source(self, node, columns, self.primary_key, changelog=True)
 
     def scan(self, node: str, folder: Path) -> Scan:
         """Byte ranges of the files, which workers read by themselves."""

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from engine.contract.operator import Derived
 from engine.contract.source import Source, SourceFrames
-from engine.errors import PipelineError, SourceError
+from engine.errors import PipelineError, SourceError, unknown_name
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
 from engine.reading import spark_casts as texts
@@ -94,10 +94,7 @@ class FileSource(Source):
         """The columns with the types that somebody set. Raises SourceError for one that the file lacks."""
         known = [column.name for column in columns]
         if missing := [name for name in self.types if name not in known]:
-            message = (
-                f"types: the file {self.path} has no column {missing[0]!r}; it has {', '.join(known)}. "
-                "Correct the name, or choose another file."
-            )
+            message = f"types: {unknown_name('column', missing[0], known)}. Correct the name, or choose another file."
             raise SourceError(message, node, "types")
         types: Mapping[str, str] = {name: declared_type(text, node, "types") for name, text in self.types.items()}
         return tuple(replace(column, type=types.get(column.name, column.type)) for column in columns)

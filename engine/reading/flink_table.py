@@ -17,6 +17,11 @@ _PLAIN_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 
 
+def datagen_options(rows: int, rate: float) -> dict[str, str]:
+    """The connector that makes so many rows, at so many per second."""
+    return {"connector": "datagen", "number-of-rows": str(rows), "rows-per-second": str(max(1, round(rate)))}
+
+
 def create_table(
     node: str, schema: Schema, source: Source, options: Mapping[str, str], primary_key: Sequence[str] = ()
 ) -> str:

@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column
-from engine.reading.columns import check_names
+from engine.reading.columns import check_names, declared_type
 from engine.reading.files import InputFile, opened
 
 ENDINGS: Final = (".jsonl", ".ndjson", ".json")
 
 
+def columns_of(
+    files: tuple[InputFile, ...],
+    sample_rows: int,
+    types: Mapping[str, str],
+    node: str,
+    rows_of: Callable[[dict[str, Any]], Sequence[Any]],
+    infer: Callable[[Iterable[Any]], str],
+) -> tuple[Column, ...]:
+    """The columns in the sample, in the order in which the keys appear; what `types` names besides is one too.
+
+    rows_of: the rows that an object holds (itself, or those in an envelope). infer: a column's type from its values.
+    Raises PipelineError and SourceError.
+    """
+    stamps = tuple(file.stamp for file in files)
+    by_name = {column.name: column for column in _sampled(files, stamps, sample_rows, node, rows_of, infer)}
+    by_name |= {name: Column(name, declared_type(text, node, "types")) for name, text in types.items()}
+    if by_name:
+        check_names(list(by_name), node, "types")
+    return tuple(by_name.values())
+
+
 @lru_cache(maxsize=64)
-def sampled(
+def _sampled(
     files: tuple[InputFile, ...],
     stamps: tuple[tuple[str, int, int], ...],
     sample_rows: int,
@@ -25,10 +46,7 @@ def sampled(
     rows_of: Callable[[dict[str, Any]], Sequence[Any]],
     infer: Callable[[Iterable[Any]], str],
 ) -> tuple[Column, ...]:
-    """Names and inferred types. The stamps are for the cache: a changed file is looked at again.
-
-    rows_of: the rows that an object holds (itself, or those in an envelope). infer: a column's type from its values.
-    """
+    """Names and inferred types. The stamps are for the cache: a changed file is looked at again."""
     objects: list[dict[str, Any]] = []
     for file in files:
         with opened(file, node) as stream:

@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
-from engine.errors import StudioError
+from engine.errors import StudioError, unknown_name
 from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema
 from engine.reading.columns import INTEGERS
@@ -76,7 +76,7 @@ def source_table(
         operator, parameters = _file(ddl, node_id, folder, warnings)
     else:
         message = (
-            f"the connector {ddl.connector!r} cannot be read here; supported are filesystem (format "
+            f"the connector {ddl.connector!r} is not supported. Available: filesystem (format "
             f"{', '.join(FORMATS)}) "
             "and datagen. Save the rows as a file, or insert them with INSERT INTO ... VALUES."
         )
@@ -126,7 +126,7 @@ def _without_kinds(
     """The table and its rows with the kind in front of each row, not among its columns."""
     names = [column.name for column in ddl.columns]
     if kind_column not in names:
-        message = f"there is no column {kind_column!r} for the kinds; there are {', '.join(names)}."
+        message = f"kind column: {unknown_name('column', kind_column, names)}."
         raise ddl.rejected(message)
     if rows is None:
         return ddl, None
@@ -148,7 +148,7 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
         message = "'path' is missing: 'path' = 'rows.csv', relative to the script."
         raise ddl.rejected(message)
     if format_ not in FORMATS:
-        message = f"the format {format_!r} cannot be read here; there are {', '.join(FORMATS)}."
+        message = f"the format {format_!r} is not supported. Available: {', '.join(FORMATS)}."
         raise ddl.rejected(message)
     operator = FORMATS[format_]
     parameters: dict[str, Any] = {"path": re.sub(r"^file:(//)?", "", path)}
@@ -225,7 +225,7 @@ def _computed(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Schema) -
         value = column.value.copy().transform(lambda node: _inlined(node, known), copy=False)
         for mentioned in value.find_all(exp.Column):
             if mentioned.name not in schema.names:
-                message = f"{column.name}: there is no column {mentioned.name!r}; there are {', '.join(schema.names)}."
+                message = f"{column.name}: {unknown_name('column', mentioned.name, schema.names)}."
                 raise ddl.rejected(message)
         made.append({"name": column.name, "expression": writer.write(value)})
         known[column.name] = value

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from sqlglot import exp
 
 from engine.contract.operator import Analyzer
+from engine.errors import unknown_name
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.model.schema import Schema, quote
 from engine.script.connectors import SourceTable, sink_parameters, source_table
@@ -182,7 +183,7 @@ class Tables(Mapping[str, Table]):
             return False
         base, kind = changelog
         if base not in self._parts.tables:
-            message = f"there is no table {base!r}; there are {', '.join(self._parts.tables) or 'none'}."
+            message = f"{unknown_name('table', base, self._parts.tables)}."
             raise SqlRejected(message, place=statement.place)
         made = self._told(self._source(base, name, kind), self._parts.tables[base])
         self._made[name] = Table(made.node, made.columns, made.proctime)
@@ -237,9 +238,7 @@ def _sink(insert: Insert, parts: Parts, names: Names, emitter: Emitter) -> str:
         parameters, target = {"mode": "changelog"}, "result"
     else:
         if insert.target not in parts.tables:
-            message = (
-                f"there is no table {insert.target!r} to insert into; there are {', '.join(parts.tables) or 'none'}."
-            )
+            message = f"INSERT INTO: {unknown_name('table', insert.target, parts.tables)}."
             raise SqlRejected(message, place=insert.statement.place)
         ddl, target = parts.tables[insert.target], insert.target
         below = _fitted(below, ddl, insert, emitter)
@@ -262,7 +261,7 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
     types = {column.name: column.type for column in ddl.columns}
     unknown = [name for name in wanted if name not in types]
     if unknown:
-        message = f"{ddl.name} has no column {unknown[0]!r}; it has {', '.join(types)}."
+        message = f"{ddl.name}: {unknown_name('column', unknown[0], types)}."
         raise SqlRejected(message, insert.query)
     query_columns = dict(zip(wanted, schema, strict=True))
     items = [

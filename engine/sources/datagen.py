@@ -24,7 +24,7 @@ from engine.reading.columns import (
     declared_type,
     derive_source,
 )
-from engine.reading.flink_table import create_table
+from engine.reading.flink_table import create_table, datagen_options
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -99,11 +99,7 @@ class Datagen(Source):
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The connector of the same name; its random values are others."""
-        options = {
-            "connector": "datagen",
-            "number-of-rows": str(self.rows),
-            "rows-per-second": str(max(1, round(self.rate))),
-        }
+        options = datagen_options(self.rows, self.rate)
         for each in self.columns:
             field = f"fields.{each.name}"
             if each.kind == "sequence":

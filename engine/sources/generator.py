@@ -18,7 +18,7 @@ from engine.contract.operator import Derived
 from engine.contract.source import Source, SourceFrames
 from engine.model.schema import Column, Schema
 from engine.reading.columns import derive_source
-from engine.reading.flink_table import create_table
+from engine.reading.flink_table import create_table, datagen_options
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -127,10 +127,7 @@ class Generator(Source):
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """Flink's datagen: as many rows, but its own random values and no disorder."""
-        options = {
-            "connector": "datagen",
-            "number-of-rows": str(self.rows),
-            "rows-per-second": str(max(1, round(self.rate))),
+        options = datagen_options(self.rows, self.rate) | {
             "fields.id.kind": "sequence",
             "fields.id.start": "1",
             "fields.id.end": str(max(1, self.rows)),

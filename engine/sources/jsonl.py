@@ -17,10 +17,9 @@ from engine.contract.operator import Derived
 from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
-from engine.reading.columns import check_names, declared_type
 from engine.reading.file_source import RowFile, SampleRows
 from engine.reading.inference import infer_json
-from engine.reading.json_sample import ENDINGS, sampled
+from engine.reading.json_sample import ENDINGS, columns_of
 from engine.reading.json_scan import JsonReader
 from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
@@ -45,16 +44,11 @@ class JsonLines(RowFile):
     def derive(self, node: str, folder: Path) -> Derived:
         """Names and types from the sample, in the order in which the keys appear."""
         files = self.files(node, folder)
-        stamps = tuple(file.stamp for file in files)
-        columns = sampled(files, stamps, self.sample_rows, node, _itself, infer_json)
-        by_name = {column.name: column for column in columns}
-        for name, text in self.types.items():
-            by_name[name] = Column(name, declared_type(text, node, "types"))
-        if not by_name:
+        columns = columns_of(files, self.sample_rows, self.types, node, _itself, infer_json)
+        if not columns:
             message = f"{files[0].name} has no JSON object in its first lines; write one per line, or set types."
             raise SourceError(message, node, "path")
-        check_names(list(by_name), node, "types")
-        return self.described(node, tuple(by_name.values()))
+        return self.described(node, columns)
 
     def scan(self, node: str, folder: Path) -> Scan:
         """Byte ranges of the files, which workers read by themselves."""

@@ -20,7 +20,7 @@ from engine.contract.frames import KIND, WATERMARK
 from engine.contract.operator import Derived, Parameters
 from engine.contract.scan import ReadPart, Rejected, Scan
 from engine.contract.source import Source
-from engine.errors import PipelineError
+from engine.errors import PipelineError, unknown_name
 from engine.joins.sides import free_name
 from engine.model.changelog import INSERT, SYMBOLS, UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit, arrow_type, quote
@@ -151,7 +151,7 @@ class Rows(Source):
             if self.changelog:
                 kind = fields.pop("kind", None)
             if unknown := [name for name in fields if name not in schema]:
-                message = f"there is no column {unknown[0]!r}; there are {', '.join(schema.names)}"
+                message = unknown_name("column", unknown[0], schema.names)
                 raise Unfit(message)
             values = [fields.get(name) for name in schema.names]
         else:

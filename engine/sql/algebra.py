@@ -135,9 +135,7 @@ class SortKey:
 
 
 @dataclass(frozen=True)
-class Numbered:
-    """ROW_NUMBER, RANK or DENSE_RANK before a condition has said which ranks are wanted."""
-
+class _Ranking:
     input: Relation
     function: str
     partition: tuple[str, ...]
@@ -151,21 +149,16 @@ class Numbered:
 
 
 @dataclass(frozen=True)
-class Rank:
+class Numbered(_Ranking):
+    """ROW_NUMBER, RANK or DENSE_RANK before a condition has said which ranks are wanted."""
+
+
+@dataclass(frozen=True)
+class Rank(_Ranking):
     """The rows from one rank to another, with their rank as the last column. end: a number or a column."""
 
-    input: Relation
-    function: str
-    partition: tuple[str, ...]
-    order: tuple[SortKey, ...]
     start: int
     end: int | str
-    name: str
-    at: Expr
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (*self.input.columns, self.name)
 
 
 @dataclass(frozen=True)

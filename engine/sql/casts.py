@@ -24,7 +24,7 @@ def cast(writer: ExpressionWriter, node: exp.Cast) -> str:
     value = writer.write(node.this)
     target, length = spark_type(node.to)
     if target is None:
-        message = f"there is no type {node.to.sql(dialect=Flink)} here. Use a type of Flink SQL without rows in it."
+        message = f"the type {node.to.sql(dialect=Flink)} is not supported. Use a type of Flink SQL other than ROW."
         raise SqlRejected(message, node)
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
     if target == "string":

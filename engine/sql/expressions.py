@@ -12,6 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from engine.errors import unknown_name
 from engine.model.schema import quote
 from engine.sql.algebra import Expr
 from engine.sql.casts import cast
@@ -178,7 +179,7 @@ class Writer:
             return shifted(self, call)
         scalar = SCALARS.get(name)
         if scalar is None:
-            message = f"there is no function {name}; there are {', '.join(sorted(SCALARS))}."
+            message = f"{unknown_name('function', name, sorted(SCALARS))}."
             raise SqlRejected(message, call)
         count = len(call.expressions)
         if count < scalar.least or (scalar.most is not None and count > scalar.most):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from engine.errors import unknown_name
 from engine.joins.sides import JoinKind
 from engine.sql.algebra import Expr, Join, Relation, Scan, Values, conjuncts, free_name, ref
 from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
@@ -80,7 +81,7 @@ def _table(table: exp.Table, names: Names, read: Read) -> Relation:
         return read(query, within)
     if name in names.tables:
         return Scan(names.tables[name])
-    message = f"there is no table {name!r}; there are {names.listed()}."
+    message = f"{unknown_name('table', name, names.known)}."
     raise SqlRejected(message, table)
 
 

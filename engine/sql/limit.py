@@ -43,10 +43,10 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
         "ROW_NUMBER",
         (),
         sorted_by,
-        skipped + 1,
-        skipped + count,
         free_name("rank", relation.columns),
         order or limit,
+        skipped + 1,
+        skipped + count,
     )
     return selected(rank, tuple((name, ref(name)) for name in columns))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from engine.errors import unknown_name
 from engine.sql.algebra import Expr
 from engine.sql.rejected import SqlRejected
 
@@ -43,7 +44,7 @@ def extracted(writer: ExpressionWriter, call: exp.Extract) -> str:
     """EXTRACT(unit FROM x). Raises SqlRejected for an unknown unit."""
     unit = call.name.upper()
     if unit not in EXTRACTED:
-        message = f"there is no unit {unit}; there are {', '.join(EXTRACTED)}."
+        message = f"{unknown_name('unit', unit, EXTRACTED)}."
         raise SqlRejected(message, call)
     value = writer.write(call.expression)
     if unit == "EPOCH" and writer.type_of(value) == "timestamp_ntz":
@@ -56,7 +57,7 @@ def cut_off(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     value = writer.write(call.this)
     unit = call.args["to"].name.upper()
     if unit not in UNITS:
-        message = f"there is no unit {unit}; there are {', '.join(UNITS)}."
+        message = f"{unknown_name('unit', unit, UNITS)}."
         raise SqlRejected(message, call)
     type_ = writer.type_of(value).upper()
     if unit == "WEEK":

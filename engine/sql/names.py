@@ -19,9 +19,10 @@ class Names:
         """The same names and one more, whose query sees the names so far."""
         return Names(self.tables, {**self.views, name: (query, self)})
 
-    def listed(self) -> str:
+    @property
+    def known(self) -> tuple[str, ...]:
         """All names, for errors."""
-        return ", ".join((*self.views, *self.tables)) or "none"
+        return (*self.views, *self.tables)
 
 
 Read = Callable[[Expr, Names], Relation]

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from engine.errors import unknown_name
 from engine.sql.algebra import Expr, Named, Relation, free_name, plain, ref
 from engine.sql.from_clause import from_clause, values
 from engine.sql.grouping import distinct, grouped
@@ -135,7 +136,7 @@ def _with_windows(item: Expr, query: exp.Select) -> Expr:
     def spell_out(node: Expr) -> Expr:
         if isinstance(node, exp.Window) and node.alias:
             if node.alias not in known:
-                message = f"there is no window {node.alias!r}; WINDOW defines {', '.join(known) or 'none'}."
+                message = f"{unknown_name('window', node.alias, known)}."
                 raise SqlRejected(message, node)
             window: Expr = known[node.alias].copy()
             window.set("this", node.this.copy())

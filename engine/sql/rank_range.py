@@ -46,10 +46,10 @@ def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]
         numbered.function,
         numbered.partition,
         numbered.order,
-        start,
-        end,
         numbered.name,
         numbered.at,
+        start,
+        end,
     )
     return rank, rest
 

@@ -105,7 +105,7 @@ def _call(window: exp.Window) -> Expr:
     call = window.this
     bare = call.this if isinstance(call, exp.Filter) else call
     if aggregate_function(bare) is None:
-        message = f"{bare.sql()} cannot stand before OVER; there are {', '.join((*NUMBERING, *sorted(functions())))}."
+        message = f"{bare.sql()} cannot be used with OVER. Available: {', '.join((*NUMBERING, *sorted(functions())))}."
         raise SqlRejected(message, window)
     aggregate: Expr = call
     return aggregate

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from engine.errors import unknown_name
 from engine.sql.algebra import Expr, Relation, ref
 from engine.sql.rejected import SqlRejected
 
@@ -40,9 +41,7 @@ class Scope:
         """The columns of `*` or `t.*`. Raises SqlRejected for an unknown table."""
         columns = tuple(one for one in self.visible if table is None or one.table == table)
         if not columns:
-            tables = ", ".join(dict.fromkeys(one.table for one in self.visible if one.table)) or "none"
-            message = f"there is no table {table!r} here; there are {tables}."
-            raise SqlRejected(message, at)
+            raise self._unknown_table(str(table), at)
         return columns
 
     def find(self, column: exp.Column) -> Visible | None:
@@ -77,13 +76,12 @@ class Scope:
 
     def unknown(self, column: exp.Column) -> SqlRejected:
         """The complaint about a column that does not exist, with those that do."""
-        known = ", ".join(
-            dict.fromkeys(one.name for one in self.visible if not column.table or one.table == column.table)
-        )
+        known = dict.fromkeys(one.name for one in self.visible if not column.table or one.table == column.table)
         name = f"{column.table}.{column.name}" if column.table else column.name
         if not known:
-            tables = ", ".join(dict.fromkeys(one.table for one in self.visible if one.table)) or "none"
-            message = f"there is no table {column.table!r} here; there are {tables}."
-        else:
-            message = f"there is no column {name!r}; there are {known}."
-        return SqlRejected(message, column)
+            return self._unknown_table(column.table, column)
+        return SqlRejected(f"{unknown_name('column', name, known)}.", column)
+
+    def _unknown_table(self, name: str, at: Expr) -> SqlRejected:
+        tables = dict.fromkeys(one.table for one in self.visible if one.table)
+        return SqlRejected(f"{unknown_name('table', name, tables)}.", at)

@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from sqlglot import exp
 
 from engine.contract.operator import Operator
+from engine.errors import unknown_name
 from engine.registry import table_functions
 from engine.sql.algebra import Called, Expr, Relation
 from engine.sql.constants import value_of
@@ -30,9 +31,7 @@ def table_function(
     name = call.name.upper()
     operator = table_functions().get(name)
     if operator is None:
-        message = (
-            f"there is no table function {name!r}; there are {', '.join((*WINDOW_FUNCTIONS, *table_functions()))}."
-        )
+        message = f"{unknown_name('table function', name, (*WINDOW_FUNCTIONS, *table_functions()))}."
         raise SqlRejected(message, call)
     tables = [argument for argument in call.expressions if not isinstance(argument, exp.Kwarg)]
     if len(tables) != len(operator.ports):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from engine.errors import unknown_name
 from engine.sql.algebra import Expr, Relation, Windowed
 from engine.sql.dialect import TABLE_ARGUMENT
 from engine.sql.intervals import interval_ms
@@ -60,7 +61,7 @@ def group_window(call: exp.Anonymous) -> tuple[Expr, Windowing]:
     """The time and the windows of a group window: TUMBLE(rt, INTERVAL '10' SECOND) in GROUP BY."""
     name = call.name.upper()
     if name not in _GROUP_WINDOWS:
-        message = f"{name} is not a group window; there are {', '.join(_GROUP_WINDOWS)}. Use {name} in FROM TABLE(...)."
+        message = f"{unknown_name('group window', name, _GROUP_WINDOWS)}. Use {name} in FROM TABLE(...)."
         raise SqlRejected(message, call)
     lengths = _GROUP_WINDOWS[name]
     if len(call.expressions) != len(lengths) + 1:

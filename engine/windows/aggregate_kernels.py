@@ -19,7 +19,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from engine.aggregates.accumulators import compile_calls
-from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateCall
 from engine.contract.described import Description, Names
 from engine.contract.kernel import Kernel, Key, Output, Row
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE

@@ -21,8 +21,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.aggregates.call import AggregateCall
-from engine.aggregates.columnar_parts import in_words, without_columns
+from engine.aggregates.columnar_calls import in_words, without_columns
+from engine.aggregates.function import AggregateCall
 from engine.columnar.columns import taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Flags, Runs

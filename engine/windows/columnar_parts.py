@@ -15,8 +15,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from engine.aggregates.call import AggregateCall
-from engine.aggregates.columnar_parts import Extreme, Found, Number, Part, Sum, parts_of
+from engine.aggregates.columnar_calls import parts_of
+from engine.aggregates.columnar_parts import Extreme, Found, Number, Part, Sum
+from engine.aggregates.function import AggregateCall
 from engine.columnar.columns import from_longs, longs
 from engine.columnar.runs import Flags, Runs, running_least, running_most, running_sum
 from engine.contract.columnar_kernel import Kinds, Longs

@@ -61,22 +61,14 @@ class Changelogs:
         return self._page(edge, filter, offset, after, limit)
 
     def changes(
-        self,
-        run_id: int,
-        node: str,
-        port: str = "out",
-        *,
-        filter: Filter = ALL,
-        offset: int = 0,
-        after: int | None = None,
-        limit: int = 100,
+        self, run_id: int, node: str, port: str = "out", *, filter: Filter = ALL, offset: int = 0, limit: int = 100
     ) -> ChangePage:
         """The same page with each -U and its +U paired into one change, so it may hold fewer entries.
 
         A change is shown when either record passes the filter, on the page of the first that does.
         """
         edge = self._runs.edge(run_id, node, port)
-        page = self._page(edge, filter, offset, after, limit)
+        page = self._page(edge, filter, offset, None, limit)
         updates = (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER)
         near = {
             row + near

@@ -51,7 +51,7 @@ def duckdb_type(type_: str) -> str:
     if type_.startswith("map<") and type_.endswith(">"):
         key, value = map_types(type_[4:-1])
         return f"MAP({duckdb_type(key)}, {duckdb_type(value)})"
-    message = f"the type {type_} cannot be stored; there are {', '.join(_PLAIN)}, decimal(p,s), array<..>, map<..>"
+    message = f"the type {type_} cannot be stored. Available: {', '.join(_PLAIN)}, decimal(p,s), array<..>, map<..>"
     raise ValueError(message)
 
 

@@ -13,7 +13,7 @@ from storage.database.connection import Database, Row
 from storage.database.edge_records import records_of, values_of_events
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
-from storage.model import Values
+from storage.model import Paged, Values
 
 _PAGE: Final = """
 SELECT seq, source, event_time_ms, watermark_ms, is_end, max_event_time_ms, state::VARCHAR
@@ -44,15 +44,6 @@ class Arrival:
     state: str | None
     columns: tuple[str, ...] = ()
     values: Values = ()
-
-
-@dataclass(frozen=True)
-class ArrivalPage:
-    """A page of events in arrival order."""
-
-    records: tuple[Arrival, ...]
-    total: int
-    offset: int
 
 
 @dataclass(frozen=True)
@@ -104,12 +95,12 @@ class Arrivals:
         state: str | None = None,
         offset: int = 0,
         limit: int = 100,
-    ) -> ArrivalPage:
+    ) -> Paged[Arrival]:
         """The events of a range in arrival order, each with the values of its record."""
         run = self._runs.stored(run_id)
         edges = {edge.node: edge for edge in run.sources}
         if not edges:
-            return ArrivalPage((), 0, offset)
+            return Paged((), 0, offset)
         events = run.tables.events
         values: dict[str, object] = {"from": from_seq, "to": to_seq}
         where = "seq BETWEEN $from AND $to"
@@ -130,7 +121,7 @@ class Arrivals:
             content = contents.get(row[1], {}).get(row[0])
             columns = edges[row[1]].names if content is not None else ()
             records.append(Arrival(*(*row, columns, content or ())))
-        return ArrivalPage(tuple(records), int(counted[0]) if counted else 0, offset)
+        return Paged(tuple(records), int(counted[0]) if counted else 0, offset)
 
     def sources(self, run_id: int, from_seq: int, to_seq: int) -> tuple[SourceTimes, ...]:
         """Every source with records in the range, in the order of the graph."""

@@ -12,10 +12,9 @@ from storage.database.run_tables import RunTables
 from storage.library.runs import Runs
 from storage.model import (
     Edge,
-    LatePage,
     LateRecord,
     LateSummary,
-    RejectedPage,
+    Paged,
     RejectedRow,
     Values,
 )
@@ -43,11 +42,11 @@ class LateRecords:
         to_seq: int | None = None,
         offset: int = 0,
         limit: int = 100,
-    ) -> LatePage:
+    ) -> Paged[LateRecord]:
         """Late records in arrival order, each with its content."""
         edges = {(edge.node, edge.port): edge for edge in self._runs.edges(run_id)}
         if not edges:
-            return LatePage((), 0, offset)
+            return Paged((), 0, offset)
         table = RunTables(run_id).late
         parts: list[str] = []
         values: dict[str, object] = {}
@@ -69,7 +68,7 @@ class LateRecords:
         inputs = self._input_edges(run_id, edges)
         contents = self._contents(rows, inputs)
         records = tuple(_late(row, edges, inputs, contents) for row in rows)
-        return LatePage(records, int(counted[0]) if counted else 0, offset)
+        return Paged(records, int(counted[0]) if counted else 0, offset)
 
     def summary(self, run_id: int) -> tuple[LateSummary, ...]:
         """Per operator and source: how many records were late, and what delay would keep them all."""
@@ -88,10 +87,12 @@ class LateRecords:
         row = self._database.row(f"SELECT count(DISTINCT seq) FROM {RunTables(run_id).late}")
         return int(row[0]) if row else 0
 
-    def rejected(self, run_id: int, *, node: str | None = None, offset: int = 0, limit: int = 100) -> RejectedPage:
+    def rejected(
+        self, run_id: int, *, node: str | None = None, offset: int = 0, limit: int = 100
+    ) -> Paged[RejectedRow]:
         """Rows of the sources that could not be read, in the order of their files and lines."""
         if not self._runs.edges(run_id):
-            return RejectedPage((), 0, offset)
+            return Paged((), 0, offset)
         table = RunTables(run_id).rejected
         where = "$node IS NULL OR node = $node"
         counted = self._database.row(f"SELECT count(*) FROM {table} WHERE {where}", {"node": node})
@@ -99,7 +100,7 @@ class LateRecords:
             f"SELECT node, file, line, raw, reason FROM {table} WHERE {where} LIMIT {int(limit)} OFFSET {int(offset)}",
             {"node": node},
         )
-        return RejectedPage(tuple(RejectedRow(*row) for row in rows), int(counted[0]) if counted else 0, offset)
+        return Paged(tuple(RejectedRow(*row) for row in rows), int(counted[0]) if counted else 0, offset)
 
     def _input_edges(self, run_id: int, edges: dict[tuple[str, str], Edge]) -> dict[tuple[str, str], tuple[Edge, ...]]:
         """The edges that feed each (node, input port)."""

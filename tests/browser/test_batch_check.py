@@ -8,7 +8,6 @@ from typing import Literal
 import pytest
 from playwright.sync_api import expect
 
-from engine.examples import examples
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage
@@ -25,9 +24,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     with Store.open(folder / "studio.duckdb") as store:
         seeded_store.example(store, folder)
         seeded_store.example(store, folder, last=(2, 7))
-        late = examples()["02-window-late-record"]
-        run = store.runs.create(late.name, late.to_json())
-        store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
+        seeded_store.cancelled(store, "02-window-late-record")
     with running_app(folder, "local[2]") as running:
         yield running
 

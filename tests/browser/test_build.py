@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_server import App, running_app
+from tests.browser.canvas_page import add, box, node, studio, type_into
 from tests.browser.conftest import OpenPage, wait_until_settled
 
 RUN_TIMEOUT_MS = 180_000
@@ -27,18 +28,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         yield running
 
 
-def picture(page: Page) -> Locator:
-    return page.get_by_role("group", name=re.compile(r": \d+ nodes?"))
-
-
-def node(page: Page, name: str) -> Locator:
-    return page.locator(f'[data-pick="{name}"]')
-
-
-def box(page: Page, label: str) -> Locator:
-    return page.get_by_role("textbox", name=label, exact=True)
-
-
 def press(page: Page, name: str) -> None:
     """Press a button; what it says may go on with its shortcut."""
     words = page.get_by_role("button", name=name, exact=True)
@@ -52,23 +41,7 @@ def open_example(page: Page, name: str) -> None:
     # By its key: saved pipelines and drafts below can hold the same words, and be drawn before a card has its text.
     page.locator(".st-key-" + re.sub(r"[^\w-]", "-", f"open|{name}")).get_by_role("button").click()
     page.wait_for_url("**/build?**")
-    expect(picture(page)).to_be_visible()
-    wait_until_settled(page)
-
-
-def add(page: Page, operator: str) -> None:
-    """Search the canvas's palette and press Enter."""
-    picture(page).focus()
-    page.keyboard.press("a")
-    page.keyboard.type(operator)
-    page.keyboard.press("Enter")
-    expect(page.locator(".studio[data-settled=true]")).to_be_visible()
-    wait_until_settled(page)
-
-
-def type_into(page: Page, label: str, text: str) -> None:
-    box(page, label).fill(text)
-    box(page, label).press("Tab")
+    expect(studio(page)).to_be_visible()
     wait_until_settled(page)
 
 
@@ -98,7 +71,7 @@ def test_nodes_and_edges_are_selected_with_mouse_and_keyboard(page: Page) -> Non
     node(page, "count_words>count_counts:in").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("count_words → count_counts")).to_be_visible()
-    expect(page.get_by_text("Enter puts it on count_words → count_counts")).to_be_visible()
+    expect(page.get_by_text("Enter inserts it on count_words → count_counts")).to_be_visible()
     press(page, "Disconnect")
     expect(page.get_by_text("its input is not connected").first).to_be_visible()
 
@@ -186,7 +159,7 @@ def test_an_export_is_imported_and_nonsense_refused_with_a_sentence(page: Page, 
     nonsense.write_text('{"version": 1, "nodes": [], "colour": "red"}')
     press(page, "Import")
     page.get_by_test_id("stPopoverBody").locator("input[type=file]").set_input_files(nonsense)
-    expect(page.get_by_role("alert")).to_contain_text("there is no field 'colour'", ignore_case=True)
+    expect(page.get_by_role("alert")).to_contain_text("unknown field 'colour'", ignore_case=True)
 
 
 def test_a_dropped_file_becomes_a_pipeline_that_runs(page: Page, tmp_path: Path) -> None:

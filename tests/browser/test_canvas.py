@@ -141,7 +141,7 @@ def test_everything_can_be_done_by_keyboard(open_page: OpenPage) -> None:
     keys(page, "Alt+ArrowRight")
     expect(box(page, "Name of the node")).to_have_value("sink")
     keys(page, "?")
-    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Take back the last edit")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Undo")
     page.keyboard.press("Escape")
     keys(page, "Delete")
     assert ids(page) == ["aggregate", "rows"]
@@ -150,7 +150,7 @@ def test_everything_can_be_done_by_keyboard(open_page: OpenPage) -> None:
 def test_double_click_adds_behind_what_is_selected_and_search_finds_by_words(open_page: OpenPage) -> None:
     page = open_draft(open_page, "chain0")
     pick(page, "words")
-    search = page.get_by_role("searchbox", name="Search the palette")
+    search = page.get_by_role("searchbox", name="Search operators")
     search.fill("condition")
     expect(page.locator("[data-operator]")).to_have_count(1)
     page.locator("[data-operator=filter]").dblclick()

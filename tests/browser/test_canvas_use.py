@@ -38,14 +38,14 @@ def test_a_cycle_is_refused_with_a_sentence_that_names_both_ends(open_page: Open
     connect(page, "counts.out", "union.in")
     before = edges(page)
     connect(page, "union.out", "counts.in")
-    expect(note(page)).to_contain_text("union cannot flow into counts, because counts flows into union already.")
+    expect(note(page)).to_contain_text("Connecting union to counts would create a cycle.")
     assert edges(page) == before
 
 
 def test_a_second_edge_into_one_input_is_refused_and_a_union_is_one_click(open_page: OpenPage) -> None:
     page = open_draft(open_page, "two")
     connect(page, "more.out", "counts.in")
-    expect(note(page)).to_contain_text("more cannot flow into counts")
+    expect(note(page)).to_contain_text("more cannot be connected to counts")
     expect(note(page).get_by_role("button", name="Replace words by more")).to_be_visible()
     note(page).get_by_role("button", name="Put a union of both before it").click()
     settled(page)
@@ -56,7 +56,7 @@ def test_a_second_edge_into_one_input_is_refused_and_a_union_is_one_click(open_p
 def test_a_changelog_that_a_node_cannot_take_is_refused_with_a_fix_that_works(open_page: OpenPage) -> None:
     page = open_draft(open_page, "time")
     connect(page, "totals.out", "latest.in")
-    expect(note(page)).to_contain_text("totals cannot flow into latest.")
+    expect(note(page)).to_contain_text("totals cannot be connected to latest.")
     expect(note(page)).to_contain_text("needs an insert-only input, but totals emits")
     assert edges(page) == ["clicks>totals:in"]
     note(page).get_by_role("button", name="Put latest before totals").click()
@@ -75,11 +75,11 @@ def test_what_is_wrong_sits_on_the_node_and_one_click_mends_it(open_page: OpenPa
     keys(page, "Escape")
     add(page, "aggregate")
     expect(node(page, "aggregate")).to_contain_text("not connected")
-    page.get_by_role("button", name="What is wrong with aggregate").click()
+    page.get_by_role("button", name="Show problems in aggregate").click()
     note(page).get_by_role("button", name="Connect rows to aggregate").click()
     settled(page)
     assert edges(page) == ["rows>aggregate:in"]
-    expect(page.get_by_role("button", name="What is wrong with aggregate")).to_have_count(0)
+    expect(page.get_by_role("button", name="Show problems in aggregate")).to_have_count(0)
 
 
 def test_hovering_explains_an_edge_and_a_node(open_page: OpenPage) -> None:
@@ -88,7 +88,7 @@ def test_hovering_explains_an_edge_and_a_node(open_page: OpenPage) -> None:
     tip = page.get_by_role("tooltip")
     expect(tip).to_contain_text("counts → sink")
     expect(tip).to_contain_text("cnt")
-    expect(tip).to_contain_text("Identified by: (word)")
+    expect(tip).to_contain_text("Upsert key: (word)")
     node(page, "counts").hover()
     expect(tip).to_contain_text("State:")
 
@@ -150,7 +150,7 @@ def test_the_arrow_keys_move_and_the_minimap_and_zoom_answer(open_page: OpenPage
     page.wait_for_timeout(500)
     settled(page)
     assert place(page, "more") != before
-    expect(page.get_by_role("img", name="Map of the pipeline")).to_be_visible()
+    expect(page.get_by_role("img", name="Pipeline minimap")).to_be_visible()
     zoom = page.locator(".react-flow__viewport").get_attribute("style")
     keys(page, "+")
     expect(page.locator(".react-flow__viewport")).not_to_have_attribute("style", str(zoom))
@@ -162,7 +162,7 @@ def test_the_arrow_keys_move_and_the_minimap_and_zoom_answer(open_page: OpenPage
 def test_a_run_is_read_on_the_canvas(open_page: OpenPage) -> None:
     page = open_draft(open_page, "late")
     run(page)
-    late = page.get_by_role("button", name=re.compile(r"\d late, open the ledger"))
+    late = page.get_by_role("button", name=re.compile(r"\d late, show records"))
     expect(late).to_be_visible()
     name = str(late.get_attribute("aria-label")).partition(":")[0]
     # A node: its counters, its state, its slowest keys.
@@ -185,7 +185,7 @@ def test_a_run_is_read_on_the_canvas(open_page: OpenPage) -> None:
 def test_rows_that_cannot_be_read_are_marked_and_the_mark_opens_the_ledger(open_page: OpenPage) -> None:
     page = open_draft(open_page, "rejected")
     run(page)
-    page.get_by_role("button", name="words: 1 rejected, open the ledger").click()
+    page.get_by_role("button", name="words: 1 rejected, show records").click()
     page.wait_for_url("**/event-time?**")
     expect(page.get_by_text("too many").first).to_be_visible()
 

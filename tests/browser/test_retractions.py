@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Literal
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from engine.examples import examples
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, rows
@@ -24,9 +23,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     folder = tmp_path_factory.mktemp("app")
     with Store.open(folder / "studio.duckdb") as store:
         seeded_store.word_count(store, folder)
-        words = examples()["01-word-frequency"]
-        run = store.runs.create(words.name, words.to_json())
-        store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
+        seeded_store.cancelled(store, "01-word-frequency")
     with running_app(folder, "local[2]") as running:
         yield running
 
@@ -54,12 +51,18 @@ def test_the_flow_of_a_run_is_drawn_with_who_amplifies_it(
     expect(rows(page, "Keys").first).to_contain_text("1")
 
 
-@pytest.mark.slow
-def test_why_retraction_shows_what_is_wrong_without_it_and_what_writes_out_of_order_lose(open_page: OpenPage) -> None:
+def run_again(open_page: OpenPage) -> Page:
+    """The page of the cancelled run, once the pipeline has run again."""
     page = open_page("run?run=2")
     page.get_by_role("button", name="Run again").click()
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
+    return page
+
+
+@pytest.mark.slow
+def test_why_retraction_shows_what_is_wrong_without_it_and_what_writes_out_of_order_lose(open_page: OpenPage) -> None:
+    page = run_again(open_page)
     page.get_by_role("link", name="Why retraction", exact=True).click()
     expect(rows(page, "With retraction")).to_have_text([re.compile(r"1\s*1"), re.compile(r"2\s*1")])
     page.get_by_role("button", name="Run it with retraction switched off").click()
@@ -74,10 +77,7 @@ def test_why_retraction_shows_what_is_wrong_without_it_and_what_writes_out_of_or
 
 @pytest.mark.slow
 def test_mini_batch_is_run_in_the_background_and_compared(open_page: OpenPage) -> None:
-    page = open_page("run?run=2")
-    page.get_by_role("button", name="Run again").click()
-    page.get_by_role("button", name="Run", exact=True).click()
-    expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
+    run_again(open_page)
     page = open_page("retractions?run=3")
     page.get_by_role("radio", name="Mini-batch").click()
     page.get_by_role("button", name="Run it in bundles of 2", exact=False).click()

@@ -38,4 +38,4 @@ def test_an_edited_script_changes_the_pipeline_and_a_wrong_one_is_marked(page: P
     replace(page, "SELECT cnt, COUNT(cnt) AS freq", "SELECT cnt, SUM(cnt) AS freq")
     expect(editor(page)).to_have_value(re.compile(r"SUM\(cnt\) AS freq"), timeout=STARTS_MS)
     replace(page, "SUM(cnt)", "SUM(count)")
-    expect(page.get_by_text("there is no column 'count'; there are").first).to_be_visible(timeout=STARTS_MS)
+    expect(page.get_by_text("unknown column 'count'. Available:").first).to_be_visible(timeout=STARTS_MS)

@@ -44,7 +44,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from difflib import ndiff
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, cast
 
 import pytest
 
@@ -106,28 +106,41 @@ class Given:
         """All events, with or without a record."""
         return sorted({item.seq for _, item in self.records} | {int(seq) for seq in self.timeline.seqs})
 
+    def between(self, first: int, last: int) -> list[KeyedRecord]:
+        """The records of the epoch of the events (first, last]; a bundle belongs to the one in which it ends."""
+        return [
+            each
+            for each in self.records
+            if first < (each.record.seq if each.record.end is None else each.record.end.seq) <= last
+        ]
 
-def check_cases(cases: Sequence[Case]) -> Callable[[Case], None]:
+
+class CaseTest(Protocol):
+    """The test of a table."""
+
+    cases: Sequence[Case]
+
+    def __call__(self, case: Case) -> None:
+        """Run one of them."""
+
+
+def check_cases(cases: Sequence[Case]) -> CaseTest:
     """A test function over these cases, with their titles as ids."""
 
     @pytest.mark.parametrize("case", cases, ids=lambda case: case.title)
     def test(case: Case) -> None:
         check(case)
 
-    return test
+    table = cast(CaseTest, test)
+    table.cases = cases
+    return table
 
 
 def check(case: Case) -> None:
     """Run a case in one epoch and cut at every event; fail with a readable difference."""
     given = parse_given(case)
     whole = run_epochs(case, given, [])
-    compare("the changelog", case.expect, [(e.seq, SYMBOLS[e.kind], *e.row) for e in whole.emitted])
-    late = [
-        (e.seq, e.event_time_ms, e.window_start_ms, e.window_end_ms, e.watermark_ms, e.lateness_ms) for e in whole.lates
-    ]
-    compare("the late ledger", case.late, late)
-    if case.fires is not None:
-        compare("the fired windows", case.fires, sorted(whole.fires))
+    compare_all(case, whole)
     if case.mode is not None:
         outside = {SYMBOLS[e.kind] for e in whole.emitted if RowKind(e.kind) not in case.mode}
         assert not outside, f"{sorted(outside)} came out, but the mode is {case.mode}"
@@ -148,12 +161,7 @@ def run_epochs(case: Case, given: Given, cuts: Sequence[int]) -> Result:
     bounds = [0, *cuts, max([0, *given.seqs])]
     for first, last in zip(bounds, bounds[1:], strict=False):
         timeline = _between(given.timeline, first, last)
-        # A bundle belongs to the epoch in which it ends.
-        records = [
-            each
-            for each in given.records
-            if first < (each.record.seq if each.record.end is None else each.record.end.seq) <= last
-        ]
+        records = given.between(first, last)
         before: dict[Key, Saved] = pickle.loads(pickle.dumps(result.saved))
         after = partial(check_description, given=given)
         keys = list(run_keys(case.kernel, records, timeline, ports=case.ports, saved=before, after=after))
@@ -184,6 +192,18 @@ def check_description(kernel: Kernel, saved: Saved | None, given: Given) -> None
     for table in described:
         assert table.rows, table
         assert all(len(row) == len(table.columns) for row in table.rows), table
+
+
+def compare_all(case: Case, result: Result) -> None:
+    """Fail where a case expects another changelog, other late records or other windows that fired."""
+    compare("the changelog", case.expect, [(e.seq, SYMBOLS[e.kind], *e.row) for e in result.emitted])
+    late = [
+        (e.seq, e.event_time_ms, e.window_start_ms, e.window_end_ms, e.watermark_ms, e.lateness_ms)
+        for e in result.lates
+    ]
+    compare("the late ledger", case.late, late)
+    if case.fires is not None:
+        compare("the fired windows", case.fires, sorted(result.fires))
 
 
 def parse_given(case: Case) -> Given:

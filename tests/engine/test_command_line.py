@@ -98,8 +98,8 @@ def test_explain_shows_modes_keys_strategies_and_why(spark: SparkSession, capsys
         ("\ufeff{}", "the pipeline is empty. Add a source."),
         ({"version": 9}, "the pipeline has version 9; this studio reads up to 1. Update the studio."),
         ({}, "the pipeline is empty. Add a source."),
-        (words(nodse=[]), "there is no field 'nodse'; there are version, name, description"),
-        ({"nodes": [{"id": "a", "operator": "agregate"}]}, "a: there is no operator 'agregate'; there are aggregate,"),
+        (words(nodse=[]), "unknown field 'nodse'. Available: version, name, description"),
+        ({"nodes": [{"id": "a", "operator": "agregate"}]}, "a: unknown operator 'agregate'. Available: aggregate,"),
         (words(edges=[]), "count_words: its input is not connected. Connect a source or an operator to it."),
     ],
 )
@@ -115,9 +115,9 @@ def test_a_wrong_document_is_one_sentence_and_status_2(
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"group_by": ["wrd"]}, "count_words: group_by.0: there is no column 'wrd'; the input has word."),
+        ({"group_by": ["wrd"]}, "count_words: group_by.0: unknown column 'wrd'. Available: word."),
         ({}, "count_words: it needs a group column"),
-        ({"group_by": ["word"], "aggregtes": []}, "count_words: there is no field 'aggregtes'; there are group_by,"),
+        ({"group_by": ["word"], "aggregtes": []}, "count_words: unknown field 'aggregtes'. Available: group_by,"),
         ({"group_by": "word"}, "count_words: group_by: "),
         (
             {"group_by": ["word"], "aggregates": [{"function": "SUM", "argument": "word", "name": "s"}]},
@@ -156,8 +156,8 @@ def test_a_file_that_is_not_there_and_a_node_that_is_not_there_are_named(
     assert main(["run", str(tmp_path / "none.json"), *ENGINE]) == 2
     assert "none.json cannot be read: No such file or directory." in capsys.readouterr().err
     assert main(["run", str(WORDS), "--edge", "nope", *ENGINE]) == 2
-    known = "the pipeline has words, count_words, count_counts, frequencies"
-    assert capsys.readouterr().err == f"there is no node 'nope'; {known}.\n"
+    known = "Available: words, count_words, count_counts, frequencies"
+    assert capsys.readouterr().err == f"unknown node 'nope'. {known}.\n"
 
 
 @pytest.mark.slow
@@ -182,7 +182,7 @@ def test_an_output_port_that_does_not_exist_is_refused(tmp_path: Path, capsys: p
     document = words()
     document["edges"][0]["source_port"] = "late"
     assert main(["explain", write(tmp_path / "p.json", document), *ENGINE]) == 2
-    assert capsys.readouterr().err == "count_words: words has no output 'late'; it has: out.\n"
+    assert capsys.readouterr().err == "count_words: edge from words: unknown output 'late'. Available: out.\n"
 
 
 @pytest.mark.parametrize("path", ["x" * 300 + ".csv", "a\0b.csv"])

@@ -94,7 +94,7 @@ def test_null_follows_three_valued_logic(condition: str, answer: bool | None) ->
 @pytest.mark.parametrize(
     ("condition", "sentence"),
     [
-        ("q > 1", "there is no column 'q'; there are i, f, d, s, b, t, day, odd name"),
+        ("q > 1", "unknown column 'q'. Available: i, f, d, s, b, t, day, odd name"),
         ("s > 1", "s is of type text and 1 of type integer; cast one of them"),
         ("i + 1", "it is of type integer, but a condition must be true or false"),
         ("soundex(s) = 'x'", r"SOUNDEX\(s\) is not supported"),

@@ -33,7 +33,7 @@ def test_what_is_not_set_is_as_flink_has_it() -> None:
         ),
         (
             {"parallelism": "4"},
-            f"'parallelism' is not an option that changes a changelog. There are {', '.join(OPTIONS)}.",
+            f"'parallelism' is not an option that changes a changelog. Available: {', '.join(OPTIONS)}.",
         ),
         ({"table.exec.mini-batch.enabled": "yes"}, "table.exec.mini-batch.enabled is true or false, not 'yes'."),
         ({"table.exec.mini-batch.size": "0"}, "is a number of records, -1 where there is no limit, not '0'."),

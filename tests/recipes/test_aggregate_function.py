@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from engine.aggregates import functions as package
-from engine.aggregates.call import AggregateCall
-from engine.aggregates.function import AggregateFunction
+from engine.aggregates.function import AggregateCall, AggregateFunction
 from engine.aggregates.over import OverRowsKernel
 from engine.aggregates.parameters import Aggregate
 from engine.aggregates.registry import function_named, functions

@@ -95,7 +95,7 @@ def test_pages_by_offset_and_by_cursor_are_the_same(store: Store, run_id: int) -
 
 
 def test_an_unknown_column_in_a_filter_lists_those_that_exist(store: Store, run_id: int) -> None:
-    with pytest.raises(UnknownColumn, match="totals: there is no column 'count'; there are word, n"):
+    with pytest.raises(UnknownColumn, match="totals: unknown column 'count'. Available: word, n"):
         store.changelog.page(run_id, "totals", filter=Filter(equals=(("count", 1),)))
 
 

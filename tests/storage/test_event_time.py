@@ -145,6 +145,6 @@ def test_rejected_rows_come_in_the_order_of_their_lines(store: Store, tmp_path: 
     rows = [("a", "a.csv", 9, "x,y", "no number"), ("a", "a.csv", 2, "", "an empty line")]
     run_id = recorded(store, tmp_path, PLAN, Epoch(rejected=rows))
     page = store.late.rejected(run_id)
-    assert [(row.line, row.reason) for row in page.rows] == [(2, "an empty line"), (9, "no number")]
+    assert [(row.line, row.reason) for row in page.records] == [(2, "an empty line"), (9, "no number")]
     assert page.total == 2
-    assert store.late.rejected(run_id, node="b").rows == ()
+    assert store.late.rejected(run_id, node="b").records == ()

@@ -46,7 +46,7 @@ def test_a_pipeline_that_does_not_exist_is_named(store: Store, verb: str) -> Non
 
 def test_a_version_that_does_not_exist_lists_those_that_do(store: Store) -> None:
     saved = store.pipelines.save("{}", name="words")
-    with pytest.raises(UnknownPipeline, match="no version 3; it has 1"):
+    with pytest.raises(UnknownPipeline, match="unknown version 3. Available: 1"):
         store.pipelines.load(saved.pipeline_id, 3)
 
 

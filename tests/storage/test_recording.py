@@ -16,10 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.contract.recorder import EdgeFile
+from engine.contract.recorder import EdgeFile, Recorder
 from engine.model.schema import Column, Schema
 from storage import Store
 from storage.errors import EpochRefused, StoreWriteFailed
+from storage.model import Run
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 TIMES = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1))  # noqa: DTZ001
@@ -139,28 +140,32 @@ def test_rows_in_any_order_are_stored_in_position_order(store: Store, tmp_path: 
     assert [record.row for record in page.records] == list(range(98))
 
 
-def test_an_epoch_that_comes_before_stored_ones_is_refused_whole(store: Store, tmp_path: Path) -> None:
-    infos = (edge("a", columns(n="bigint")), edge("b", columns(n="bigint")))
-    planned = plan(*infos)
-    run = store.runs.create("late", planned.pipeline_json)
+A_AND_B = (edge("a", columns(n="bigint")), edge("b", columns(n="bigint")))
+
+
+def begun(store: Store, name: str) -> tuple[Run, Recorder]:
+    """A run of which nothing is committed yet."""
+    planned = plan(*A_AND_B)
+    run = store.runs.create(name, planned.pipeline_json)
     recording = store.record(run.run_id)
     recording.begin(planned)
-    recording.commit(Epoch(0, {"b": [(5, b"", "+I", (1,))]}).write(tmp_path, infos))
-    early = Epoch(1, {"a": [(3, b"", "+I", (1,))], "b": [(4, b"", "+I", (1,))]}).write(tmp_path, infos)
+    return run, recording
+
+
+def test_an_epoch_that_comes_before_stored_ones_is_refused_whole(store: Store, tmp_path: Path) -> None:
+    run, recording = begun(store, "late")
+    recording.commit(Epoch(0, {"b": [(5, b"", "+I", (1,))]}).write(tmp_path, A_AND_B))
+    early = Epoch(1, {"a": [(3, b"", "+I", (1,))], "b": [(4, b"", "+I", (1,))]}).write(tmp_path, A_AND_B)
     with pytest.raises(EpochRefused, match="b starts at event 4, but event 5 is already stored"):
         recording.commit(early)
     assert store.changelog.page(run.run_id, "a").records == ()
-    recording.commit(Epoch(1, {"a": [(6, b"", "+I", (2,))]}).write(tmp_path / "again", infos))
+    recording.commit(Epoch(1, {"a": [(6, b"", "+I", (2,))]}).write(tmp_path / "again", A_AND_B))
     assert [record.row for record in store.changelog.page(run.run_id, "a").records] == [0]
 
 
 def test_a_file_that_is_not_parquet_leaves_nothing_of_its_epoch(store: Store, tmp_path: Path) -> None:
-    infos = (edge("a", columns(n="bigint")), edge("b", columns(n="bigint")))
-    planned = plan(*infos)
-    run = store.runs.create("broken", planned.pipeline_json)
-    recording = store.record(run.run_id)
-    recording.begin(planned)
-    output = Epoch(0, {"a": [(1, b"", "+I", (1,))]}).write(tmp_path, infos)
+    run, recording = begun(store, "broken")
+    output = Epoch(0, {"a": [(1, b"", "+I", (1,))]}).write(tmp_path, A_AND_B)
     broken = tmp_path / "part-0.parquet"
     broken.write_text("no")
     output = replace(output, edges={**output.edges, ("b", "out"): (EdgeFile(str(broken)),)})

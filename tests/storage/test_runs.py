@@ -87,7 +87,7 @@ def test_a_running_run_is_not_deleted(store: Store) -> None:
 
 def test_an_unknown_edge_lists_those_that_exist(store: Store, tmp_path: Path) -> None:
     run_id = recorded(store, tmp_path, PLAN, HELLO_TWICE)
-    with pytest.raises(UnknownEdge, match=r"no edge 'nope'; it has words, totals\."):
+    with pytest.raises(UnknownEdge, match=r"unknown edge 'nope'. Available: words, totals\."):
         store.changelog.page(run_id, "nope")
 
 

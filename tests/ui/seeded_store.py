@@ -12,8 +12,10 @@ failed       words -> ratio; Spark refused an expression before the first epoch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from engine.examples import examples
 from engine.model.pipeline import Arrival, Pipeline
@@ -132,6 +134,20 @@ def future(store: Store, folder: Path) -> int:
         out=("sink", {"mode": "append"}),
     )
     return run_locally(store, folder, pipeline.model_copy(update={"name": "a record from the future"}))
+
+
+def cancelled(store: Store, example: str) -> int:
+    """A run of an example that was cancelled before its first epoch."""
+    pipeline = examples()[example]
+    run = store.runs.create(pipeline.name, pipeline.to_json())
+    store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
+    return run.run_id
+
+
+def check_of(same: int, missing: int = 0, extra: int = 0, rows: Sequence[Any] = ()) -> dict[str, Any]:
+    """What a batch check found of the sink `out`. rows: (cells, in batch, in the stream)."""
+    found = {"same": same, "missing": missing, "extra": extra, "rows": rows}
+    return {"node": "out", "columns": ["cnt", "words"], "is_sink": True, **found}
 
 
 def failed(store: Store) -> int:

@@ -168,7 +168,7 @@ def test_an_operator_that_does_not_exist_is_a_sentence(open_draft: OpenDraft) ->
     raw = examples()["01-word-frequency"].model_dump()
     raw["nodes"][1]["operator"] = "teleport"
     app = open_draft(Pipeline.model_validate(raw), "count_words")
-    assert "there is no operator 'teleport'" in app.error[0].value.lower()
+    assert "unknown operator 'teleport'" in app.error[0].value.lower()
 
 
 def test_a_list_of_columns_is_added_to_moved_and_emptied(store: Store, open_draft: OpenDraft) -> None:

@@ -117,7 +117,7 @@ def test_an_unknown_column_is_said_at_the_filter(seeded: dict[str, int], open_vi
     run = seeded["word_count"]
     app = open_view("changelog", run=run, edge="inner")
     app.text_input(key=f"equals-{run}-inner").set_value("wort = Hello").run()
-    assert any("there are word, cnt" in caption.value for caption in app.caption)
+    assert any("Available: word, cnt" in caption.value for caption in app.caption)
 
 
 def test_a_filter_text_is_read_as_pairs() -> None:

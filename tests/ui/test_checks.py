@@ -11,18 +11,10 @@ from typing import Any
 import pytest
 
 from storage import Store
+from tests.ui.seeded_store import check_of
 from ui.runs.batch_checks import Checker
 
-NODE = {
-    "node": "out",
-    "columns": ["cnt", "words"],
-    "is_sink": True,
-    "same": 1,
-    "missing": 1,
-    "extra": 2,
-    "sentence": "out differs from Spark's batch answer.",
-    "rows": [(["1", "2"], 0, 2), (["1", "1"], 1, 0)],
-}
+NODE = check_of(1, 1, 2, [(["1", "2"], 0, 2), (["1", "1"], 1, 0)])
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -43,11 +35,14 @@ def test_what_was_found_comes_back_as_it_was_said(
     wait_for(lambda: not checker.going_on)
     found = checker.found(run.run_id)
     assert found is not None
-    assert (found.late, found.is_equal, found.error) == (3, False, "")
+    assert (found.checked.late, found.is_equal, found.error) == (3, False, "")
     node = found.of("out")
     assert node is not None
     assert (node.is_equal, node.columns) == (False, ("cnt", "words"))
-    assert [(row.cells, row.in_batch, row.in_stream) for row in node.rows] == [(("1", "2"), 0, 2), (("1", "1"), 1, 0)]
+    assert [(row.row, row.in_batch, row.in_stream) for row in node.differences] == [
+        (("1", "2"), 0, 2),
+        (("1", "1"), 1, 0),
+    ]
     assert found.of("nobody") is None
 
 

@@ -73,9 +73,9 @@ def test_everything_that_is_missing_is_said_at_once() -> None:
 
 
 def test_what_the_planner_says_is_shown_at_its_field_and_what_is_not_known_yet_is_no_complaint() -> None:
-    problems = (PipelineError("condition: there is no column 'b'.", "filter", "condition"),)
+    problems = (PipelineError("condition: unknown column 'b'.", "filter", "condition"),)
     complaints = complaints_of(EVERYTHING["filter"], {"condition": "b > 1"}, problems)
-    assert complaints.take(("condition",)) == ("there is no column 'b'.",)
+    assert complaints.take(("condition",)) == ("unknown column 'b'.",)
     waiting = complaints_of(EVERYTHING["filter"], {"condition": "b > 1"}, (EngineStarting("filter", "condition"),))
     assert waiting.rest() == ()
     assert waiting.notes(("condition",)) != ()

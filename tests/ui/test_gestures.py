@@ -152,7 +152,7 @@ def test_a_connection_that_flink_would_reject_is_refused_and_mended(draft: Calla
     say(dialogue, drafting, {"kind": "connect", "source": "totals", "target": "latest", "port": "in"})
     assert drafting.pipeline == start
     assert dialogue.refusal is not None
-    assert dialogue.refusal.sentence.startswith("totals cannot flow into latest. Rowtime deduplication needs")
+    assert dialogue.refusal.sentence.startswith("totals cannot be connected to latest. Rowtime deduplication needs")
     assert dialogue.refusal.fixes[0].label == "Put latest before totals"
     say(dialogue, drafting, {"kind": "fix", "node": "", "label": "Put latest before totals"}, first=2)
     assert keys(drafting) == ["clicks>latest:in", "latest>totals:in"]

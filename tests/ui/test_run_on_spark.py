@@ -84,7 +84,7 @@ def test_a_pipeline_that_cannot_be_planned_fails_at_its_node(spark: SparkSession
     assert manager.wait(run_id, 60)
     run = store.runs.get(run_id)
     assert (run.status, run.error_node) == (RunStatus.FAILED, "count_words")
-    assert "there is no column 'wort'; the input has word" in run.error
+    assert "unknown column 'wort'. Available: word" in run.error
 
 
 def test_a_run_on_spark_is_cancelled(spark: SparkSession, store: Store) -> None:

@@ -73,7 +73,7 @@ def test_a_script_that_is_wrong_is_marked_and_changes_nothing(store: Store, open
     app = open_draft(before)
     wrong = script(app).replace("SELECT word, COUNT(*)", "SELECT wort, COUNT(*)")
     editor(app).set_value(wrong).run()  # type: ignore[attr-defined]
-    assert any("there is no column 'wort'; there are word." in error.value for error in app.error)
+    assert any("unknown column 'wort'. Available: word." in error.value for error in app.error)
     marked = next(code.value for code in app.code if "wort" in code.value)
     lines = marked.splitlines()
     at = next(at for at, line in enumerate(lines) if "wort" in line)

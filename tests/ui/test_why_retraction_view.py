@@ -33,16 +33,7 @@ def test_wrong_cells_of_the_table_without_retraction_are_marked(
 def test_the_batch_answer_stands_beside_once_it_is_checked(
     store: Store, seeded: dict[str, int], open_view: OpenView
 ) -> None:
-    node = {
-        "node": "out",
-        "columns": ["cnt", "words"],
-        "is_sink": True,
-        "same": 2,
-        "missing": 0,
-        "extra": 0,
-        "sentence": "out equals Spark's batch answer: 2 rows compared.",
-        "rows": [],
-    }
+    node = seeded_store.check_of(2)
     store.batch_checks.save(seeded["word_count"], json.dumps({"late": 0, "nodes": [node]}))
     app = open_view("why_retraction", run=seeded["word_count"])
     assert "2 rows of out compared" in app.success[0].value
@@ -50,16 +41,7 @@ def test_the_batch_answer_stands_beside_once_it_is_checked(
 
 
 def test_a_difference_is_shown_row_by_row(store: Store, seeded: dict[str, int], open_view: OpenView) -> None:
-    node = {
-        "node": "out",
-        "columns": ["cnt", "words"],
-        "is_sink": True,
-        "same": 1,
-        "missing": 1,
-        "extra": 1,
-        "sentence": "out differs from Spark's batch answer: 1 missing and 1 too many, 1 row equal.",
-        "rows": [[["1", "1"], 1, 0], [["1", "2"], 0, 1]],
-    }
+    node = seeded_store.check_of(1, 1, 1, [[["1", "1"], 1, 0], [["1", "2"], 0, 1]])
     store.batch_checks.save(seeded["word_count"], json.dumps({"late": 0, "nodes": [node]}))
     app = open_view("run", run=seeded["word_count"])
     assert "differs from Spark's batch answer" in app.error[0].value

@@ -6,7 +6,7 @@ What a person types is kept as it is, right or wrong; whether it is right is for
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from engine.contract.operator import OUT, Operator
@@ -98,7 +98,7 @@ def refusal(pipeline: Pipeline, source: str, target: str, port: str) -> str | No
     from_class, to_class = (operator_class(pipeline.node(node_id).operator) for node_id in (source, target))
     if source != target:
         if from_class is not None and from_class.role == "sink":
-            return f"{source} is a sink: nothing flows out of it."
+            return f"{source} is a sink and has no output."
         if to_class is not None and port not in to_class.ports:
             return f"{target} has no input {port}."
     return _cycle(pipeline, source, target)
@@ -106,11 +106,11 @@ def refusal(pipeline: Pipeline, source: str, target: str, port: str) -> str | No
 
 def _cycle(pipeline: Pipeline, source: str, target: str) -> str | None:
     if source == target:
-        return f"{source} cannot flow into itself."
+        return f"{source} cannot be connected to itself."
     if source not in descendants(pipeline, target):
         return None
-    message = f"{source} cannot flow into {target}, because {target} flows into {source} already."
-    return f"{message} Remove one of the edges between."
+    message = f"Connecting {source} to {target} would create a cycle."
+    return f"{message} Remove an edge between {target} and {source} first."
 
 
 def connect(pipeline: Pipeline, source: str, target: str, port: str, source_port: str = OUT) -> Pipeline:
@@ -243,13 +243,7 @@ def changed_places(before: Pipeline, after: Pipeline) -> Iterator[str]:
 
 def ancestors(pipeline: Pipeline, node_id: str) -> Pipeline:
     """A node with everything that it is made of, as a pipeline of its own."""
-    upstream: set[str] = {node_id}
-    waiting = [node_id]
-    while waiting:
-        for edge in pipeline.inputs(waiting.pop()):
-            if edge.source not in upstream:
-                upstream.add(edge.source)
-                waiting.append(edge.source)
+    upstream = {node_id} | _reached(node_id, lambda name: [edge.source for edge in pipeline.inputs(name)])
     order = tuple(name for name in pipeline.arrival.order if name in upstream)
     return pipeline.model_copy(
         update={
@@ -262,14 +256,18 @@ def ancestors(pipeline: Pipeline, node_id: str) -> Pipeline:
 
 def descendants(pipeline: Pipeline, node_id: str) -> set[str]:
     """Everything that a node's output reaches."""
-    downstream: set[str] = set()
+    return _reached(node_id, lambda name: [edge.target for edge in pipeline.outputs(name)])
+
+
+def _reached(node_id: str, following: Callable[[str], Iterable[str]]) -> set[str]:
+    """All nodes to which one leads, step by step."""
+    reached: set[str] = set()
     waiting = [node_id]
     while waiting:
-        for edge in pipeline.outputs(waiting.pop()):
-            if edge.target not in downstream:
-                downstream.add(edge.target)
-                waiting.append(edge.target)
-    return downstream
+        new = set(following(waiting.pop())) - reached
+        reached |= new
+        waiting += new
+    return reached
 
 
 def _with_edges(pipeline: Pipeline, edges: tuple[Edge, ...]) -> Pipeline:

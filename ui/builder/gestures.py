@@ -143,7 +143,7 @@ class Dialogue:
         verdict = checked(grown)
         new = [each for each in errors(verdict) if isinstance(each, PlanRejected) and str(each) not in before]
         if new:
-            sentence = f"{source} cannot flow into {target}. {_named(new[0], target)}"
+            sentence = f"{source} cannot be connected to {target}. {_named(new[0], target)}"
             self.refusal = Refusal(message.n, source, target, sentence, fixes(grown, new[0], verdict))
             return
         drafting.edit(grown)
@@ -174,7 +174,8 @@ def _named(problem: PlanRejected, target: str) -> str:
 def _occupied(pipeline: Pipeline, message: Connect, taken: tuple[str, ...]) -> Refusal:
     target, port, source = message.target, message.port, message.source
     where = f"its input {port}" if port != "in" else "its input"
-    sentence = f"{source} cannot flow into {target}: {where} takes one edge, and {taken[0]} flows into it already."
+    why = f"{where} takes one edge and is already connected to {taken[0]}"
+    sentence = f"{source} cannot be connected to {target}: {why}."
     options = [Fix(f"Replace {taken[0]} by {source}", joined(pipeline, source, target, port, message.out))]
     both = united(pipeline, target, port, (*taken, source))
     if not errors(checked(both)) or len(errors(checked(both))) <= len(errors(checked(pipeline))):

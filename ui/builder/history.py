@@ -43,19 +43,17 @@ class History:
 
     def undo(self) -> bool:
         """Go back one step; False at the first."""
-        if not self.past:
-            return False
-        self.future.append(self.now)
-        self.now = self.past.pop()
-        self.merge = ""
-        return True
+        return self._move(self.past, self.future)
 
     def redo(self) -> bool:
         """Go forward again; False at the last."""
-        if not self.future:
+        return self._move(self.future, self.past)
+
+    def _move(self, there: list[Pipeline], back: list[Pipeline]) -> bool:
+        if not there:
             return False
-        self.past.append(self.now)
-        self.now = self.future.pop()
+        back.append(self.now)
+        self.now = there.pop()
         self.merge = ""
         return True
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from engine.errors import ExpressionError, StudioError
+from engine.errors import ExpressionError, StudioError, unknown_name
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.shell.engine_gate import EngineStarting
 
@@ -90,8 +90,7 @@ def _complaint(model: type[BaseModel], error: Any) -> tuple[Path, str]:
         case "too_short" | "string_too_short":
             text = "choose at least one column." if field and field.kind is FieldKind.COLUMNS else "this is required."
         case "extra_forbidden":
-            known = ", ".join(each.name for each in fields_of(model))
-            return path, f"there is no field {path[-1]!r}; the fields are {known}."
+            return path, f"{unknown_name('field', str(path[-1]), (each.name for each in fields_of(model)))}."
         case _ if field and field.kind is FieldKind.DURATION and isinstance(error["input"], str):
             text = f"{error['input']!r} is not a duration. Write 500 ms, 10 s, 5 min or 1 h."
         case "value_error" if not path and (named := _first_word(error["msg"])) in model.model_fields:

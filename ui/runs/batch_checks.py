@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from engine.batch.checked import Checked, Difference, NodeCheck
 from engine.errors import StudioError
 from engine.model.pipeline import Pipeline
 from storage import Store, default_path
@@ -23,49 +24,20 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class FoundRow:
-    """A row that is not the same in both tables."""
-
-    cells: tuple[str, ...]
-    in_batch: int
-    in_stream: int
-
-
-@dataclass(frozen=True)
-class FoundNode:
-    """One operator as the check found it."""
-
-    node: str
-    columns: tuple[str, ...]
-    is_sink: bool
-    same: int
-    missing: int
-    extra: int
-    sentence: str
-    rows: tuple[FoundRow, ...] = ()
-
-    @property
-    def is_equal(self) -> bool:
-        """True where it comes to the batch answer."""
-        return not self.missing and not self.extra
-
-
-@dataclass(frozen=True)
 class Found:
-    """A check that was done. late: rows that were left out. error: why it could not be done, or empty."""
+    """A check that was done, rows as texts. error: why it could not be done, or empty."""
 
-    nodes: tuple[FoundNode, ...] = ()
-    late: int = 0
+    checked: Checked
     error: str = ""
 
     @property
     def is_equal(self) -> bool:
         """True where every operator agrees."""
-        return not self.error and all(node.is_equal for node in self.nodes)
+        return not self.error and self.checked.is_equal
 
-    def of(self, node: str) -> FoundNode | None:
+    def of(self, node: str) -> NodeCheck | None:
         """One operator's."""
-        return next((result for result in self.nodes if result.node == node), None)
+        return next((result for result in self.checked.nodes if result.node == node), None)
 
 
 @dataclass
@@ -149,7 +121,6 @@ class Checker:
                     "same": node.same,
                     "missing": node.missing,
                     "extra": node.extra,
-                    "sentence": node.sentence,
                     "rows": [
                         ([words.value(value) for value in row.row], row.in_batch, row.in_stream)
                         for row in node.differences
@@ -161,17 +132,19 @@ class Checker:
 
 
 def _found(raw: dict[str, Any]) -> Found:
-    nodes = [
-        FoundNode(
-            **{
-                **node,
-                "columns": tuple(node["columns"]),
-                "rows": tuple(FoundRow(tuple(cells), batch, stream) for cells, batch, stream in node["rows"]),
-            }
+    nodes = (
+        NodeCheck(
+            node["node"],
+            tuple(node["columns"]),
+            node["is_sink"],
+            node["same"],
+            node["missing"],
+            node["extra"],
+            tuple(Difference(tuple(cells), batch, stream) for cells, batch, stream in node["rows"]),
         )
         for node in raw.get("nodes", ())
-    ]
-    return Found(tuple(nodes), raw.get("late", 0), raw.get("error", ""))
+    )
+    return Found(Checked(tuple(nodes), raw.get("late", 0)), raw.get("error", ""))
 
 
 def checker() -> Checker:

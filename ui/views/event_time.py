@@ -255,7 +255,7 @@ def _rejected(run: Run) -> None:
     key = f"rejected-{run.run_id}"
     offset = int(st.session_state.get(key, 0))
     page = workspace.store().late.rejected(run.run_id, offset=offset, limit=_PAGE)
-    grid(rejected_table(page.rows), key=f"{key}-grid", height=320, label="Rejected rows")
+    grid(rejected_table(page.records), key=f"{key}-grid", height=320, label="Rejected rows")
     pager(key, offset, _PAGE, page.total, what="rejected rows")
 
 

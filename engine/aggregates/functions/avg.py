@@ -17,9 +17,8 @@ import pyarrow as pa
 from engine.aggregates.accumulator_parts import Acc, Slots, sum_and_number
 from engine.aggregates.accumulator_parts import Read as ReadAcc
 from engine.aggregates.batch_sql import BatchCall, exact_sum, sum_of_distinct, wrapped
-from engine.aggregates.call import AggregateCall
-from engine.aggregates.columnar_parts import LEAST, SIZES, ColumnarFunction, Found, Keep, Number, Read, Sum
-from engine.aggregates.function import NumericFunction, Reader, Values
+from engine.aggregates.columnar_parts import LEAST, SIZES, Found, Keep, Number, Read, Sum
+from engine.aggregates.function import AggregateCall, ColumnarFunction, NumericFunction, Reader, Values
 from engine.aggregates.functions.sum import columnar_total, total
 from engine.aggregates.rounding import DECIMALS, rounded
 from engine.columnar.runs import Flags

@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 from engine.aggregates.accumulator_parts import NUMBER, Slots, held
 from engine.aggregates.batch_sql import BatchCall
-from engine.aggregates.call import AggregateCall
-from engine.aggregates.columnar_parts import ColumnarFunction, Keep, Number, Read, column
-from engine.aggregates.function import AggregateFunction, Reader, Values
+from engine.aggregates.columnar_parts import Keep, Number, Read, column
+from engine.aggregates.function import AggregateCall, AggregateFunction, ColumnarFunction, Reader, Values
 from engine.contract.operator import Monotonicity
 
 

@@ -10,9 +10,15 @@ from typing import Any, ClassVar, Final
 
 from engine.aggregates.accumulator_parts import Acc, Part, Slots, end_of, held, sorted_values
 from engine.aggregates.batch_sql import BatchCall
-from engine.aggregates.call import AggregateCall
-from engine.aggregates.columnar_parts import TIMES, ColumnarFunction, Extreme, Keep, Read, column
-from engine.aggregates.function import AggregateFunction, Reader, Values, comparable_needed
+from engine.aggregates.columnar_parts import TIMES, Extreme, Keep, Read, column
+from engine.aggregates.function import (
+    AggregateCall,
+    AggregateFunction,
+    ColumnarFunction,
+    Reader,
+    Values,
+    comparable_needed,
+)
 from engine.aggregates.state import Word
 from engine.contract.operator import Monotonicity
 from engine.model.schema import INTEGER_BITS

@@ -14,9 +14,8 @@ import numpy as np
 from engine.aggregates.accumulator_parts import Acc, Slots, sum_and_number
 from engine.aggregates.accumulator_parts import Read as ReadAcc
 from engine.aggregates.batch_sql import BatchCall, exact_sum, sum_of_distinct, wrapped
-from engine.aggregates.call import AggregateCall
-from engine.aggregates.columnar_parts import SIZES, ColumnarFunction, Found, Keep, Number, Read, Sum
-from engine.aggregates.function import NumericFunction, Reader, Values
+from engine.aggregates.columnar_parts import SIZES, Found, Keep, Number, Read, Sum
+from engine.aggregates.function import AggregateCall, ColumnarFunction, NumericFunction, Reader, Values
 from engine.aggregates.rounding import fitting
 from engine.columnar.runs import Flags
 from engine.contract.operator import Monotonicity

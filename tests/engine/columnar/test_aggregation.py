@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.aggregates.call import AggregateCall
 from engine.aggregates.columnar import AggregateColumns
-from engine.aggregates.columnar_parts import without_columns
-from engine.aggregates.function import AggregateFunction
+from engine.aggregates.columnar_calls import without_columns
+from engine.aggregates.function import AggregateCall, AggregateFunction
 from engine.aggregates.registry import function_named
 from engine.contract.columnar_kernel import Layout
 from engine.contract.kernel import Input

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateCall
 from engine.aggregates.registry import function_named
 from engine.contract.columnar_kernel import Layout
 from engine.contract.kernel import Input

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.aggregates.accumulators import Accumulators, compile_calls
-from engine.aggregates.call import AggregateCall
-from engine.aggregates.function import AggregateFunction
+from engine.aggregates.function import AggregateCall, AggregateFunction
 from engine.aggregates.registry import function_named, functions
 
 COUNT, SUM, AVG, MIN, MAX = map(function_named, ("COUNT", "SUM", "AVG", "MIN", "MAX"))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import Aggregate
 from engine.aggregates.registry import function_named
 from engine.contract.kernel import Input, Row, run

@@ -137,7 +137,7 @@ test_the_changelog_is_completed = check_cases(
 @pytest.mark.parametrize(
     ("parameters", "error", "match"),
     [
-        ({"keys": ["x"]}, UnknownColumn, r"there is no column 'x'; the input has k, v"),
+        ({"keys": ["x"]}, UnknownColumn, r"unknown column 'x'. Available: k, v"),
         (
             {"keys": ["k"], "condition": "v"},
             ExpressionError,

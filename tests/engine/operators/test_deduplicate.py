@@ -551,7 +551,7 @@ def test_order_by_event_time_without_one_is_refused() -> None:
 
 
 def test_an_unknown_key_column_is_refused_with_those_that_exist() -> None:
-    with pytest.raises(UnknownColumn, match=r"^d: keys: there is no column 'key'; the input has k, v, rt"):
+    with pytest.raises(UnknownColumn, match=r"^d: keys: unknown column 'key'. Available: k, v, rt"):
         node_plan({**LAST_BY_TIME, "keys": ["key"]})
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateCall
 from engine.aggregates.registry import function_named
 from engine.contract.kernel import Kernel
 from engine.deduplication.kernels import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateCall
 from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
 from engine.aggregates.registry import function_named
 from engine.contract.kernel import Input, Kernel, run
@@ -52,6 +52,19 @@ EVENTS = """
     16   wm                 MAX
 """
 
+BEHIND_THE_WATERMARK = """
+    seq  time   start  end   wm     lateness
+    3    1500   NULL   NULL  1500   0
+    5    1500   NULL   NULL  1500   0
+    7    3000   NULL   NULL  3500   500
+    8    2500   NULL   NULL  3500   1000
+    10   3500   NULL   NULL  8500   5000
+    11   8000   NULL   NULL  8500   500
+    13   3000   NULL   NULL  19500  16500
+    14   15000  NULL   NULL  19500  4500
+    15   16000  NULL   NULL  19500  3500
+"""
+
 CASES = [
     Case(
         "a range of all rows: peers together, late as soon as the watermark has reached a row",
@@ -68,18 +81,7 @@ CASES = [
             12   +I    a  9   9000   16   4    1    9    1      9     4
             16   +I    a  12  20000  28   5    1    12   1      12    5
         """,
-        late="""
-            seq  time   start  end   wm     lateness
-            3    1500   NULL   NULL  1500   0
-            5    1500   NULL   NULL  1500   0
-            7    3000   NULL   NULL  3500   500
-            8    2500   NULL   NULL  3500   1000
-            10   3500   NULL   NULL  8500   5000
-            11   8000   NULL   NULL  8500   500
-            13   3000   NULL   NULL  19500  16500
-            14   15000  NULL   NULL  19500  4500
-            15   16000  NULL   NULL  19500  3500
-        """,
+        late=BEHIND_THE_WATERMARK,
     ),
     Case(
         "all rows one by one: peers in order of arrival",
@@ -96,18 +98,7 @@ CASES = [
             12   +I    a  9   9000   16   4    1    9    1      9     4
             16   +I    a  12  20000  28   5    1    12   1      12    5
         """,
-        late="""
-            seq  time   start  end   wm     lateness
-            3    1500   NULL   NULL  1500   0
-            5    1500   NULL   NULL  1500   0
-            7    3000   NULL   NULL  3500   500
-            8    2500   NULL   NULL  3500   1000
-            10   3500   NULL   NULL  8500   5000
-            11   8000   NULL   NULL  8500   500
-            13   3000   NULL   NULL  19500  16500
-            14   15000  NULL   NULL  19500  4500
-            15   16000  NULL   NULL  19500  3500
-        """,
+        late=BEHIND_THE_WATERMARK,
     ),
     Case(
         "one row back: late only when later rows of the key have gone out",

@@ -90,7 +90,7 @@ def checked(pipeline: Pipeline, spark: SparkSession) -> None:
         ),
         (("filter", {"condition": "rand() > 0.5"}), r"x: condition: .* rand\(\) gives another result each time"),
         (computed(n="sum(v)"), r"x: columns\.0\.expression: 'sum\(v\)' cannot be used: .*"),
-        (computed(n="struct(v)"), r"x: columns\.0\.expression: .* is not supported; use one of"),
+        (computed(n="struct(v)"), r"x: columns\.0\.expression: .* is not supported. Available: "),
     ],
     ids=["half a condition", "an unknown column", "no boolean", "another result each time", "an aggregate", "a struct"],
 )

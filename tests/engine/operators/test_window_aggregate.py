@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from engine.aggregates.call import AggregateCall
+from engine.aggregates.function import AggregateCall
 from engine.aggregates.parameters import Aggregate
 from engine.aggregates.registry import function_named
 from engine.contract.kernel import Input, Row, run
@@ -48,22 +48,24 @@ def sessions(windowing: Windowing, *calls: AggregateCall, **settings: Any) -> Ca
     return partial(SessionWindowKernel, windowing, calls, **{"retracting": False, **settings})
 
 
+ONE_IS_LATE = """
+    seq  kind  rt             k  v
+    1    +I    1000000050000  a  1
+    2    +I    1000000054000  a  2
+    3    +I    1000000079900  a  3
+    4    +I    1000000120000  a  4
+    5    +I    1000000111000  b  5
+    6    +I    1000000089000  b  6
+    7    wm    MAX
+"""
+
 FLINK = [
     Case(
         "a record behind the watermark counts while its window is open, and is late after",
         kernel=sliced(TEN, COUNT_ROWS, *[call(f, 2) for f in (SUM, MIN, MAX, ARRAY_AGG)]),
         key=("k",),
         watermark=("rt", 5000),
-        given="""
-            seq  kind  rt             k  v
-            1    +I    1000000050000  a  1
-            2    +I    1000000054000  a  2
-            3    +I    1000000079900  a  3
-            4    +I    1000000120000  a  4
-            5    +I    1000000111000  b  5
-            6    +I    1000000089000  b  6
-            7    wm    MAX
-        """,
+        given=ONE_IS_LATE,
         expect="""
             seq  kind  k  window_start      window_end        n  s  mi  ma  vs
             3    +I    a  1000000050000000  1000000060000000  2  3  1   2   [1,2]
@@ -308,16 +310,7 @@ DOCUMENT = [
         kernel=sliced(TEN, call(ARRAY_AGG, 2)),
         key=("k",),
         watermark=("rt", 5000),
-        given="""
-            seq  kind  rt             k  v
-            1    +I    1000000050000  a  1
-            2    +I    1000000054000  a  2
-            3    +I    1000000079900  a  3
-            4    +I    1000000120000  a  4
-            5    +I    1000000111000  b  5
-            6    +I    1000000089000  b  6
-            7    wm    MAX
-        """,
+        given=ONE_IS_LATE,
         expect="""
             seq  kind  k  window_start      window_end        vs
             3    +I    a  1000000050000000  1000000060000000  [1,2]

@@ -146,7 +146,7 @@ def test_kinds_are_passed_on_and_the_window_belongs_to_the_key() -> None:
     [
         ({"size_ms": 1000, "partition_by": ["k"]}, PipelineError, "partition_by is for session windows"),
         ({"kind": "hop", "size_ms": 1000}, PipelineError, "slide_ms is needed with hop windows"),
-        ({"kind": "session", "gap_ms": 5, "partition_by": ["x"]}, StudioError, "there is no column 'x'"),
+        ({"kind": "session", "gap_ms": 5, "partition_by": ["x"]}, StudioError, "unknown column 'x'"),
     ],
 )
 def test_wrong_parameters_are_named(parameters: Mapping[str, Any], error: type[StudioError], match: str) -> None:

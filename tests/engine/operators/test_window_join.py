@@ -314,7 +314,7 @@ def test_an_input_without_event_time_is_rejected() -> None:
 
 
 def test_an_unknown_key_is_named_with_those_that_exist() -> None:
-    with pytest.raises(UnknownColumn, match="j: right_keys: there is no column 'q'; the input has k, y, T"):
+    with pytest.raises(UnknownColumn, match="j: right_keys: unknown column 'q'. Available: k, y, T"):
         join(right="q").derive("j", (LEFT, RIGHT), NoAnalyzer())
 
 

@@ -152,7 +152,7 @@ def test_the_bounds_of_windows_made_here_are_columns_and_the_last_is_the_event_t
         ({"window_end": "rt"}, PipelineError, "set both window_start and window_end, or neither"),
         ({"kind": "session"}, PipelineError, "gap_ms is needed with session windows|size_ms is not used with session"),
         ({"rank_start": 3}, PipelineError, "the range of ranks ends at 2, before it starts at 3"),
-        ({"partition_by": ["x"]}, UnknownColumn, "there is no column 'x'"),
+        ({"partition_by": ["x"]}, UnknownColumn, "unknown column 'x'"),
         (
             {"size_ms": None, "window_start": "v", "window_end": "rt"},
             PipelineError,

@@ -70,7 +70,7 @@ def test_sources_interleave_as_asked_and_end_with_their_last_record(
         ),
         (
             {"mode": "listed", "order": ["x"]},
-            "arrival.order names 'x', which is not a source; the sources are a, b, c.",
+            "arrival.order: unknown source 'x'. Available: a, b, c.",
         ),
     ],
 )

@@ -108,7 +108,7 @@ def test_the_plan_shows_the_second_output() -> None:
 @pytest.mark.parametrize(
     ("given", "operator", "parameters", "error", "sentence"),
     [
-        (source(), *TUMBLE, PipelineError, "w has no output 'later'; it has: out, late."),
+        (source(), *TUMBLE, PipelineError, "edge from w: unknown output 'later'. Available: out, late."),
         (
             source(changelog=True, rows=[]),
             *TUMBLE,

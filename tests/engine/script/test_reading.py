@@ -177,22 +177,22 @@ def test_a_name_that_is_no_id_becomes_one(spark: SparkSession) -> None:
 
 REFUSED = [
     ("CREATE TABLE t (k STRING);", "line 1, column 1: the script has no SELECT and no INSERT INTO"),
-    ("\nCREATE TABLE t (k WRONG); SELECT k FROM t", "line 2, column 19: k: there is no type 'WRONG'"),
+    ("\nCREATE TABLE t (k WRONG); SELECT k FROM t", "line 2, column 19: k: unknown type 'WRONG'"),
     ("CREATE TABLE t (k); SELECT k FROM t", "the column k has no type"),
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'kafka');\nSELECT k FROM t",
-        "line 1, column 1: t: the connector 'kafka' cannot be read here; supported are filesystem",
+        "line 1, column 1: t: the connector 'kafka' is not supported. Available: filesystem",
     ),
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'avro'); SELECT k FROM t",
-        "t: the format 'avro' cannot be read here; there are csv, json, parquet, debezium-json",
+        "t: the format 'avro' is not supported. Available: csv, json, parquet, debezium-json",
     ),
     (
         "CREATE TABLE t (k INT) WITH ('connector' = 'filesystem', 'path' = 'none', 'format' = 'csv'); SELECT k FROM t",
         "line 1, column 1: t: ",
     ),
-    (WORDS + ROWS + "INSERT INTO nowhere SELECT k FROM t", "line 3, column 1: there is no table 'nowhere'"),
-    (WORDS + ROWS + "SELECT x FROM t", "line 3, column 8: there is no column 'x'; there are k, v."),
+    (WORDS + ROWS + "INSERT INTO nowhere SELECT k FROM t", "line 3, column 1: INSERT INTO: unknown table 'nowhere'"),
+    (WORDS + ROWS + "SELECT x FROM t", "line 3, column 8: unknown column 'x'. Available: k, v."),
     (WORDS + "INSERT INTO t VALUES ('a');", "t has 2 columns (k, v), but a row has 1 values."),
     (WORDS + "INSERT INTO t VALUES ('a', 1 + 1);", "line 2, column 28: VALUES takes literals here, not 1 + 1."),
     (WORDS + ROWS + "CREATE FUNCTION f AS 'x'", "line 3, column 1: CREATE FUNCTION is not supported."),

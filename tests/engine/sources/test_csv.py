@@ -259,7 +259,7 @@ def test_event_times_of_all_kinds_are_the_same_instant(
         ({"in.csv": "k,K\n1,2\n"}, {}, "header of in.csv: the columns 'k' and 'K' have the same name"),
         ({"in.csv": "k,\n1,2\n"}, {}, "header of in.csv: a column has no name"),
         ({"in.csv": "k\n1\n"}, {"names": ["a", "b"]}, "names: 2 names, but in.csv has 1 columns: k."),
-        ({"in.csv": "k\n1\n"}, {"types": {"v": "INT"}}, "types: the file in.csv has no column 'v'; it has k."),
+        ({"in.csv": "k\n1\n"}, {"types": {"v": "INT"}}, "types: unknown column 'v'. Available: k."),
         ({"_in.csv": "k\n1\n"}, {"path": "_in.csv"}, "Spark skips files whose name starts with _"),
         ({"1.csv": "k,v\n", "2.csv": "v,k\n"}, {"path": "*.csv"}, "2.csv has its columns in another order than 1.csv"),
         ({"1.csv": "k,v\n", "2.csv": "k\n"}, {"path": "*.csv"}, "2.csv lacks the column 'v', which 1.csv has"),

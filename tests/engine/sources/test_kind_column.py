@@ -68,9 +68,9 @@ def test_every_row_has_the_kind_that_its_column_says(spark: SparkSession, tmp_pa
 @MAKERS
 def test_a_kind_column_that_is_not_there_or_alone_is_a_sentence(tmp_path: Path, make: Any) -> None:
     source: RowFile = make(tmp_path, ["+I"])
-    with pytest.raises(PipelineError, match=r"kind_column: there is no column 'kind'; the input has k, op, v"):
+    with pytest.raises(PipelineError, match=r"kind_column: unknown column 'kind'. Available: k, op, v"):
         source.model_copy(update={"kind_column": "kind"}).derive("n", tmp_path)
-    with pytest.raises(PipelineError, match=r"primary_key: there is no column 'op'; the input has k, v"):
+    with pytest.raises(PipelineError, match=r"primary_key: unknown column 'op'. Available: k, v"):
         source.model_copy(update={"primary_key": ("op",)}).derive("n", tmp_path)
 
 

@@ -65,7 +65,7 @@ def test_with_a_changelog_each_row_starts_with_its_kind(spark: SparkSession) -> 
         (["a", 1, True], "column 'v': true is not an INT"),
         (["a", 1, 3_000_000_000], "column 'v': 3000000000 does not fit an INT"),
         (["a", None, 2], "column 'ts': the event time is null"),
-        ({"k": "a", "w": 1}, "there is no column 'w'; there are k, ts, v"),
+        ({"k": "a", "w": 1}, "unknown column 'w'. Available: k, ts, v"),
         ([["a"], 1, 2], "column 'k': [\"a\"] is not a STRING"),
     ],
 )
@@ -127,7 +127,7 @@ def test_derive_marks_event_time_key_and_kinds() -> None:
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"event_time": "when"}, "n: event_time: there is no column 'when'; the input has k, ts, v."),
+        ({"event_time": "when"}, "n: event_time: unknown column 'when'. Available: k, ts, v."),
         (
             {"event_time": "k"},
             "n: event_time: the column 'k' is string; an event time is a timestamp, or an integer that counts ms or s "
@@ -137,10 +137,10 @@ def test_derive_marks_event_time_key_and_kinds() -> None:
             {"event_time": "ts", "event_time_unit": "timestamp"},
             "n: event_time_unit: the column 'ts' is bigint, so its unit cannot be timestamp; use epoch_ms or epoch_s.",
         ),
-        ({"primary_key": ["id"]}, "n: primary_key: there is no column 'id'; the input has k, ts, v."),
+        ({"primary_key": ["id"]}, "n: primary_key: unknown column 'id'. Available: k, ts, v."),
         ({"columns": [{"name": "a"}, {"name": "A"}]}, "have the same name"),
         ({"columns": [{"name": "__kind"}]}, "starts with two underscores"),
-        ({"columns": [{"name": "a", "type": "NUMBER"}]}, "n: columns: there is no type 'NUMBER'; the types are string"),
+        ({"columns": [{"name": "a", "type": "NUMBER"}]}, "n: columns: unknown type 'NUMBER'. Available: string"),
     ],
 )
 def test_a_wrong_declaration_is_a_sentence(parameters: dict[str, Any], sentence: str) -> None:

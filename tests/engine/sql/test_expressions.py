@@ -108,12 +108,12 @@ def _plain(value: Any) -> Any:
 
 
 REFUSED = [
-    ("SELECT CAST(s AS TIME) FROM t", "there is no type TIME here."),
-    ("SELECT JSON_VALUE(s, '$.a') FROM t", "there is no function JSON_VALUE; there are ABS,"),
+    ("SELECT CAST(s AS TIME) FROM t", "the type TIME is not supported."),
+    ("SELECT JSON_VALUE(s, '$.a') FROM t", "unknown function 'JSON_VALUE'. Available: ABS,"),
     ("SELECT UNIX_TIMESTAMP() FROM t", "UNIX_TIMESTAMP takes 1 to 2 arguments, but it is given 0."),
     ("SELECT s SIMILAR TO n FROM t", "SIMILAR TO takes a text as its pattern."),
-    ("SELECT EXTRACT(FORTNIGHT FROM ts) FROM t", "there is no unit FORTNIGHT; there are YEAR, ISOYEAR,"),
-    ("SELECT FLOOR(ts TO CENTURY) FROM t", "there is no unit CENTURY; there are YEAR, QUARTER,"),
+    ("SELECT EXTRACT(FORTNIGHT FROM ts) FROM t", "unknown unit 'FORTNIGHT'. Available: YEAR, ISOYEAR,"),
+    ("SELECT FLOOR(ts TO CENTURY) FROM t", "unknown unit 'CENTURY'. Available: YEAR, QUARTER,"),
     ("SELECT TO_TIMESTAMP_LTZ(b, 6) FROM t", "the precision of TO_TIMESTAMP_LTZ is 0, for seconds, or 3"),
 ]
 

@@ -9,13 +9,13 @@ from tests.engine.sql.queries import read
 
 REFUSED = [
     ("SELECT k FROM", "this is not Flink SQL"),
-    ("SELECT x FROM t", "line 1, column 8: there is no column 'x'; there are k, g, v, rt, pt."),
-    ("SELECT k\nFROM missing", "line 2, column 6: there is no table 'missing'; there are t, u, c, w."),
+    ("SELECT x FROM t", "line 1, column 8: unknown column 'x'. Available: k, g, v, rt, pt."),
+    ("SELECT k\nFROM missing", "line 2, column 6: unknown table 'missing'. Available: t, u, c, w."),
     ("SELECT k FROM t JOIN u ON t.k = u.k", "line 1, column 8: the column 'k' is ambiguous. Write t.k or u.k."),
-    ("SELECT z.k FROM t", "line 1, column 8: there is no table 'z' here; there are t."),
+    ("SELECT z.k FROM t", "line 1, column 8: unknown table 'z'. Available: t."),
     ("SELECT k, v FROM t GROUP BY k", "line 1, column 11: the column 'v' is neither grouped by nor aggregated."),
     ("SELECT SUM(COUNT(*)) FROM t", "line 1, column 8: an aggregate cannot stand inside another."),
-    ("SELECT SOUNDEX(k) FROM t", "line 1, column 8: there is no function SOUNDEX; there are ABS,"),
+    ("SELECT SOUNDEX(k) FROM t", "line 1, column 8: unknown function 'SOUNDEX'. Available: ABS,"),
     ("SELECT UPPER(k, g) FROM t", "line 1, column 8: UPPER takes 1 arguments, but it is given 2."),
     ("SELECT * FROM t", "the processing time 'pt' has no value to output."),
     ("SELECT pt IS NULL AS x FROM t", "line 1, column 8: 'pt' is a processing time"),

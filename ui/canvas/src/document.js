@@ -58,13 +58,13 @@ function descendants(document, id) {
  * @param {string | null} [port]
  */
 export function refusal(document, catalog, source, target, port) {
-  if (source === target) return `${source} cannot flow into itself.`
-  if (entryOf(document, catalog, source)?.role === 'sink') return `${source} is a sink: nothing flows out of it.`
+  if (source === target) return `${source} cannot be connected to itself.`
+  if (entryOf(document, catalog, source)?.role === 'sink') return `${source} is a sink and has no output.`
   const ports = entryOf(document, catalog, target)?.ports
   if (ports && !ports.includes(port ?? '')) return `${target} has no input ${port}.`
   if (descendants(document, target).has(source)) {
-    const cycle = `${source} cannot flow into ${target}, because ${target} flows into ${source} already.`
-    return `${cycle} Remove one of the edges between.`
+    const cycle = `Connecting ${source} to ${target} would create a cycle.`
+    return `${cycle} Remove an edge between ${target} and ${source} first.`
   }
   return null
 }

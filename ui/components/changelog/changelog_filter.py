@@ -7,6 +7,7 @@ from typing import Final
 
 import streamlit as st
 
+from engine.errors import unknown_name
 from engine.model.changelog import RowKind
 from storage.model import Edge, Filter
 from ui.components.grid import Chip, chips
@@ -32,7 +33,7 @@ def parse_equals(text: str, names: tuple[str, ...]) -> tuple[tuple[str, object],
         typed = (match[1] or match[2]).strip()
         name = next((name for name in names if name.lower() == typed.lower()), None)
         if name is None:
-            message = f"there is no column {typed!r}; there are {', '.join(names)}."
+            message = f"{unknown_name('column', typed, names)}."
             raise FilterError(message)
         if match[3] is not None:
             pairs.append((name, match[3].replace("''", "'")))
@@ -62,30 +63,29 @@ def changelog_filter(edge: Edge, last_seq: int) -> Filter:
         label_visibility="collapsed",
         icon=":material/filter_alt:",
     )
-    bottom = first.number_input(
-        "From event",
-        1,
-        max(last_seq, 1),
-        None,
-        key=f"from-{key}",
-        placeholder="from",
-        label_visibility="collapsed",
-    )
-    top = last.number_input(
-        "To event",
-        1,
-        max(last_seq, 1),
-        None,
-        key=f"to-{key}",
-        placeholder="to",
-        label_visibility="collapsed",
-    )
+    with first:
+        bottom = _event("from", last_seq, key)
+    with last:
+        top = _event("to", last_seq, key)
     equals: tuple[tuple[str, object], ...] = ()
     try:
         equals = parse_equals(typed or "", edge.names)
     except FilterError as error:
         st.caption(f":red[{as_sentence(error)}]")
     return Filter(kinds, (text or "").strip(), equals, bottom, top)
+
+
+def _event(end: str, last_seq: int, key: str) -> int | None:
+    """One end of the range of events; None where it is open."""
+    return st.number_input(
+        f"{end.capitalize()} event",
+        1,
+        max(last_seq, 1),
+        None,
+        key=f"{end}-{key}",
+        placeholder=end,
+        label_visibility="collapsed",
+    )
 
 
 def _kinds(edge: Edge, key: str) -> frozenset[RowKind]:

@@ -9,26 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
-
-import streamlit as st
+from typing import Any
 
 from engine.model.schema import Schema, quote
+from ui.components.registering import registered
 from ui.forms.functions import KEYWORDS, SIGNATURES
-
-_FOLDER: Final = Path(__file__).parent
 
 
 @cache
 def _component() -> Any:
-    # Registered when first drawn. Not isolated: a field points to its list by id, which no shadow root lets through.
-    return st.components.v2.component(
-        "changelog_studio_completion",
-        html='<div class="completion" role="listbox" popover="manual" aria-label="Columns and functions"></div>',
-        css=(_FOLDER / "completion.css").read_text(encoding="utf-8"),
-        js=(_FOLDER / "completion.js").read_text(encoding="utf-8"),
-        isolate_styles=False,
-    )
+    html = '<div class="completion" role="listbox" popover="manual" aria-label="Columns and functions"></div>'
+    # Not isolated: a field points to its list by id, which no shadow root lets through.
+    return registered(Path(__file__).parent, html, isolate_styles=False)
 
 
 def completion(fields: Mapping[str, Schema | None], *, key: str) -> None:

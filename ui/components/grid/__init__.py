@@ -15,21 +15,14 @@ import streamlit as st
 
 from ui.components.grid.chips import Chip, chips_html
 from ui.components.grid.table import Cell, Row, Table, html_of
+from ui.components.registering import registered
 
 __all__ = ["Cell", "Chip", "Row", "Table", "chips", "grid", "html_of"]
-
-_FOLDER = Path(__file__).parent
 
 
 @cache
 def _renderer() -> Any:
-    # Registered when first drawn: without a running app there is nothing to register with.
-    return st.components.v2.component(
-        "changelog_studio_grid",
-        html='<div class="root"></div>',
-        css=(_FOLDER / "grid.css").read_text(encoding="utf-8"),
-        js=(_FOLDER / "grid.js").read_text(encoding="utf-8"),
-    )
+    return registered(Path(__file__).parent, '<div class="root"></div>')
 
 
 def _draw(key: str, data: dict[str, object], on_pick: Callable[[str], None] | None) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.batch.checked import NodeCheck
 from storage.model import Run, RunStatus
 from ui.components.grid import Cell, Row, Table, grid
-from ui.runs.batch_checks import SMALL, Found, FoundNode, checker
+from ui.runs.batch_checks import SMALL, Found, checker
 from ui.shell import words
 from ui.shell.engine_gate import GateStatus, gate
 from ui.shell.guard import as_sentence, guarded
@@ -59,17 +60,17 @@ def _draw(run: Run, result: Found) -> None:
     if result.error:
         st.warning(f"The batch check failed: {as_sentence(result.error)}", icon=":material/fact_check:")
     elif result.is_equal:
-        sinks = [node for node in result.nodes if node.is_sink]
+        sinks = result.checked.sinks
         rows = sum(node.same for node in sinks)
         names = ", ".join(node.node for node in sinks)
-        late = f" without the {words.count(result.late, 'late record')}" if result.late else ""
+        late = f" without the {words.count(result.checked.late, 'late record')}" if result.checked.late else ""
         st.success(
             f"**Equal to Spark's batch answer**{late}: {words.count(rows, 'row')} of {names} compared, and every "
             "operator before.",
             icon=":material/verified:",
         )
     else:
-        for node in result.nodes:
+        for node in result.checked.nodes:
             if not node.is_equal:
                 st.error(node.sentence, icon=":material/error:")
                 grid(differences_table(node), key=f"check-{node.node}", height=260, label=f"Differences of {node.node}")
@@ -77,7 +78,7 @@ def _draw(run: Run, result: Found) -> None:
         st.button("Check again", icon=":material/replay:", key="batch-check", on_click=_start, args=(run,))
 
 
-def differences_table(node: FoundNode) -> Table:
+def differences_table(node: NodeCheck) -> Table:
     """The rows that are not the same in both tables, and where each is."""
     rows = [
         Row(
@@ -90,9 +91,9 @@ def differences_table(node: FoundNode) -> Table:
                     else f"{row.in_batch} times in batch, {row.in_stream} in the stream",
                     tone="good" if not row.in_stream else "bad",
                 ),
-                *(Cell(cell) for cell in row.cells),
+                *(Cell(cell) for cell in row.row),
             )
         )
-        for row in node.rows
+        for row in node.differences
     ]
     return Table(("", *node.columns), rows)

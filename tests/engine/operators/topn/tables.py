@@ -48,14 +48,15 @@ def ranked(
     leaves_state: bool | None = None,
 ) -> Case:
     """A case of Top N. append: AppendFast; row_key: UpdateFast; neither: Retract."""
-    names = [name for name in parse(given)[0] if name not in ("seq", "kind")]
-    update_kind = UpdateKind.BEFORE_AND_AFTER if update_before else UpdateKind.ONLY_UPDATE_AFTER
-    return Case(
-        title,
-        given,
-        expect,
-        kernel(names, order, ranks, update_before, row_key, append),
-        key,
-        mode=ChangelogMode.of(ALL_CHANGES, update_kind),
-        leaves_state=leaves_state,
-    )
+    made = kernel(columns_of(given), order, ranks, update_before, row_key, append)
+    return Case(title, given, expect, made, key, mode=mode_of(update_before), leaves_state=leaves_state)
+
+
+def columns_of(given: str) -> list[str]:
+    """The columns of a table of records."""
+    return [name for name in parse(given)[0] if name not in ("seq", "kind")]
+
+
+def mode_of(update_before: bool) -> ChangelogMode:
+    """The changelog mode of Top N."""
+    return ChangelogMode.of(ALL_CHANGES, UpdateKind.BEFORE_AND_AFTER if update_before else UpdateKind.ONLY_UPDATE_AFTER)

@@ -141,12 +141,12 @@ def test_without_numbers_rows_are_deleted_so_nothing_is_monotonic() -> None:
 
 
 def test_an_unknown_column_is_named_with_those_that_exist() -> None:
-    with pytest.raises(UnknownColumn, match="best: partition_by: there is no column 'q'; the input has g, w, c, t"):
+    with pytest.raises(UnknownColumn, match="best: partition_by: unknown column 'q'. Available: g, w, c, t"):
         derive(top(partition_by=["q"]))
 
 
 def test_a_rank_whose_name_is_taken_is_refused() -> None:
-    with pytest.raises(PipelineError, match="best: rank_column: the input has a column 'C' already"):
+    with pytest.raises(PipelineError, match="best: rank_column: there is a column 'C' already"):
         derive(top(with_rank=True, rank_column="C"))
 
 

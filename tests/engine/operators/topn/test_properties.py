@@ -43,10 +43,8 @@ def apply(table: Counter[Row], emitted: Sequence[Emitted]) -> None:
             table += Counter()
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), rows), max_size=25), st.sampled_from(ORDERS), ranges)
-def test_retract_is_the_batch_answer_after_every_record(
-    steps: list[tuple[int, Row]], order: str, ranks: tuple[int, int, bool]
-) -> None:
+def changes_of(steps: Sequence[tuple[int, Row]]) -> tuple[list[Input], list[Row]]:
+    """A changelog, and the rows that are left: of equal rows the first goes first."""
     table: list[Row] = []
     inputs: list[Input] = []
     for choice, row in steps:
@@ -56,6 +54,14 @@ def test_retract_is_the_batch_answer_after_every_record(
         else:
             gone = table.pop(table.index(table[choice % len(table)]))
             inputs.append(Input(len(inputs) + 1, DELETE if choice % 2 else UPDATE_BEFORE, gone))
+    return inputs, table
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), rows), max_size=25), st.sampled_from(ORDERS), ranges)
+def test_retract_is_the_batch_answer_after_every_record(
+    steps: list[tuple[int, Row]], order: str, ranks: tuple[int, int, bool]
+) -> None:
+    inputs, table = changes_of(steps)
     out, saved = run(kernel(NAMES, order, ranks, True, None, False)(), inputs)
     assert_follows(inputs, out.emitted, order, ranks)
     back = [Input(len(inputs) + n, DELETE, row) for n, row in enumerate(table, 1)]

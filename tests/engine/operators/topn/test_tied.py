@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.contract.kernel import Input, run
-from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.operators.topn import tied_kernel
 from engine.ranking.ranks import Ranks, TopNKernel
 from engine.ranking.sort_keys import sort_key_of
 from engine.ranking.tied_rows import BLOCK, TiedRows
-from tests.engine.cases import Case, check_cases, parse
-from tests.engine.operators.topn.tables import sort_columns
-from tests.engine.operators.topn.test_properties import NAMES, ORDERS, Row, apply, ranges, rows
+from tests.engine.cases import Case, check_cases
+from tests.engine.operators.topn.tables import columns_of, mode_of, sort_columns
+from tests.engine.operators.topn.test_properties import NAMES, ORDERS, Row, apply, changes_of, ranges, rows
 
 SCORES = """
     seq  kind  cat  id  v
@@ -54,17 +54,8 @@ def tied(
     update_before: bool = True,
     leaves_state: bool | None = None,
 ) -> Case:
-    names = [name for name in parse(given)[0] if name not in ("seq", "kind")]
-    update_kind = UpdateKind.BEFORE_AND_AFTER if update_before else UpdateKind.ONLY_UPDATE_AFTER
-    return Case(
-        title,
-        given,
-        expect,
-        kernel(names, "v DESC", ranks, function, append, update_before),
-        ("cat",),
-        mode=ChangelogMode.of(ALL_CHANGES, update_kind),
-        leaves_state=leaves_state,
-    )
+    made = kernel(columns_of(given), "v DESC", ranks, function, append, update_before)
+    return Case(title, given, expect, made, ("cat",), mode=mode_of(update_before), leaves_state=leaves_state)
 
 
 test_cases = check_cases(
@@ -219,15 +210,7 @@ functions = st.sampled_from(["RANK", "DENSE_RANK"])
 def test_it_is_the_batch_answer_after_every_record_and_leaves_nothing(
     steps: list[tuple[int, Row]], order: str, ranks: tuple[int, int, bool], function: str
 ) -> None:
-    table: list[Row] = []
-    inputs: list[Input] = []
-    for choice, row in steps:
-        if choice < 6 or not table:
-            inputs.append(Input(len(inputs) + 1, INSERT if choice % 2 else UPDATE_AFTER, row))
-            table.append(row)
-        else:
-            gone = table.pop(choice % len(table))
-            inputs.append(Input(len(inputs) + 1, DELETE if choice % 2 else UPDATE_BEFORE, gone))
+    inputs, table = changes_of(steps)
     made = kernel(NAMES, order, ranks, function, False, True)
     out, saved = run(made(), inputs)
     shown: Counter[Row] = Counter()

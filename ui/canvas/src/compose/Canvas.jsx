@@ -1,7 +1,7 @@
 // The canvas on which a pipeline is composed: it puts together what the files beside it do.
 import { useCallback, useMemo, useRef, useState } from 'react'
-import { Background, Controls, MarkerType, MiniMap, ReactFlow, applyNodeChanges, useReactFlow } from '@xyflow/react'
-import { OpNode } from '../graph/OpNode.jsx'
+import { Controls, MarkerType, MiniMap, applyNodeChanges, useReactFlow } from '@xyflow/react'
+import { Graph } from '../graph/Graph.jsx'
 import { byOperator, drawnEdge, useDrawnNodes } from '../graph/drawn.js'
 import { Picture } from '../graph/picture.js'
 import { layout } from '../layout.js'
@@ -25,7 +25,6 @@ import { useDocument } from './working.js'
 /** @import { Commands } from './commands.js' */
 /** @import { Follow } from './selection.js' */
 
-const NODES = { op: OpNode }
 const EDGES = { changelog: ChangelogEdge }
 const ARROW = { type: MarkerType.ArrowClosed, width: 16, height: 16 }
 
@@ -205,15 +204,11 @@ export function Canvas({ data, dark, shadow, send }) {
           leave={focus}
         />
         <div className="flow">
-          <ReactFlow
+          <Graph
+            dark={dark}
             nodes={nodes}
             edges={edges}
-            nodeTypes={NODES}
             edgeTypes={EDGES}
-            colorMode={dark ? 'dark' : 'light'}
-            minZoom={0.1}
-            maxZoom={2}
-            deleteKeyCode={null}
             multiSelectionKeyCode={['Shift', 'Control', 'Meta']}
             selectionKeyCode="Shift"
             onNodesChange={onNodesChange}
@@ -236,21 +231,20 @@ export function Canvas({ data, dark, shadow, send }) {
             proOptions={{ hideAttribution: false }}
             {...handlers}
           >
-            <Background gap={22} size={1.2} />
             <Controls showInteractive={false} />
             {count > 3 && (
               <MiniMap
                 pannable
                 zoomable
                 nodeClassName={(/** @type {DrawnNode} */ node) => `role-${node.data.catalog?.role ?? 'operator'}`}
-                ariaLabel="Map of the pipeline"
+                ariaLabel="Pipeline minimap"
               />
             )}
-          </ReactFlow>
+          </Graph>
           {!count && (
             <div className="start">
               <p>
-                Drag a source from the left, or press <kbd>A</kbd> and type its name.
+                Drag a source from the palette, or press <kbd>A</kbd> to search for one.
               </p>
             </div>
           )}
@@ -272,6 +266,6 @@ export function Canvas({ data, dark, shadow, send }) {
  * @param {string[]} nodes
  */
 function whereAdded([edge], nodes) {
-  if (edge) return `Enter puts it on ${edge.split(':')[0].replace('>', ' → ')}`
-  return nodes.length === 1 ? `Enter adds it after ${nodes[0]}` : 'Drag, double-click or Enter'
+  if (edge) return `Enter inserts it on ${edge.split(':')[0].replace('>', ' → ')}`
+  return nodes.length === 1 ? `Enter adds it after ${nodes[0]}` : 'Drag, double-click, or press Enter'
 }

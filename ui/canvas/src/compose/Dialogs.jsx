@@ -64,15 +64,15 @@ export function CommandPalette({ commands, close }) {
       <input
         type="text"
         value={text}
-        aria-label="Find a command or a node"
-        placeholder="A command, a node, an operator"
+        aria-label="Search commands and nodes"
+        placeholder="Search commands and nodes"
         onKeyDown={onKeyDown}
         onChange={(event) => {
           setText(event.target.value)
           setAt(0)
         }}
       />
-      <div className="commands" role="listbox" aria-label="Commands found" ref={list}>
+      <div className="commands" role="listbox" aria-label="Matching commands" ref={list}>
         {found.map((each, place) => (
           <div
             key={each.text}
@@ -86,7 +86,7 @@ export function CommandPalette({ commands, close }) {
             {each.keys && <Keys keys={each.keys} />}
           </div>
         ))}
-        {!found.length && <div className="empty">Nothing is called “{text}”.</div>}
+        {!found.length && <div className="empty">No matches for “{text}”.</div>}
       </div>
     </Dialog>
   )
@@ -108,9 +108,9 @@ export function ShortcutSheet({ close }) {
                 <Keys keys={each.keys} />
               </div>
             ))}
-            {group === 'Compose' && (
+            {group === 'Edit' && (
               <div className="line">
-                <span>Move what is selected</span>
+                <span>Move the selection</span>
                 <Keys keys="arrows" />
               </div>
             )}

@@ -37,7 +37,7 @@ export function Tip({ tip, box }) {
       )}
       {facts.state && <p>State: {facts.state}</p>}
       {facts.because && <p>{facts.because}</p>}
-      {facts.keys && <p>Identified by: {facts.keys}</p>}
+      {facts.keys && <p>Upsert key: {facts.keys}</p>}
       {facts.columns && (
         <table>
           <tbody>
@@ -88,7 +88,7 @@ export function Note({ label, at, entries, fix, close }) {
           )}
         </div>
       ))}
-      <button className="close" aria-label="Close this note" onClick={close}>
+      <button className="close" aria-label="Close" onClick={close}>
         ×
       </button>
     </div>

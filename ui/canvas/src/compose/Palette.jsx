@@ -43,13 +43,13 @@ export const Palette = forwardRef(function Palette(
     event.stopPropagation()
   }
   return (
-    <section className="palette" aria-label="Palette">
+    <section className="palette" aria-label="Operator palette">
       <input
         ref={search}
         type="search"
         value={text}
         placeholder="Search operators"
-        aria-label="Search the palette"
+        aria-label="Search operators"
         onKeyDown={onKeyDown}
         onChange={(event) => {
           setText(event.target.value)
@@ -89,7 +89,7 @@ export const Palette = forwardRef(function Palette(
             ))}
           </div>
         ))}
-        {!found.length && <div className="empty">There is no operator with “{text}”.</div>}
+        {!found.length && <div className="empty">No operators match “{text}”.</div>}
       </div>
     </section>
   )

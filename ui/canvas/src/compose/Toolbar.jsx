@@ -7,16 +7,16 @@
 export function Toolbar({ commands, history }) {
   return (
     <div className="tools">
-      <button onClick={commands.undo} disabled={history?.past === 0} title="Take back the last edit (Ctrl+Z)">
+      <button onClick={commands.undo} disabled={history?.past === 0} title="Undo the last edit (Ctrl+Z)">
         Undo
       </button>
-      <button onClick={commands.redo} disabled={history?.future === 0} title="Do it again (Ctrl+Shift+Z)">
+      <button onClick={commands.redo} disabled={history?.future === 0} title="Redo (Ctrl+Shift+Z)">
         Redo
       </button>
-      <button onClick={commands.layoutAll} title="Lay out all nodes anew (Shift+L)">
-        Lay out
+      <button onClick={commands.layoutAll} title="Arrange all nodes automatically (Shift+L)">
+        Auto layout
       </button>
-      <button onClick={commands.commands} title="Find a command or a node (Ctrl+K)">
+      <button onClick={commands.commands} title="Search commands and nodes (Ctrl+K)">
         Commands
       </button>
       <button onClick={commands.sheet} aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)">

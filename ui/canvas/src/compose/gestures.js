@@ -68,7 +68,7 @@ export function gestures({ document, catalog, selection, viewport, act, follow, 
     const [source, target] = isForward ? [fromNode.id, toNode.id] : [toNode.id, fromNode.id]
     const why =
       toHandle?.type === fromHandle.type
-        ? `Connect an output to an input: ${fromNode.id} and ${toNode.id} both offered the same side.`
+        ? `Connect an output to an input. Both ends are ${fromHandle.type === 'source' ? 'outputs' : 'inputs'}.`
         : refused({ source, target, targetHandle: (isForward ? toHandle : fromHandle)?.id })
     if (why) refuse(why, target)
   }

@@ -87,14 +87,14 @@ export function useNotes(facts, refused, dismiss) {
     const problems = shown === null ? undefined : facts[shown]?.problems
     if (shown !== null && problems?.length) {
       return {
-        label: `Problems of ${shown}`,
+        label: `Problems in ${shown}`,
         at: viewport.near(shown),
         entries: problems,
         fix: (label) => act({ kind: 'fix', node: shown, label }),
         close: () => setShown(null),
       }
     }
-    const label = 'The connection was refused'
+    const label = 'Connection rejected'
     if (refused) {
       return {
         label,

@@ -26,12 +26,12 @@ export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ {
       <div className="name">
         <span className="text">{id}</span>
         {data.isPlaced && (
-          <span className="pin" title="Placed by hand" aria-hidden="true">
+          <span className="pin" title="Placed manually" aria-hidden="true">
             •
           </span>
         )}
         {isStateful && (
-          <span className="keeps" title={`Keeps state: ${facts.state}`}>
+          <span className="keeps" title={`State: ${facts.state}`}>
             state
           </span>
         )}
@@ -45,7 +45,7 @@ export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ {
       {wrong.length > 0 && (
         <button
           className="mark nodrag"
-          aria-label={`What is wrong with ${id}`}
+          aria-label={`Show problems in ${id}`}
           onClick={(event) => {
             event.stopPropagation()
             problems(id)
@@ -116,7 +116,7 @@ function Ledger({ id, count, what }) {
   return (
     <button
       className={`${what} nodrag`}
-      aria-label={`${id}: ${count} ${what}, open the ledger`}
+      aria-label={`${id}: ${count} ${what}, show records`}
       onClick={() => open({ late: id })}
     >
       {number(count)} {what}

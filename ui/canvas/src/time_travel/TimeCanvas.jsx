@@ -1,8 +1,8 @@
 // The pipeline at one event, to be read: edges that carried records for it are lit, each with its records.
 import { useCallback, useEffect, useMemo, useRef } from 'react'
-import { Background, Controls, MarkerType, ReactFlow, applyNodeChanges, useReactFlow } from '@xyflow/react'
+import { Controls, MarkerType, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { edgeKey } from '../document.js'
-import { OpNode } from '../graph/OpNode.jsx'
+import { Graph } from '../graph/Graph.jsx'
 import { byOperator, drawnEdge, pickedBy, useDrawnNodes } from '../graph/drawn.js'
 import { Picture } from '../graph/picture.js'
 import { layout, uncrossed } from '../layout.js'
@@ -11,7 +11,6 @@ import { LitEdge } from './LitEdge.jsx'
 /** @import { NodeChange } from '@xyflow/react' */
 /** @import { DrawnNode, LitFlowEdge, Pipeline, PipelineNode, TimeData } from '../types' */
 
-const NODES = { op: OpNode }
 const EDGES = { lit: LitEdge }
 const GAP = 190 // room for records between the nodes
 const ARROW = { type: MarkerType.ArrowClosed, width: 20, height: 20, markerUnits: 'userSpaceOnUse' }
@@ -42,7 +41,7 @@ export function TimeCanvas({ data, dark, pick }) {
         connectable: false,
         selected: data.selected === node.id,
         className: facts.isLit ? 'lit' : 'unlit',
-        ariaLabel: `${entry.role} ${node.id}${facts.isLit ? ', touched by the event' : ''}`,
+        ariaLabel: `${entry.role} ${node.id}${facts.isLit ? ', has records for this event' : ''}`,
       }
     },
     [data.nodes, data.selected, catalog],
@@ -119,15 +118,11 @@ export function TimeCanvas({ data, dark, pick }) {
         data-event={data.event}
       >
         <div className="flow">
-          <ReactFlow
+          <Graph
+            dark={dark}
             nodes={nodes}
             edges={edges}
-            nodeTypes={NODES}
             edgeTypes={EDGES}
-            colorMode={dark ? 'dark' : 'light'}
-            minZoom={0.1}
-            maxZoom={2}
-            deleteKeyCode={null}
             selectionKeyCode={null}
             nodesDraggable={false}
             nodesConnectable={false}
@@ -137,9 +132,8 @@ export function TimeCanvas({ data, dark, pick }) {
             onNodeClick={(_, node) => choose(node.id)}
             onEdgeClick={(_, edge) => choose(edge.id)}
           >
-            <Background gap={22} size={1.2} />
             <Controls showInteractive={false} orientation="horizontal" position="bottom-left" />
-          </ReactFlow>
+          </Graph>
         </div>
       </div>
     </Picture.Provider>

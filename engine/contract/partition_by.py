@@ -1,0 +1,10 @@
+"""The parameter by which operators take the rows of their input apart."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+PartitionBy = Annotated[tuple[str, ...], Field(title="Partition by", json_schema_extra={"columns": True})]
+"""Columns of the input. The description of the operator's field says what it does with each part."""

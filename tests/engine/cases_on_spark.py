@@ -1,0 +1,191 @@
+"""Cases in Spark's workers: the tasks of `engine.runtime`, two buckets of keys, cut into two epochs in the middle.
+
+A run of Spark per case would cost a second. Here one has the tasks of many cases: bucket by bucket, each case has its
+own kernel, files and state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import engine
+import tests
+from engine.contract.frames import (
+    ENDS,
+    KIND,
+    PORT,
+    SEQ,
+    STATE,
+    STEP,
+    arrow_fields,
+    changelog_schema,
+    key_name,
+    value_name,
+)
+from engine.contract.kernel import Emitted, Late
+from engine.mini_batch.local import KeyedRecord
+from engine.model.changelog import RowKind
+from engine.model.position import ordinal
+from engine.model.schema import Column, Schema, arrow_type
+from engine.runtime.clocks import Clock, Rises, SourceLine
+from engine.runtime.edge_files import RECORDS, EdgeFiles
+from engine.runtime.keyed import Gathered, RowsPiece, Shape
+from engine.runtime.node_files import FIRES, LATE, STATES, NodeFiles
+from engine.runtime.reports import Report, run_each
+from engine.runtime.states import StateFile, StateStore
+from engine.runtime.worker import PlainTask
+from engine.spark.workspace import Workspace
+from tests.engine.cases import Case, Given, Result, parse, parse_given
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_BUCKETS = 2
+_SOURCE = "source"
+
+
+def run_on_spark(cases: Sequence[Case], spark: SparkSession, workspace: Workspace) -> list[Result]:
+    """What came out of each case, in order of position."""
+    from pyspark.cloudpickle import register_pickle_by_value
+
+    for package in (engine, tests):
+        register_pickle_by_value(package)  # type: ignore[no-untyped-call]
+    runs = [_CaseRun(case, parse_given(case), workspace, f"case-{at}") for at, case in enumerate(cases)]
+    for epoch in range(2):
+        tasks = [run.task(epoch) for run in runs]
+        for report in run_each(spark, [partial(_all, tasks, bucket) for bucket in range(_BUCKETS)]):
+            runs[report["case"]].take(epoch, report)
+    return [run.result() for run in runs]
+
+
+def _all(tasks: Sequence[PlainTask], bucket: int) -> Iterator[Report]:
+    for at, task in enumerate(tasks):
+        for report in task(bucket):
+            yield {**report, "case": at}
+
+
+@dataclass
+class _CaseRun:
+    """A case, and what its tasks have written so far."""
+
+    case: Case
+    given: Given
+    workspace: Workspace
+    node: str
+    _states: tuple[StateFile, ...] = ()
+    _written: dict[str, list[str]] = field(default_factory=dict)
+
+    def task(self, epoch: int) -> PlainTask:
+        """What a worker does in an epoch."""
+        events = self.given.seqs or [0]
+        middle = events[(len(events) - 1) // 2]
+        first, last = (0, middle) if epoch == 0 else (middle, events[-1])
+        shape = self._shape
+        gathered = self._gathered(shape, self.given.between(first, last), epoch)
+        kept = pa.schema(arrow_fields(STATE))
+        states = StateStore(self.workspace, self._states, shape.key_fields, kept)
+        files = NodeFiles(
+            EdgeFiles(self.workspace, self.node, ("edges", self.node, f"epoch={epoch}"), self._output),
+            epoch,
+            tuple(f"in{port}" for port in range(self.case.ports)),
+            frozenset(map(int, RowKind if self.case.mode is None else self.case.mode)),
+            states.arrow if epoch == 0 else None,
+        )
+        clock = self._clock(first, last)
+        return PlainTask(self.case.kernel, 0, gathered, states, clock, files, self.case.bundle is not None)
+
+    def take(self, epoch: int, report: Report) -> None:
+        """Note a file that a task has written."""
+        if report["what"] == STATES:
+            self._states = (*self._states, StateFile(report["path"], epoch, report["bucket"], _BUCKETS))
+        else:
+            self._written.setdefault(report["what"], []).append(report["path"])
+
+    def result(self) -> Result:
+        """What all files hold."""
+        position = len(changelog_schema(Schema(())))
+        emitted = [Emitted(*row[:position], row[position:]) for row in self._rows(RECORDS)]
+        # Without the node in front; the port is told by its name.
+        lates = [Late(int(port.removeprefix("in")), *entry) for _, port, *entry in self._rows(LATE)]
+        fires = {(seq, start, end) for _, seq, start, end in self._rows(FIRES)}
+        emitted.sort(key=lambda e: (e.seq, e.step))
+        lates.sort(key=lambda e: (e.seq, e.step))
+        return Result(emitted, lates, fires, {})
+
+    def _rows(self, what: str) -> Iterator[tuple[Any, ...]]:
+        for path in self._written.get(what, []):
+            table = pq.read_table(path)
+            yield from zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+    @property
+    def _shape(self) -> Shape:
+        """The columns of its records: the values of each port have their own."""
+        records, ports = self.given.records, range(self.case.ports)
+        keys = {key_name(at): type_ for at, type_ in enumerate(_types(each.key for each in records))}
+        by_port = [_types(each.record.row for each in records if each.record.port == port) for port in ports]
+        values = [
+            {value_name(port, at): type_ for at, type_ in enumerate(types)}
+            for port, types in zip(ports, by_port, strict=True)
+        ]
+        columns = [(name, arrow_type(type_)) for named in (keys, *values) for name, type_ in named.items()]
+        ends = zip(ENDS, _END_TYPES, strict=True) if self.case.bundle else ()
+        fields = [*arrow_fields(PORT, SEQ, STEP, KIND), *(pa.field(*each) for each in (*columns, *ends))]
+        return Shape(tuple(keys), tuple(map(tuple, values)), pa.schema(fields))
+
+    @property
+    def _output(self) -> Schema:
+        _, lines = parse(self.case.expect)
+        types = _types(tuple(line[2:]) for line in lines)
+        return Schema(tuple(Column(f"column_{at}", type_) for at, type_ in enumerate(types)))
+
+    def _gathered(self, shape: Shape, records: Sequence[KeyedRecord], epoch: int) -> Gathered:
+        many = self.case.ports > 1
+        rows = [
+            {
+                PORT: record.port,
+                SEQ: record.seq,
+                STEP: record.step + ordinal(record.port) if many else record.step,
+                KIND: record.kind,
+                **dict(zip(shape.keys, key, strict=True)),
+                **dict(zip(shape.values[record.port], record.row, strict=True)),
+                **dict(zip(ENDS, record.end or (), strict=False)),
+            }
+            for key, record in records
+        ]
+        path = self.workspace.place("inputs", self.node, f"{epoch}.parquet")
+        self.workspace.write(path, pa.Table.from_pylist(rows, schema=shape.rows))
+        return Gathered(self.workspace, shape, ((RowsPiece(path),),) * _BUCKETS, is_spread=False)
+
+    def _clock(self, first: int, last: int) -> Clock:
+        line = self.given.timeline
+        path = self.workspace.save(
+            self.workspace.place("watermarks", f"{self.node}.npy"), np.stack([line.seqs, line.marks])
+        )
+        # Its own end comes after all events: a case says itself when its input ends.
+        lines = {_SOURCE: SourceLine((Rises(path),), max([0, *self.given.seqs]) + 1)}
+        return Clock(self.workspace, lines, {_SOURCE: 0}, first, last)
+
+
+_END_TYPES = (pa.int64(), pa.binary(), pa.int64())
+
+
+def _types(rows: Iterable[Sequence[Any]]) -> list[str]:
+    """The types of columns, as their values are written."""
+    return [_type([value for value in column if value is not None]) for column in zip(*rows, strict=True)]
+
+
+def _type(values: Sequence[Any]) -> str:
+    first = values[0] if values else 0
+    if isinstance(first, Decimal):
+        return f"decimal(38,{-min(int(value.as_tuple().exponent) for value in values)})"
+    if isinstance(first, list):
+        return f"array<{_type([part for value in values for part in value if part is not None])}>"
+    return {bool: "boolean", int: "bigint", float: "double", str: "string"}[type(first)]
