@@ -34,7 +34,6 @@ from threading import Event
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import engine
 from engine.contract.operator import OUT
 from engine.contract.recorder import (
     EdgeFile,
@@ -121,10 +120,6 @@ def _run(
     progress: Progress,
     cancel: Event,
 ) -> None:
-    from pyspark.cloudpickle import register_pickle_by_value
-
-    # Workers need not find our code on their path: it travels with the functions.
-    register_pickle_by_value(engine)  # type: ignore[no-untyped-call]
     views = views_of(plan)
     recorder.begin(described(plan, epochs or 1, views))
     progress.phase = "reading the sources"

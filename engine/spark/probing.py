@@ -27,6 +27,7 @@ from engine.spark.engines import Engine
 from engine.spark.run_files import files_of
 from engine.spark.servers import server_for
 from engine.spark.session import connect
+from engine.spark.workspace import reading, writing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -173,8 +174,6 @@ def _workspace(engine: Engine, spark: SparkSession) -> Finding:
 
 def _copying(source: str, target: str) -> Any:
     def copy(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from engine.spark.workspace import reading, writing
-
         for batch in batches:
             with reading(source) as whole, writing(target) as file:
                 file.write(whole.read())

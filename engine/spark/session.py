@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+import engine
 from engine.errors import EngineUnavailable
 from engine.spark.engines import Engine, engine_called
 from engine.spark.servers import Server, server_for
@@ -138,17 +139,21 @@ def engine_of(spark: SparkSession) -> Engine:
     return connection.engine
 
 
-def connect(engine: Engine, server: Server | None = None) -> SparkSession:
+def connect(to: Engine, server: Server | None = None) -> SparkSession:
     """A new session on an engine. server: ours, where it is. Raises EngineUnavailable."""
+    from pyspark.cloudpickle import register_pickle_by_value
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     from engine.spark.retrying import patient
 
+    # Workers need not find our code on their path: it travels with the functions.
+    register_pickle_by_value(engine)  # type: ignore[no-untyped-call]
+
     if server is None:
-        _knock(engine)
+        _knock(to)
     try:
-        session = SparkSession.builder.remote(server.url if server is not None else engine.url).create()
+        session = SparkSession.builder.remote(server.url if server is not None else to.url).create()
         client: Any = session.client
         client.set_retry_policies([patient(server)])
         for name, value in _SETTINGS.items():
@@ -158,7 +163,7 @@ def connect(engine: Engine, server: Server | None = None) -> SparkSession:
             cores = session.range(0, 1 << 20).selectExpr("spark_partition_id() AS p").distinct().count()
             session.conf.set("spark.sql.shuffle.partitions", str(cores))
     except (PySparkException, OSError, RuntimeError) as error:
-        raise EngineUnavailable(sentence_of_engine(engine, error)) from error
+        raise EngineUnavailable(sentence_of_engine(to, error)) from error
     return session
 
 

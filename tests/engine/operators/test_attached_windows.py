@@ -23,11 +23,11 @@ ATTACHED = {"window_start": "window_start", "window_end": "window_end", "aggrega
 EVENTS = rows("k string, v bigint, rt bigint", event_time="rt")
 SINK: tuple[str, dict[str, Any]] = ("sink", {})
 
+COUNTING = AggregateCall(function_named("COUNT"))
+
 
 def counts(**settings: Any) -> AttachedWindowKernel:
-    return AttachedWindowKernel(
-        [AggregateCall(function_named("COUNT"))], retracting=settings.pop("retracting", False), **settings
-    )
+    return AttachedWindowKernel([COUNTING], retracting=settings.pop("retracting", False), **settings)
 
 
 test_cases = check_cases(
