@@ -90,22 +90,13 @@ def run(
             _run(plan, spark, recorder, folder, files, epochs, partitions, progress, cancel)
         recorder.finish()
         progress.phase = "finished"
-    except StudioError as error:
-        progress.phase = "failed"
-        _mark(progress, error)
-        recorder.fail(str(error), error.node, cancelled=isinstance(error, RunCancelled))
-        raise
     except Exception as error:
-        failed: StudioError
-        if cancel.is_set():
-            failed = RunCancelled()
-        elif (loss := loss_of(spark, error)) is not None:
-            failed = EngineLost(loss)
-        else:
-            failed = RunFailed(failure_sentence(error), failing_node(error) or _running(progress))
+        failed = _failure(error, spark, progress, cancel)
         progress.phase = "failed"
         _mark(progress, failed)
-        recorder.fail(str(failed), failed.node, cancelled=cancel.is_set())
+        recorder.fail(str(failed), failed.node, cancelled=isinstance(failed, RunCancelled))
+        if failed is error:
+            raise
         raise failed from error
 
 
@@ -193,6 +184,19 @@ def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]
             for port, derived in node.second.items()
         ]
     return RunPlan(plan.pipeline.to_json(), tuple(edges), explanation(plan), epochs)
+
+
+def _failure(error: Exception, spark: SparkSession, progress: Progress, cancel: Event) -> StudioError:
+    """Why a run failed: cancelled, without its engine, or by a node's doing."""
+    if cancel.is_set():
+        # Whatever a job made of being interrupted.
+        return error if isinstance(error, RunCancelled) else RunCancelled()
+    # A source that cannot be read because there is no engine any more says so of itself.
+    if (loss := loss_of(spark, error.__cause__ if isinstance(error.__cause__, Exception) else error)) is not None:
+        return EngineLost(loss)
+    if isinstance(error, StudioError):
+        return error
+    return RunFailed(failure_sentence(error), failing_node(error) or _running(progress))
 
 
 def _check_cancelled(cancel: Event) -> None:

@@ -30,7 +30,8 @@ class Engine:
 
     name: how people call it; an engine without one is called by its address. address: local[n], spark://host:port, or
     sc://host:port. workspace: a folder or URI that the engine's workers can write, "" where they see the files of
-    this machine. token, use_ssl: of an `sc://` server.
+    this machine. token, use_ssl: of an `sc://` server; options: what else its URL has, for each request,
+    `x-databricks-cluster-id=0123` say.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Engine:
     workspace: str = ""
     token: str = field(default="", repr=False)
     use_ssl: bool = False
+    options: str = ""
 
     @property
     def is_ours(self) -> bool:
@@ -52,6 +54,8 @@ class Engine:
             parts.append(f"token={quote(self.token, safe='')}")
         if self.use_ssl:
             parts.append("use_ssl=true")
+        if self.options:
+            parts.append(self.options)
         # A peer that has gone without a word is noticed.
         parts += ["grpc_keepalive_time_ms=20000", "grpc_keepalive_timeout_ms=10000"]
         return ";".join(parts)
@@ -78,7 +82,8 @@ def engine_at(address: str, *, name: str = "", workspace: str = "") -> Engine:
     except ValueError:
         is_good = False
     options = dict(part.partition("=")[::2] for part in given.split(";") if part)
-    if not is_good or not options.keys() <= {"token", "use_ssl"}:
+    others = ";".join(f"{key}={value}" for key, value in options.items() if key not in ("token", "use_ssl"))
+    if not is_good or not all(options.values()) or options.keys() & {"user_id", "session_id"}:
         message = (
             f"{plain or 'nothing'} is no engine: write local[2], spark://host:port, or "
             "sc://host:port/;token=...;use_ssl=true, or the name of an engine that you have added."
@@ -86,7 +91,7 @@ def engine_at(address: str, *, name: str = "", workspace: str = "") -> Engine:
         raise EngineUnavailable(message)
     short = f"sc://{url.netloc.rpartition('@')[2]}"
     use_ssl = options.get("use_ssl", "").lower() == "true"
-    return Engine(name or short, short, workspace, unquote(options.get("token", "")), use_ssl)
+    return Engine(name or short, short, workspace, unquote(options.get("token", "")), use_ssl, others)
 
 
 def engines() -> dict[str, Engine]:

@@ -187,7 +187,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
             keeper = subprocess.Popen(
                 [sys.executable, "-m", "engine.spark.keeper"],
                 cwd=_ROOT,
-                env=_environment(token),
+                env=_environment(master, token),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
@@ -328,13 +328,13 @@ def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str
         # The server's JVM gets these, and only that: the one that prints its command line is not to write archives.
         "spark.driver.extraJavaOptions": shlex.join(java_options),
         "spark.python.worker.reuse": "true",
+        # Where in our code a column was made is nobody's question, and looking costs time.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
+    if _is_here(master):
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     if master.startswith("local"):
-        settings |= {
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.sql.shuffle.partitions": str(_partitions(master)),
-        }
+        settings["spark.sql.shuffle.partitions"] = str(_partitions(master))
         # Spark's own ports are on the loopback interface as well, where others on the machine could knock.
         settings["spark.authenticate"] = "true"
     return [
@@ -345,12 +345,14 @@ def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str
     ]
 
 
-def _environment(token: str) -> dict[str, str]:
+def _environment(master: str, token: str) -> dict[str, str]:
     from pyspark.find_spark_home import _find_spark_home
 
     given = {name: value for name, value in os.environ.items() if name not in _CLIENTS}
+    # The executors of a cluster call the driver back, from wherever they are.
+    loopback = {"SPARK_LOCAL_IP": "127.0.0.1"} if _is_here(master) else {}
     return {
-        "SPARK_LOCAL_IP": "127.0.0.1",
+        **loopback,
         **given,
         "SPARK_HOME": _find_spark_home(),
         "JAVA_HOME": _java_home(),
@@ -358,6 +360,11 @@ def _environment(token: str) -> dict[str, str]:
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,
     }
+
+
+def _is_here(master: str) -> bool:
+    """Whether all of an engine is on this machine."""
+    return master.startswith(("local", "spark://127.0.0.1", "spark://localhost"))
 
 
 # PySpark tells its own processes by these that they are clients; a server is none.

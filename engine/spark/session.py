@@ -75,6 +75,8 @@ class _Connection:
     def drop(self) -> None:
         """End the session, so that whoever waits for it gets an error."""
         client: Any = self.session.client
+        # Not `client.close`, which waits; marked, so that PySpark takes it for nobody's active session.
+        client._closed = True
         with contextlib.suppress(Exception):
             client._channel.close()
 
@@ -102,6 +104,14 @@ def get_spark(engine: str = DEFAULT_MASTER) -> SparkSession:
         if connection.server is not None:
             connection.server.use()
         return connection.session
+
+
+def disconnect(engine: str) -> None:
+    """End the session on an engine, where there is one. A server of ours goes on for others."""
+    with _locks[engine]:
+        connection = _connections.pop(engine, None)
+    if connection is not None:
+        connection.drop()
 
 
 def give_up(spark: SparkSession) -> None:
@@ -158,8 +168,8 @@ def connect(to: Engine, server: Server | None = None) -> SparkSession:
         client.set_retry_policies([patient(server)])
         for name, value in _SETTINGS.items():
             session.conf.set(name, value)
-        if server is None:
-            # One task for each core, as far as that can be known. Its own default is 200.
+        if not to.address.startswith("local"):
+            # One task for each core, as far as that can be known. Spark's own default is 200.
             cores = session.range(0, 1 << 20).selectExpr("spark_partition_id() AS p").distinct().count()
             session.conf.set("spark.sql.shuffle.partitions", str(cores))
     except (PySparkException, OSError, RuntimeError) as error:

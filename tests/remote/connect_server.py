@@ -61,9 +61,12 @@ def can_hide() -> bool:
 
 @contextmanager
 def connect_server(
-    folder: Path, hidden: Sequence[Path], *, port: int | None = None, master: str = "local[2]", token: str = "s3cret"
+    folder: Path, hidden: Sequence[Path] = (), *, port: int | None = None, room: str = "8g", token: str = "s3cret"
 ) -> Iterator[ConnectServer]:
-    """A server in a mount namespace of its own, in which the hidden folders are empty. folder: its own, seen by it."""
+    """A server. folder: its own.
+
+    hidden: folders that it finds empty, in a mount namespace of its own; room: what then fits into its workspace.
+    """
     if hidden and not can_hide():
         pytest.skip("this machine does not allow mount namespaces (unshare -m), so nothing can be hidden from a server")
     port = port or free_port()
@@ -81,12 +84,13 @@ def connect_server(
     }
     command = [
         str(_SPARK / "bin" / "spark-submit"),
-        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", master),
+        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", "local[2]"),
         *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")),
         "spark-internal",
     ]
     if hidden:
-        mounts = [f"mount -t tmpfs tmpfs {shlex.quote(str(each))}" for each in (*hidden, workspace)]
+        mounts = [f"mount -t tmpfs tmpfs {shlex.quote(str(each))}" for each in hidden]
+        mounts.append(f"mount -t tmpfs -o size={room} tmpfs {shlex.quote(str(workspace))}")
         command = ["unshare", "-m", "sh", "-c", " && ".join([*mounts, f"exec {shlex.join(command)}"])]
     clients = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "TMPDIR")
     environ = {name: value for name, value in os.environ.items() if name not in clients}

@@ -1,0 +1,50 @@
+"""A server that sees none of the app's files, an engine at it, and folders that only one of both can see."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from engine.spark.engines import Engine, save_engine
+from engine.spark.session import disconnect
+from tests.remote.connect_server import ROOT, ConnectServer, connect_server
+
+
+@dataclass(frozen=True)
+class Far:
+    """A server far away. app: the folder of everything that is the app's, which the server cannot see."""
+
+    server: ConnectServer
+    engine: Engine
+    app: Path
+
+
+@pytest.fixture(autouse=True)
+def own_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engines of this test alone."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+@pytest.fixture(scope="module")
+def far_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ConnectServer, Path]]:
+    """The server, and the folder that is hidden from it; so are our code and its tests."""
+    base = tmp_path_factory.mktemp("far")
+    app = base / "app"
+    app.mkdir()
+    with connect_server(base / "server", [app, ROOT / "engine", ROOT / "tests"]) as server:
+        yield server, app
+
+
+@pytest.fixture
+def far(far_server: tuple[ConnectServer, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Far]:
+    """An engine at that server, for an app whose files are all where the server sees nothing."""
+    server, app = far_server
+    monkeypatch.setattr(tempfile, "tempdir", str(app))
+    engine = Engine("far", server.address, server.workspace, server.token)
+    save_engine(engine)
+    yield Far(server, engine, app)
+    disconnect(engine.name)

@@ -1,0 +1,122 @@
+"""Spark standalone: a master and two workers as processes of their own, and one of them killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.examples import FOLDER, examples
+from engine.spark.java import environment
+from engine.spark.session import disconnect, get_spark, server_of
+from tests.engine.planning import pipeline_of
+from tests.golden.trace import run_pipeline
+from tests.remote.connect_server import free_port
+
+pytestmark = pytest.mark.slow
+_SPARK = Path(pyspark.__file__).parent
+
+
+def _daemon(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    with (folder / "log").open("ab") as log:
+        return subprocess.Popen(
+            [str(_SPARK / "bin" / "spark-class"), *arguments],
+            cwd=folder,
+            env={
+                **{name: value for name, value in os.environ.items() if not name.startswith("SPARK_")},
+                **environment(),
+                "PYSPARK_PYTHON": sys.executable,
+                "SPARK_LOCAL_IP": "127.0.0.1",
+                "SPARK_WORKER_DIR": str(folder),
+            },
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """The address of a master, and its two workers, with a core each."""
+    folder = tmp_path_factory.mktemp("cluster")
+    port = free_port()
+    address = f"spark://127.0.0.1:{port}"
+    master = _daemon(
+        folder,
+        "org.apache.spark.deploy.master.Master",
+        *("--host", "127.0.0.1", "--port", str(port), "--webui-port", str(free_port())),
+    )
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with socket.socket() as knock:
+            if knock.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.2)
+    workers = [
+        _daemon(
+            folder,
+            "org.apache.spark.deploy.worker.Worker",
+            *("--host", "127.0.0.1", "--webui-port", str(free_port()), "--cores", "1", "--memory", "1g", address),
+        )
+        for _ in range(2)
+    ]
+    try:
+        yield address, workers
+    finally:
+        disconnect(address)
+        for process in (*workers, master):
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def test_a_cluster_gives_the_same_bytes_also_where_a_worker_is_killed(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]],
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address, workers = cluster
+    monkeypatch.setenv("CHANGELOG_STUDIO_SERVERS", str(tmp_path / "servers"))
+    monkeypatch.setenv("CHANGELOG_STUDIO_MEMORY", "1g")
+    for place in ("here", "there", "few", "many"):
+        (tmp_path / place).mkdir()
+    session = get_spark(address)
+    example = examples()["05-window-join"]
+    assert (
+        run_pipeline(example, session, FOLDER, tmp_path / "there").text()
+        == run_pipeline(example, spark, FOLDER, tmp_path / "here").text()
+    )
+
+    count = {"function": "COUNT", "name": "n"}
+    pipeline = pipeline_of(
+        "numbers -> counted -> out",
+        numbers=("generator", {"rows": 300_000, "keys": 1_000}),
+        counted=("aggregate", {"group_by": ["key"], "aggregates": [count]}),
+        out=("sink", {"mode": "changelog"}),
+    )
+
+    def kill_one() -> None:
+        # With its executor, which is in the same group.
+        os.killpg(workers[0].pid, signal.SIGKILL)
+        workers[0].wait()
+
+    killing = threading.Timer(2, kill_one)
+    killing.start()
+    after = run_pipeline(pipeline, session, FOLDER, tmp_path / "few", epochs=6)
+    killing.join()
+    assert after.text() == run_pipeline(pipeline, spark, FOLDER, tmp_path / "many").text()
+    server = server_of(session)
+    assert server is not None
+    disconnect(address)
+    server.close(20)

@@ -1,0 +1,155 @@
+"""A server that shares no files with the app: the same bytes as the embedded engine, and nothing left behind."""
+
+from __future__ import annotations
+
+import csv
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.contract.recorder import Progress
+from engine.errors import RunCancelled
+from engine.examples import FOLDER, examples
+from engine.model.pipeline import Pipeline
+from engine.runtime import run
+from engine.spark.probing import Fit, probe
+from engine.spark.run_files import LocalFiles, files_of, temporary_files
+from engine.spark.session import get_spark
+from tests.engine.planning import pipeline_of
+from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
+from tests.remote.conftest import Far
+
+pytestmark = pytest.mark.slow
+EXAMPLES = examples()
+
+
+def run_far(far: Far, pipeline: Pipeline, folder: Path, **given: Any) -> TraceRecorder:
+    """Run a pipeline there."""
+    spark = get_spark(far.engine.name)
+    recorder = TraceRecorder()
+    with temporary_files(far.engine, spark) as files:
+        plan = plan_of(pipeline, spark, folder)
+        run(plan, spark=spark, recorder=recorder, folder=folder, files=files, **given)
+    return recorder
+
+
+def left(far: Far) -> list[str]:
+    """What is left in the workspace, which only its server can see: a worker looks."""
+    root = far.engine.workspace
+
+    def look(batches: Any) -> Any:
+        import os
+
+        for _ in batches:
+            pass
+        yield pa.RecordBatch.from_pydict({"name": pa.array(os.listdir(root), pa.string())})
+
+    return [
+        str(row[0]) for row in get_spark(far.engine.name).range(0, 1, 1, 1).mapInArrow(look, "name STRING").collect()
+    ]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_gallery_gives_the_same_bytes(far: Far, spark: SparkSession, tmp_path: Path, name: str) -> None:
+    there = run_far(far, EXAMPLES[name], FOLDER, epochs=3)
+    assert there.text() == run_pipeline(EXAMPLES[name], spark, FOLDER, tmp_path, epochs=3).text()
+    assert left(far) == []
+
+
+def test_the_server_cannot_see_what_is_ours(far: Far) -> None:
+    (far.app / "ours").write_text("secret")
+    places = [str(far.app / "ours"), str(Path(__file__).parents[2] / "engine" / "__init__.py")]
+
+    def look(batches: Any) -> Any:
+        from pathlib import Path
+
+        for _ in batches:
+            pass
+        yield pa.RecordBatch.from_pydict({"sees": [Path(place).exists() for place in places]})
+
+    rows = get_spark(far.engine.name).range(0, 1, 1, 1).mapInArrow(look, "sees BOOLEAN").collect()
+    assert [row[0] for row in rows] == [False, False]
+
+
+def test_files_go_up_and_bad_rows_come_back_with_file_and_line(far: Far, spark: SparkSession, tmp_path: Path) -> None:
+    folder = far.app / "files"
+    folder.mkdir(exist_ok=True)
+    (folder / "a.csv").write_text("k,v,ts\na,1,1000\nb,zwei,2000\nc,3,3000\n")
+    (folder / "b.jsonl").write_text('{"k": "a", "v": 1, "ts": 1}\n{"k": "b"\n')
+    pq.write_table(pa.table({"k": ["a", "b"], "n": [{"x": 1}, {"x": 2}]}), folder / "c.parquet")
+    pipeline = pipeline_of(
+        "a -> out_a\nb -> out_b\nc -> out_c",
+        a=("csv", {"path": "a.csv", "types": {"v": "bigint"}, "event_time": "ts"}),
+        b=("jsonl", {"path": "b.jsonl"}),
+        # With a struct Spark reads it, not our workers.
+        c=("parquet", {"path": "c.parquet"}),
+        out_a=("sink", {"mode": "changelog"}),
+        out_b=("sink", {"mode": "changelog"}),
+        out_c=("sink", {"mode": "changelog"}),
+    )
+    there = run_far(far, pipeline, folder)
+    assert there.text() == run_pipeline(pipeline, spark, folder, tmp_path).text()
+    assert [(row["file"], row["line"]) for row in there.rejected] == [("a.csv", 3), ("b.jsonl", 2)]
+
+
+def test_a_file_of_100_mb_goes_up_and_comes_back_as_it_was(far: Far) -> None:
+    rows = 5_000_000
+    path = far.app / "large.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["k", "v"])
+        writer.writerows((n % 7, n * 1_000_000_000_007) for n in range(rows))
+    assert path.stat().st_size > 100_000_000
+    spark_there = get_spark(far.engine.name)
+    with temporary_files(far.engine, spark_there) as files:
+        [place] = files.send([path]).values()
+        [copied] = files.bring([place]).values()
+        assert copied.read_bytes() == path.read_bytes()
+        assert files.size([place]) == path.stat().st_size
+    path.unlink()
+
+
+def test_a_run_is_cancelled_and_its_workspace_emptied(far: Far) -> None:
+    count = {"function": "COUNT", "name": "n"}
+    pipeline = pipeline_of(
+        "numbers -> counted -> out",
+        numbers=("generator", {"rows": 100_000_000, "keys": 1_000_000}),
+        counted=("aggregate", {"group_by": ["key"], "aggregates": [count]}),
+        out=("sink", {"mode": "changelog"}),
+    )
+    cancel, progress = threading.Event(), Progress()
+    threading.Timer(4, cancel.set).start()
+    began = time.monotonic()
+    with pytest.raises(RunCancelled):
+        run_far(far, pipeline, far.app, cancel=cancel, progress=progress)
+    assert time.monotonic() - began < 60
+    assert left(far) == []
+
+
+def test_the_test_of_an_engine_finds_all_well(far: Far) -> None:
+    findings = list(probe(far.engine))
+    assert [finding.topic for finding in findings] == ["reach", "spark", "python", "cores", "workspace"]
+    assert {finding.fit for finding in findings} == {Fit.GOOD}
+    assert left(far) == []
+
+
+def test_the_test_of_an_engine_says_what_is_missing(far: Far) -> None:
+    *_, without = probe(type(far.engine)("far", far.engine.address, "", far.engine.token))
+    assert without.fit is Fit.BROKEN
+    assert "Give the engine a workspace" in without.advice
+    *_, elsewhere = probe(type(far.engine)("far", far.engine.address, "/proc/nowhere", far.engine.token))
+    assert elsewhere.fit is Fit.BROKEN
+    assert "/proc/nowhere" in elsewhere.sentence
+    [refused] = probe(type(far.engine)("far", far.engine.address, far.engine.workspace, "guessed"))
+    assert "refuses the token" in refused.sentence
+
+
+def test_a_folder_of_this_machine_is_no_workspace_of_another(far: Far, tmp_path: Path) -> None:
+    spark = get_spark(far.engine.name)
+    assert isinstance(files_of(type(far.engine)("shared", "local[1]"), spark, tmp_path, "run"), LocalFiles)
