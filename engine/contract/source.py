@@ -156,14 +156,18 @@ class Source(Parameters):
         """The files of this machine that `scan` or `read` leaves to the workers. Raises SourceError."""
         return ()
 
-    def read(self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str]) -> SourceFrames:
+    def read(
+        self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str] | None = None
+    ) -> SourceFrames:
         """All rows as Spark's, in order of arrival; computed columns come on top of it. Raises SourceError.
 
-        places: by path, where the workers find each of the `inputs`.
+        places: by path, where the workers find each of the `inputs`; None where they find them as we do.
         """
         scan = self.scan(node, folder)
         assert scan is not None, "a source that workers cannot read says how Spark does"
-        return SourceFrames(rows_of(scan.at(places), spark, self.derive(node, folder).schema))
+        return SourceFrames(
+            rows_of(scan if places is None else scan.at(places), spark, self.derive(node, folder).schema)
+        )
 
     @abstractmethod
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:

@@ -101,8 +101,7 @@ def _with_spark(
 
 def _records(node: NodePlan, source: Source, spark: SparkSession, folder: Path, rows: int | None) -> DataFrame:
     """A source's records with its computed columns: ORDINAL, KIND, WATERMARK, and the schema's."""
-    places = {str(path): str(path) for path in source.inputs(node.id, folder)}
-    records = frames_of(source, spark, node.id, folder, places).records
+    records = frames_of(source, spark, node.id, folder).records
     records = records.select(ORDINAL, KIND, WATERMARK, *map(quote, node.schema.names))
     return records if rows is None else records.orderBy(ORDINAL).limit(rows + 1)
 

@@ -42,8 +42,10 @@ def output_of(source: Source, node: str, folder: Path, analyzer: Analyzer) -> De
     return replace(read, schema=Schema(tuple(columns)))
 
 
-def frames_of(source: Source, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str]) -> SourceFrames:
-    """All records with their computed columns. places: where the workers find its files. Raises SourceError."""
+def frames_of(
+    source: Source, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str] | None = None
+) -> SourceFrames:
+    """All records with their computed columns. places: as `Source.read` has it. Raises SourceError."""
     from pyspark.sql import functions as F
 
     frames = source.read(spark, node, folder, places)

@@ -33,8 +33,6 @@ def reason_of(error: Exception) -> str:
 
 def failure_sentence(error: Exception) -> str:
     """A foreign error of a run in one sentence."""
-    if "No space left on device" in str(error):
-        return "there is no room left where the run keeps its files. Make room there, or choose another workspace."
     return f"it failed while running: {reason_of(error)}"
 
 

@@ -78,7 +78,9 @@ class Datagen(Source):
                 raise PipelineError(message, node, "columns")
         return derive_source(self, node, columns)
 
-    def read(self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str]) -> SourceFrames:
+    def read(
+        self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str] | None = None
+    ) -> SourceFrames:
         """All records; none is ever rejected. A sequence that ends before `rows` ends the source, as in Flink."""
         from pyspark.sql import functions as F
 

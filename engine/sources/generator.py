@@ -104,7 +104,9 @@ class Generator(Source):
         )
         return derive_source(self, node, (*plain, time))
 
-    def read(self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str]) -> SourceFrames:
+    def read(
+        self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str] | None = None
+    ) -> SourceFrames:
         """All records; none is ever rejected."""
         from pyspark.sql import functions as F
 

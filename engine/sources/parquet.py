@@ -82,13 +82,17 @@ class Parquet(RowFile):
         parts = parts_of([(file.path, file.name) for file in files])
         return Scan(parts, ParquetReader(RowTypes(tuple(schema))))
 
-    def read(self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str]) -> SourceFrames:
+    def read(
+        self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str] | None = None
+    ) -> SourceFrames:
         """The rows, typed, and those that do not fit."""
         from pyspark.sql import functions as F
 
         schema = self.derive(node, folder).schema
         files = self.files(node, folder)
-        rows = _numbered(spark, [replace(file, place=places[str(file.path)]) for file in files])
+        if places is not None:
+            files = tuple(replace(file, place=places[str(file.path)]) for file in files)
+        rows = _numbered(spark, files)
         natural = dict(rows.select("__row.*").dtypes)
         columns = [*schema, *([] if self.kind_column is None else [Column(self.kind_column, "string")])]
         fields = {

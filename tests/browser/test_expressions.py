@@ -7,8 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.canvas_page import add, box, node, studio
 from tests.browser.conftest import OpenPage, wait_until_settled
-from tests.browser.test_build import add, app, box, node, open_example, picture, press, run_button
+from tests.browser.test_build import app, open_example, press, run_button
 
 __all__ = ["app"]
 SPARK_STARTS_MS = 120_000
@@ -105,6 +106,6 @@ def test_what_was_completed_reaches_the_document_and_undo_takes_it_back(open_pag
     wait_until_settled(page)
     page.reload()
     expect(box(page, "Condition")).to_have_value("cnt > 2")
-    picture(page).focus()
+    studio(page).focus()
     press(page, "Undo")
     expect(box(page, "Condition")).to_have_value("true")

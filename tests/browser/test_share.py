@@ -7,8 +7,9 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.canvas_page import box, node, studio, type_into
 from tests.browser.conftest import wait_until_settled
-from tests.browser.test_build import box, node, open_example, picture, press, type_into
+from tests.browser.test_build import open_example, press
 
 
 def row_of(page: Page, name: str) -> Locator:
@@ -26,7 +27,7 @@ def more(page: Page, name: str) -> Locator:
 
 def nodes(page: Page) -> list[str]:
     """The names and places of what is on the canvas."""
-    expect(picture(page)).to_be_visible()
+    expect(studio(page)).to_be_visible()
     expect(page.locator(".studio[data-settled=true]")).to_be_visible()
     return sorted(
         each or ""

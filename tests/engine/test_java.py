@@ -127,6 +127,7 @@ def test_spark_runs_on_a_machine_without_java(tmp_path: Path) -> None:
     hidden = {"JAVA_HOME", "XDG_CACHE_HOME"}
     environ = {name: value for name, value in os.environ.items() if name not in hidden}
     environ |= {"PATH": path_without_java(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environ["CHANGELOG_STUDIO_SERVERS"] = str(tmp_path / "servers")
     run = subprocess.run(
         [sys.executable, "-c", SPARK_WITHOUT_JAVA],
         env=environ,

@@ -149,7 +149,7 @@ def test_a_full_workspace_is_said(tmp_path: Path) -> None:
         plan = plan_of(LASTING, spark, app)
         with temporary_files(far, spark) as files, pytest.raises(RunFailed):
             run(plan, spark=spark, recorder=told, folder=app, files=files)
-        assert "no room left where the run keeps its files" in told.sentence
+        assert "there is no room left where the run keeps its files" in told.sentence
         disconnect("small")
 
 
@@ -161,14 +161,15 @@ def test_a_server_older_than_the_studio_does_not_fit(tmp_path: Path, monkeypatch
 
 
 def test_workers_with_other_libraries_are_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine.spark.probing.pa, "__version__", "1.2.3")
+    ours = {"python": "3.11.0", "pyarrow": "1.2.3", "numpy": "2.4.0"}
+    monkeypatch.setattr(engine.spark.probing, "_ours", lambda: ours)
     finding = next(one for one in probe(engine_at("local[2]")) if one.topic == "python")
     assert finding.fit is Fit.DOUBTFUL
     assert "pyarrow 1.2.3" in finding.advice
 
 
 def test_two_engines_run_at_once_and_say_the_same(tmp_path: Path) -> None:
-    with connect_server(tmp_path / "far") as server:
+    with connect_server(tmp_path / "server") as server:
         save_engine(Engine("far", server.address, token=server.token))
         running = threading.Event()
         texts: dict[str, str] = {}

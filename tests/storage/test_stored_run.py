@@ -61,7 +61,7 @@ def test_a_page_of_a_changelog_takes_two_queries(store: Store, run_id: int, quer
 def test_an_unknown_run_or_edge_is_told(store: Store, run_id: int) -> None:
     with pytest.raises(UnknownRun):
         assert store.runs.stored(run_id + 1).edges
-    with pytest.raises(UnknownEdge, match=r"it has words, others, totals\."):
+    with pytest.raises(UnknownEdge, match=r"Available: words, others, totals\."):
         store.runs.stored(run_id).edge("nope")
 
 
