@@ -205,8 +205,8 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
     while keeper.poll() is None and time.monotonic() < end:
         server = _found(folder)
         if server is not None and server.token == token:
-            # Nobody waits for the keeper, which outlives this process; once it ends it is not to be a zombie here.
-            _reap(keeper)
+            # It outlives this process.
+            _let_go(keeper)
             return Server(server.folder, server.port, token, server.keeper, server.jvm, is_new=True)
         time.sleep(0.02)
     keeper.kill()
@@ -284,12 +284,18 @@ def _is_running(process: int) -> bool:
     return state != "Z"
 
 
-_children: Final[list[subprocess.Popen[bytes]]] = []
+_children: Final[set[int]] = set()
 
 
-def _reap(keeper: subprocess.Popen[bytes]) -> None:
-    """Keep it from warning that it is still running when it is forgotten, and wait for those that have ended."""
-    _children[:] = [child for child in (*_children, keeper) if child.poll() is None]
+def _let_go(keeper: subprocess.Popen[bytes]) -> None:
+    """Take it for ended, so that Python does not warn of it at exit; wait for those that have ended since."""
+    keeper.returncode = 0
+    _children.add(keeper.pid)
+    for child in list(_children):
+        with contextlib.suppress(ChildProcessError):
+            if os.waitpid(child, os.WNOHANG) == (0, 0):
+                continue
+        _children.discard(child)
 
 
 def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str]:

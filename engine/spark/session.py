@@ -226,7 +226,8 @@ def _silence() -> None:
 
     from pyspark.logger import PySparkLogger
 
-    warnings.filterwarnings("ignore", message=".*RETRIES_EXCEEDED")
+    for message in (".*RETRIES_EXCEEDED", "WARN WindowExpression"):
+        warnings.filterwarnings("ignore", message=message)
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
