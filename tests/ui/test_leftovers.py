@@ -23,6 +23,14 @@ from ui.runs.manager import RunManager, runs
 PIPELINE = Pipeline(name="numbers", nodes=(Node(id="numbers", operator="rows"),))
 
 
+def until(is_so: Callable[[], bool]) -> None:
+    """Wait for what happens in the background."""
+    end = time.monotonic() + 10
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert is_so()
+
+
 class Workspaces:
     """In place of the engine's files: what was removed, and whether that works now."""
 
@@ -99,6 +107,7 @@ def test_a_run_that_ended_well_is_not_spoiled_by_a_workspace_that_stays(
     store: Store, workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("engine.runtime.run", lambda plan, **_: None)
+    monkeypatch.setattr("ui.runs.manager.LATER_S", 0)
     workspaces.is_broken = True
     manager = RunManager(store)
     run_id = manager.start(PIPELINE, master="big")
@@ -106,8 +115,26 @@ def test_a_run_that_ended_well_is_not_spoiled_by_a_workspace_that_stays(
     assert store.runs.get(run_id).status is RunStatus.FINISHED
     [noted] = leftovers(manager.work)
     assert noted.engine == "big"
-    assert "the connection broke" in caplog.text
+    until(lambda: "could not be emptied: the connection broke" in caplog.text)
     assert "s3cret" not in caplog.text + noted.note.read_text()
+
+
+def test_what_a_broken_session_left_is_emptied_by_another_one(
+    store: Store, workspaces: Workspaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(plan: object, **_: object) -> None:
+        workspaces.is_broken = True
+
+    def reconnect(master: str) -> None:
+        workspaces.is_broken = False
+
+    monkeypatch.setattr("engine.runtime.run", run)
+    monkeypatch.setattr("engine.spark.session.get_spark", reconnect)
+    monkeypatch.setattr("ui.runs.manager.LATER_S", 0)
+    manager = RunManager(store)
+    assert manager.wait(manager.start(PIPELINE, master="big"), 10)
+    until(lambda: not leftovers(manager.work))
+    assert workspaces.removed == workspaces.used[:1]
 
 
 def test_what_a_killed_app_left_is_emptied_at_the_next_start(store: Store, workspaces: Workspaces) -> None:
@@ -116,9 +143,7 @@ def test_what_a_killed_app_left_is_emptied_at_the_next_start(store: Store, works
     noted = note_workspace(work / f"run_{run.run_id}", "big", "run-1-abc")
     managers.forget()
     runs()
-    end = time.monotonic() + 10
-    while noted.note.exists() and time.monotonic() < end:
-        time.sleep(0.02)
+    until(lambda: not noted.note.exists())
     assert workspaces.removed == ["run-1-abc"]
     assert not leftovers(work)
 

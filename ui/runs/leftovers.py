@@ -10,6 +10,7 @@ import json
 import logging
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -77,12 +78,16 @@ def empty(leftover: Leftover) -> bool:
     return True
 
 
-def empty_in_background(found: list[Leftover]) -> threading.Thread | None:
-    """Empty these, one after the other; None where there are none."""
+def empty_in_background(found: list[Leftover], after_s: float = 0) -> threading.Thread | None:
+    """Empty these, one after the other, in a while; None where there are none."""
     if not found:
         return None
-    thread = threading.Thread(
-        target=lambda: [empty(each) for each in found], name="changelog-studio-leftovers", daemon=True
-    )
+
+    def work() -> None:
+        time.sleep(after_s)
+        for each in found:
+            empty(each)
+
+    thread = threading.Thread(target=work, name="changelog-studio-leftovers", daemon=True)
     thread.start()
     return thread

@@ -26,10 +26,12 @@ from storage import Store, default_path
 from storage.errors import StoreError, UnknownRun
 from storage.model import RunStatus
 from ui.engines.known import default_name, engine_of, home, master_of, without_tokens
-from ui.runs.leftovers import empty, empty_in_background, leftovers, note_workspace
+from ui.runs.leftovers import empty_in_background, leftovers, note_workspace
 from ui.shell import workspace
 from ui.shell.engine_gate import wait_for_rehearsal, without_rehearsal
 
+# By then a session that was given up has been noticed, and another one is opened.
+LATER_S: Final = 15.0
 _LOG: Final = logging.getLogger(__name__)
 _MANAGERS: Final[dict[Path, RunManager]] = {}
 _MANAGING: Final = threading.Lock()
@@ -106,9 +108,9 @@ def run_on_spark(job: Job, store: Store) -> None:
         if leftover is not None:
             try:
                 files.remove()
-            except Exception as error:  # noqa: BLE001 - how the run ended matters more; a new session may do it
+            except Exception as error:  # noqa: BLE001 - how the run ended matters more
                 _LOG.warning("run %s: its workspace stays for now: %s", job.run_id, without_tokens(str(error)))
-                empty(leftover)
+                empty_in_background([leftover], after_s=LATER_S)
             else:
                 leftover.forget()
 
