@@ -54,7 +54,8 @@ def running_app(folder: Path, engine: str | None = None) -> Iterator[App]:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**os.environ, "CHANGELOG_STUDIO_STORE": str(store)}
+            # Its own folder of settings: nobody's list of engines is read or written.
+            env={**os.environ, "CHANGELOG_STUDIO_STORE": str(store), "XDG_CONFIG_HOME": str(folder / "config")}
             | ({"CHANGELOG_STUDIO_ENGINE": engine} if engine is not None else {}),
             stdin=subprocess.DEVNULL,
             stdout=output,

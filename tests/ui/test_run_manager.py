@@ -1,19 +1,35 @@
-"""The run manager: one run at a time, none lost, however it ends."""
+"""The run manager: on each engine one run at a time, none lost, however it ends."""
 
 from __future__ import annotations
 
 import logging
 import threading
+from urllib.parse import quote
 
 import pytest
 
-from engine.errors import RunCancelled, RunFailed
+from engine.errors import EngineUnavailable, RunCancelled, RunFailed
 from engine.model.pipeline import Node, Pipeline
+from engine.spark.engines import Engine, remove_engine, save_engine
 from storage import Store
 from storage.model import RunStatus
-from ui.runs.manager import WAITING, Job, RunManager
+from ui.engines.known import engine_of
+from ui.runs.manager import Job, RunManager, run_on_spark, waiting_for
 
 PIPELINE = Pipeline(name="numbers", nodes=(Node(id="numbers", operator="rows"),))
+
+
+TOKEN = "s3cret/+token"
+
+
+def found_in(store: Store, caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Where the token stands that should stand nowhere: in the log, or in a file beside the settings."""
+    written = (TOKEN, quote(TOKEN, safe=""))
+    places = ["the log"] if any(each in caplog.text for each in written) else []
+    for file in store.path.parent.rglob("*"):
+        if file.is_file() and any(each.encode() in file.read_bytes() for each in written):
+            places.append(file.name)
+    return places
 
 
 def ended(manager: RunManager, run_id: int) -> None:
@@ -70,12 +86,121 @@ def test_runs_go_one_after_the_other(store: Store) -> None:
     first, second = manager.start(PIPELINE), manager.start(PIPELINE)
     progress = manager.progress(second)
     assert progress is not None
-    assert progress.phase == WAITING
+    assert progress.phase == waiting_for("local[2]")
     assert store.runs.get(second).status is RunStatus.RUNNING
     go_on.set()
     ended(manager, first)
     ended(manager, second)
     assert order == [first, second]
+
+
+def test_runs_on_two_engines_go_on_at_the_same_time_and_on_each_in_order(store: Store) -> None:
+    save_engine(Engine("same cores", "local[1]"))
+    together, order = threading.Barrier(2), []
+
+    def work(job: Job, store: Store) -> None:
+        if job.run_id <= 2:
+            # Passes only where both first runs are here.
+            together.wait(10)
+        order.append(job.run_id)
+
+    manager = RunManager(store, execute=work)
+    ids = [manager.start(PIPELINE, master=each) for each in ("local[1]", "local[2]", "same cores", "local[2]")]
+    for run_id in ids:
+        ended(manager, run_id)
+    assert [store.runs.get(each).engine for each in ids] == ["local[1]", "local[2]", "same cores", "local[2]"]
+    assert [store.runs.get(each).status for each in ids] == [RunStatus.FINISHED] * 4
+    assert order.index(ids[0]) < order.index(ids[2])
+    assert order.index(ids[1]) < order.index(ids[3])
+
+
+def test_a_run_waits_for_those_of_its_own_engine_only(store: Store) -> None:
+    go_on = threading.Event()
+
+    def work(job: Job, store: Store) -> None:
+        if job.engine == "local[1]":
+            go_on.wait(10)
+
+    manager = RunManager(store, execute=work)
+    first, second = manager.start(PIPELINE, master="local[1]"), manager.start(PIPELINE, master="local[1]")
+    ended(manager, manager.start(PIPELINE, master="local[2]"))
+    job = manager.job(second)
+    assert job is not None
+    assert (job.started, job.progress.phase) == (None, "waiting for another run on local[1]")
+    go_on.set()
+    ended(manager, first)
+    ended(manager, second)
+
+
+def test_an_engine_that_nobody_knows_is_refused_with_those_that_there_are(store: Store) -> None:
+    manager = RunManager(store)
+    with pytest.raises(EngineUnavailable, match=r"no engine 'gone'.*local\[2\]"):
+        manager.start(PIPELINE, master="gone")
+    assert not store.runs.list()
+
+
+def test_an_engine_that_was_removed_while_its_run_waited_is_a_sentence_on_the_run(store: Store) -> None:
+    save_engine(Engine("big", "sc://localhost:1", token="s3cret/+"))
+    go_on = threading.Event()
+
+    def work(job: Job, store: Store) -> None:
+        go_on.wait(10)
+        run_on_spark(job, store)
+
+    manager = RunManager(store, execute=work)
+    run_id = manager.start(PIPELINE, master="big")
+    remove_engine("big")
+    go_on.set()
+    ended(manager, run_id)
+    assert "no engine 'big'. Add it on the page Engines" in store.runs.get(run_id).error
+
+
+def test_a_server_that_is_not_there_is_a_sentence_on_the_run_and_its_token_is_nowhere(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    save_engine(Engine("big", "sc://localhost:1", token=TOKEN))
+    manager = RunManager(store)
+    with caplog.at_level(logging.DEBUG):
+        run_id = manager.start(PIPELINE, master="big")
+        ended(manager, run_id)
+    run = store.runs.get(run_id)
+    assert (run.engine, run.status) == ("big", RunStatus.FAILED)
+    assert "no Spark Connect server at sc://localhost:1" in run.error
+    assert not found_in(store, caplog)
+
+
+def test_what_spark_says_with_a_token_in_it_is_kept_without(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    engine = Engine("big", "sc://localhost:1", token=TOKEN)
+    save_engine(engine)
+
+    def fail(job: Job, store: Store) -> None:
+        message = f"no such host: {engine.url}, token {TOKEN}"
+        raise OSError(message)
+
+    manager = RunManager(store, execute=fail)
+    with caplog.at_level(logging.DEBUG):
+        run_id = manager.start(PIPELINE, master="big")
+        ended(manager, run_id)
+    assert "sc://localhost:1/;token=…;" in store.runs.get(run_id).error
+    assert "no such host" in caplog.text
+    assert not found_in(store, caplog)
+
+
+def test_the_token_of_the_environments_engine_is_in_no_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = f"sc://localhost:1/;token={quote(TOKEN, safe='')}"
+    monkeypatch.setenv("CHANGELOG_STUDIO_ENGINE", address)
+    seen = []
+    manager = RunManager(store, execute=lambda job, store: seen.append(engine_of(job.master).token))
+    first = manager.start(PIPELINE)
+    ended(manager, first)
+    assert store.runs.get(first).engine == "sc://localhost:1"
+    # Run again knows the name alone.
+    ended(manager, manager.start(PIPELINE, master="sc://localhost:1"))
+    assert seen == [TOKEN, TOKEN]
+    assert TOKEN not in repr(manager.job(first))
+    assert not found_in(store, caplog)
 
 
 def test_a_waiting_run_is_cancelled_at_once(store: Store) -> None:

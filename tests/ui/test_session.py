@@ -15,6 +15,8 @@ from ui.shell.engine_gate import EngineGate, EngineStarting, GateStatus, wait_fo
 
 SCHEMA = Schema((Column("a", "bigint"),))
 
+NEW_SERVER = MagicMock(is_new=True)
+
 
 def page_with_url() -> None:
     import streamlit as st
@@ -107,6 +109,7 @@ def test_forms_never_wait_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_run_lets_the_rehearsal_end_first_unless_it_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     goes_on, cancel = threading.Event(), threading.Event()
+    monkeypatch.setattr("ui.shell.engine_gate.server_of", lambda spark: NEW_SERVER)
     monkeypatch.setattr("ui.shell.engine_gate.get_spark", lambda master: MagicMock())
     monkeypatch.setattr("ui.shell.engine_gate.ARCHIVE_AFTER_S", 0)
     monkeypatch.setattr("ui.shell.engine_gate.make_in_background", lambda: None)
@@ -131,6 +134,7 @@ def test_a_run_lets_the_rehearsal_end_first_unless_it_is_cancelled(monkeypatch: 
 
 def test_there_is_no_rehearsal_where_a_run_waits_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     rehearsed, archived = threading.Event(), threading.Event()
+    monkeypatch.setattr("ui.shell.engine_gate.server_of", lambda spark: NEW_SERVER)
     monkeypatch.setattr("ui.shell.engine_gate._wanted", threading.Event())
     monkeypatch.setattr("ui.shell.engine_gate.get_spark", lambda master: MagicMock())
     monkeypatch.setattr("ui.shell.engine_gate.rehearse", lambda spark: rehearsed.set())
@@ -140,6 +144,24 @@ def test_there_is_no_rehearsal_where_a_run_waits_for_spark(monkeypatch: pytest.M
     EngineGate("local[2]").warm_up()
     assert archived.wait(5)
     assert not rehearsed.is_set()
+
+
+@pytest.mark.parametrize(("server", "archives"), [(MagicMock(is_new=False), True), (None, False)])
+def test_a_server_that_was_found_has_nothing_to_rehearse(
+    monkeypatch: pytest.MonkeyPatch, server: object, archives: bool
+) -> None:
+    rehearsed, archived = threading.Event(), threading.Event()
+    monkeypatch.setattr("ui.shell.engine_gate._wanted", threading.Event())
+    monkeypatch.setattr("ui.shell.engine_gate.get_spark", lambda master: MagicMock())
+    monkeypatch.setattr("ui.shell.engine_gate.server_of", lambda spark: server)
+    monkeypatch.setattr("ui.shell.engine_gate.rehearse", lambda spark: rehearsed.set())
+    monkeypatch.setattr("ui.shell.engine_gate.ARCHIVE_AFTER_S", 0)
+    monkeypatch.setattr("ui.shell.engine_gate.make_in_background", archived.set)
+    gate = EngineGate("local[2]")
+    gate.warm_up()
+    assert gate._thread is not None
+    gate._thread.join(5)
+    assert (rehearsed.is_set(), archived.is_set()) == (False, archives)
 
 
 def test_a_spark_that_cannot_start_is_a_sentence_and_can_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.batch.checked import Checked, Difference, NodeCheck
-from engine.errors import StudioError
+from engine.errors import EngineUnavailable, StudioError
 from engine.model.pipeline import Pipeline
 from storage import Store, default_path
 from storage.errors import StoreError
 from storage.model import Run
+from ui.engines.known import engine_of, home, master_of
 from ui.shell import words, workspace
 
 SMALL: Final = 20_000
@@ -86,13 +87,13 @@ class Checker:
         from engine.planner import plan
         from engine.runtime.edges import EdgeRecords
         from engine.spark.analyzer import SparkAnalyzer
-        from engine.spark.session import DEFAULT_MASTER, get_spark
+        from engine.spark.session import get_spark
 
         try:
             run = self.store.runs.get(run_id)
-            spark = get_spark(run.engine or DEFAULT_MASTER)
+            spark = get_spark(_engine_for(run))
             planned = plan(Pipeline.from_json(run.document), SparkAnalyzer(lambda: spark), self.folder)
-            # Beside the store, where Spark's workers can read as they do for runs.
+            # Beside the store, where workers that see this machine's files can read.
             with tempfile.TemporaryDirectory(prefix="check-", dir=self.folder) as work:
                 run_files = self.store.batch_checks.export(run_id, Path(work))
                 schemas = {(node.id, OUT): node.schema for node in planned.nodes}
@@ -129,6 +130,16 @@ class Checker:
                 for node in result.nodes
             ],
         }
+
+
+def _engine_for(run: Run) -> str:
+    """The engine of the run where it sees the files that we export, else that of the pages."""
+    master = master_of(run.engine)
+    try:
+        return home() if not run.engine or engine_of(master).workspace else master
+    except EngineUnavailable:
+        # It was removed meanwhile; the records are here.
+        return home()
 
 
 def _found(raw: dict[str, Any]) -> Found:

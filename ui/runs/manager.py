@@ -1,50 +1,56 @@
-"""The run manager: one per process. Runs go on in a thread of their own, one at a time, whoever is looking.
+"""The run manager: one per process. Runs go on in threads of their own, on each engine one at a time.
 
-A page starts a run and may leave; any page, of any browser session, finds it again by its number. How a run
-ended is always in the store, with a sentence and the node; the traceback goes to the log.
+Whoever is looking: a page starts a run and may leave; any page, of any browser session, finds it again by its
+number. How a run ended is always in the store, with a sentence and the node; the traceback goes to the log.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import shutil
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 from engine.contract.recorder import NodeProgress, Progress
 from engine.errors import RunCancelled, StudioError
 from engine.model.pipeline import Pipeline
-from engine.spark.run_files import LocalFiles
-from engine.spark.session import DEFAULT_MASTER
 from storage import Store, default_path
 from storage.errors import StoreError, UnknownRun
 from storage.model import RunStatus
+from ui.engines.known import default_name, engine_of, home, master_of, without_tokens
+from ui.runs.leftovers import empty_in_background, leftovers, note_workspace
 from ui.shell import workspace
-from ui.shell.engine_gate import ENVIRONMENT, wait_for_rehearsal, without_rehearsal
+from ui.shell.engine_gate import wait_for_rehearsal, without_rehearsal
 
-WAITING: Final = "waiting for another run"
+# By then a session that was given up has been noticed, and another one is opened.
+LATER_S: Final = 15.0
 _LOG: Final = logging.getLogger(__name__)
 _MANAGERS: Final[dict[Path, RunManager]] = {}
+_MANAGING: Final = threading.Lock()
 
 
 @dataclass
 class Job:
     """One run of this process: what to run, how far it is, and the switch that cancels it.
 
+    engine: its name; master: what opens a session on it, perhaps with a token; queue: the runs that it waits behind.
     folder: what relative file names are relative to. work: scratch space, removed when the run ends.
     """
 
     run_id: int
     pipeline: Pipeline
     epochs: int | None
-    master: str
+    engine: str
+    master: str = field(repr=False)
+    queue: str
     folder: Path
     work: Path
     progress: Progress = field(default_factory=Progress)
@@ -68,27 +74,50 @@ def run_on_spark(job: Job, store: Store) -> None:
     from engine.planner import plan
     from engine.runtime import run
     from engine.spark.analyzer import SparkAnalyzer
+    from engine.spark.run_files import files_of
     from engine.spark.session import get_spark
 
-    job.progress.phase = "starting Spark"
-    without_rehearsal()
+    engine = engine_of(job.master)
+    job.progress.phase = f"starting {job.engine}"
+    is_home = engine.address == engine_of(home()).address
+    if is_home:
+        without_rehearsal()
     spark = get_spark(job.master)
-    wait_for_rehearsal(job.cancel)
+    if is_home:
+        wait_for_rehearsal(job.cancel)
     job.progress.phase = "planning"
     planned = plan(job.pipeline, SparkAnalyzer(lambda: spark), job.folder)
     if job.cancel.is_set():
         raise RunCancelled
     recorder = store.record(job.run_id)
-    run(
-        planned,
-        spark=spark,
-        recorder=recorder,
-        folder=job.folder,
-        files=LocalFiles(job.work),
-        epochs=job.epochs,
-        progress=job.progress,
-        cancel=job.cancel,
-    )
+    name = f"run-{job.run_id}-{uuid4().hex}"
+    leftover = note_workspace(job.work, job.engine, name) if engine.workspace else None
+    files = files_of(engine, spark, job.work, name)
+    try:
+        run(
+            planned,
+            spark=spark,
+            recorder=recorder,
+            folder=job.folder,
+            files=files,
+            epochs=job.epochs,
+            progress=job.progress,
+            cancel=job.cancel,
+        )
+    finally:
+        if leftover is not None:
+            try:
+                files.remove()
+            except Exception as error:  # noqa: BLE001 - how the run ended matters more
+                _LOG.warning("run %s: its workspace stays for now: %s", job.run_id, without_tokens(str(error)))
+                empty_in_background([leftover], after_s=LATER_S)
+            else:
+                leftover.forget()
+
+
+def waiting_for(engine: str) -> str:
+    """What a run does that is behind another one."""
+    return f"waiting for another run on {engine}"
 
 
 class RunManager:
@@ -100,8 +129,8 @@ class RunManager:
         self._execute = execute
         self._lock = threading.Lock()
         self._jobs: dict[int, Job] = {}
-        self._waiting: deque[Job] = deque()
-        self._current: Job | None = None
+        # By engine: the run that goes on, then those that wait behind it.
+        self._queues: dict[str, deque[Job]] = {}
 
     def start(
         self,
@@ -113,28 +142,38 @@ class RunManager:
         pipeline_version: int | None = None,
         folder: Path | None = None,
     ) -> int:
-        """Start a run, or queue it behind those that go on; its number. Raises StoreError."""
-        master = master or default_master()
+        """Start a run on an engine (by its name), or queue it behind the others there; its number.
+
+        Raises StoreError, EngineUnavailable.
+        """
+        master = master_of(master or default_name())
+        engine = engine_of(master)
         run = self._store.runs.create(
             pipeline.name or "untitled",
             pipeline.to_json(),
             pipeline_id=pipeline_id,
             pipeline_version=pipeline_version,
-            engine=master,
+            engine=engine.name,
         )
-        work = self._store.path.parent / f"{self._store.path.stem}.work" / f"run_{run.run_id}"
-        progress = Progress(epochs=epochs or 1, phase=WAITING)
+        work = self.work / f"run_{run.run_id}"
+        progress = Progress(epochs=epochs or 1, phase=waiting_for(engine.name))
         progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in pipeline.nodes}
-        job = Job(run.run_id, pipeline, epochs, master, folder or self._folder, work, progress)
+        # Two names of one address are one engine's: side by side their runs would only be slower.
+        place = folder or self._folder
+        job = Job(run.run_id, pipeline, epochs, engine.name, master, engine.address, place, work, progress)
         with self._lock:
             self._jobs[job.run_id] = job
-            self._waiting.append(job)
-            idle = self._current is None
-            if idle:
-                self._current = self._waiting.popleft()
-        if idle:
-            threading.Thread(target=self._work_off, name="changelog-studio-runs", daemon=True).start()
+            queue = self._queues.setdefault(job.queue, deque())
+            queue.append(job)
+            is_first = len(queue) == 1
+        if is_first:
+            threading.Thread(target=self._work_off, args=(queue,), name="changelog-studio-runs", daemon=True).start()
         return job.run_id
+
+    @property
+    def work(self) -> Path:
+        """The folder beside the store, for what runs need while they go on."""
+        return self._store.path.parent / f"{self._store.path.stem}.work"
 
     def cancel(self, run_id: int) -> None:
         """Cancel a run; one that still waits ends at once. A run that has ended, or is unknown, stays as it is."""
@@ -143,9 +182,10 @@ class RunManager:
             if job is None or job.ended is not None:
                 return
             job.cancel.set()
-            waits = job in self._waiting
+            queue = self._queues[job.queue]
+            waits = any(job is each for each in queue) and queue[0] is not job
             if waits:
-                self._waiting.remove(job)
+                queue.remove(job)
         if waits:
             self._end(job, RunCancelled())
 
@@ -168,8 +208,12 @@ class RunManager:
             time.sleep(0.02)
         return True
 
-    def _work_off(self) -> None:
-        while (job := self._current) is not None:
+    def _work_off(self, queue: deque[Job]) -> None:
+        while True:
+            with self._lock:
+                if not queue:
+                    return
+                job = queue[0]
             error: BaseException | None = None
             job.started = time.monotonic()
             try:
@@ -179,7 +223,7 @@ class RunManager:
                 error = raised
             self._end(job, error)
             with self._lock:
-                self._current = self._waiting.popleft() if self._waiting else None
+                queue.popleft()
 
     def _end(self, job: Job, error: BaseException | None) -> None:
         """Write down how a run ended, unless its recorder has; a failure of that is logged, never lost."""
@@ -196,7 +240,7 @@ class RunManager:
 
     def _write_end(self, job: Job, error: BaseException | None) -> None:
         if error is not None and not isinstance(error, RunCancelled):
-            _LOG.error("run %s failed", job.run_id, exc_info=error)
+            _LOG.error("run %s failed\n%s", job.run_id, without_tokens("".join(traceback.format_exception(error))))
         try:
             is_open = self._store.runs.get(job.run_id).status is RunStatus.RUNNING
         except UnknownRun:
@@ -210,7 +254,7 @@ class RunManager:
                 self._store.runs.fail(job.run_id, error.sentence, cancelled=True)
             case _:
                 sentence, node = _sentence_and_node(error, job)
-                self._store.runs.fail(job.run_id, sentence, node)
+                self._store.runs.fail(job.run_id, without_tokens(sentence), node)
 
 
 def _sentence_and_node(error: BaseException, job: Job) -> tuple[str, str]:
@@ -227,17 +271,18 @@ def _sentence_and_node(error: BaseException, job: Job) -> tuple[str, str]:
     return f"the engine failed unexpectedly ({what[:300]}). The log has the details.", running[0] if running else ""
 
 
-def default_master() -> str:
-    """The engine to run on unless one is chosen."""
-    return os.environ.get(ENVIRONMENT) or DEFAULT_MASTER
-
-
 def runs() -> RunManager:
-    """The manager of this process, one object for all sessions. Raises StoreError where the store cannot be opened."""
+    """The manager of this process, one object for all sessions. Raises StoreError where the store cannot be opened.
+
+    With the first question, workspaces that an earlier process left behind are emptied.
+    """
     path = default_path()
-    if path not in _MANAGERS:
-        _MANAGERS.setdefault(path, RunManager(workspace.store(), folder=workspace.folder()))
-    return _MANAGERS[path]
+    with _MANAGING:
+        if path not in _MANAGERS:
+            # Whoever has opened the store is the only one: all that is noted beside it is of runs that have ended.
+            _MANAGERS[path] = RunManager(workspace.store(), folder=workspace.folder())
+            empty_in_background(leftovers(_MANAGERS[path].work))
+        return _MANAGERS[path]
 
 
 def use(manager: RunManager) -> None:

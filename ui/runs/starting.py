@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ui.builder.drafting import Drafting
+from ui.components.engines.engine_choice import chosen
 from ui.runs.manager import runs
 from ui.shell.navigation import go
 
@@ -14,6 +15,7 @@ def start_run(drafting: Drafting) -> None:
     is_saved = drafting.is_saved
     drafting.started = runs().start(
         drafting.pipeline,
+        master=chosen(),
         pipeline_id=drafting.pipeline_id,
         pipeline_version=drafting.version if is_saved else None,
     )

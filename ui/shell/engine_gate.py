@@ -1,4 +1,7 @@
-"""Spark for the app: started in the background by the first page that is opened, so that no page waits for it unasked.
+"""Spark for the pages: started in the background by the first that is opened, so that no page waits for it unasked.
+
+It is the engine that sees this machine's files (`ui.engines.known.home`), whatever engine runs take; another engine
+starts with the first run on it.
 
 A page asks `gate().status`; forms check expressions through `gate().analyzer`, which answers "still starting"
 until Spark is there instead of blocking. A run gets its session in its own thread, and may wait.
@@ -6,7 +9,6 @@ until Spark is there instead of blocking. A run gets its session in its own thre
 
 from __future__ import annotations
 
-import os
 import subprocess
 import threading
 import time
@@ -19,11 +21,11 @@ from engine.model.schema import Schema
 from engine.runtime.rehearsal import rehearse
 from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.archiving import make_in_background
-from engine.spark.session import DEFAULT_MASTER, get_spark
+from engine.spark.session import get_spark, server_of
+from ui.engines.known import home, without_tokens
 from ui.shell.log import app_log
 
 LOG: Final = app_log()
-ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE"
 ARCHIVE_AFTER_S: Final = 60
 
 
@@ -116,6 +118,9 @@ class EngineGate:
 
     def _start(self) -> None:
         if self._started() and self._rehearsed():
+            if server_of(get_spark(self.master)) is None:
+                # Not ours: there is no JVM here that would start faster.
+                return
             # Whoever opened the app has begun to work by then, or has closed it.
             time.sleep(ARCHIVE_AFTER_S)
             self._archiving = make_in_background()
@@ -129,14 +134,16 @@ class EngineGate:
             self.error = error
         except Exception as error:
             LOG.exception("Spark did not start")
-            self.error = EngineUnavailable(f"Spark does not start on {self.master}: {error}")
+            sentence = f"Spark does not start on {self.master.partition(';')[0]}: {without_tokens(str(error))}"
+            self.error = EngineUnavailable(sentence)
         finally:
             self._done.set()
         return self.error is None
 
     def _rehearsed(self) -> bool:
-        """False where the rehearsal failed."""
-        if _wanted.is_set():
+        """False where the rehearsal failed. A server that somebody has used before has nothing to rehearse."""
+        server = server_of(get_spark(self.master))
+        if _wanted.is_set() or server is None or not server.is_new:
             return True
         _idle.clear()
         try:
@@ -152,7 +159,7 @@ class EngineGate:
 
 def gate() -> EngineGate:
     """The process's gate, warming up from the first call on."""
-    spark_gate = _gate(os.environ.get(ENVIRONMENT, DEFAULT_MASTER))
+    spark_gate = _gate(home())
     spark_gate.warm_up()
     return spark_gate
 

@@ -45,6 +45,7 @@ VIEWS: Final = (
     View("what_if", "What if", ":material/tune:"),
     View("compare", "Compare", ":material/compare_arrows:"),
     View("sql", "SQL", ":material/database:"),
+    View("engines", "Engines", ":material/dns:"),
 )
 
 

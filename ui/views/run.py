@@ -51,6 +51,8 @@ def _live(run_id: int) -> None:
     if job is None:
         st.caption("It was started by another process, so its progress is not known here.")
         return
+    if run.engine:
+        st.caption(f"run {run_id} · on `{run.engine}`")
     progress = job.progress
     lines = operator_lines(run, store.runs.counters(run_id), job)
     done = sum(line.state == "done" for line in lines)

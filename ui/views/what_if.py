@@ -11,6 +11,7 @@ from storage.event_time.needed_waits import LateOperator
 from storage.event_time.what_if import Losses, WhatIfRecord
 from storage.model import Run
 from ui.builder.drafting import open_draft
+from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.components.event_time.loss_chart import loss_chart
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.run_picker import pick_run
@@ -182,14 +183,24 @@ def _run_it(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> N
             pipeline.to_json(), name=pipeline.name, pipeline_id=run.pipeline_id, note=note
         )
         version = saved.version
-    started = runs().start(pipeline, pipeline_id=run.pipeline_id, pipeline_version=version)
+    started = runs().start(
+        pipeline,
+        master=chosen_engine(_engine_key(run), run.engine),
+        pipeline_id=run.pipeline_id,
+        pipeline_version=version,
+    )
     lead_to("run")
     state.update(run=started, versus=run.run_id, edge=None, event=None)
 
 
+def _engine_key(run: Run) -> str:
+    return f"what-if-engine-{run.run_id}"
+
+
 def _apply(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> None:
     same = (delay_ms, lateness_ms) == (asked.delay_ms, asked.rule.allowed_lateness_ms or 0)
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        run_engine(run.engine, key=_engine_key(run), only_if_several=True)
         st.button(
             "Apply and run",
             type="primary",

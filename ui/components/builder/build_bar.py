@@ -13,6 +13,7 @@ from ui.builder.pending import pending, said
 from ui.components.builder.arrival import arrival_editor
 from ui.components.builder.options_form import options_form
 from ui.components.builder.version_list import version_list
+from ui.components.engines.engine_choice import draft_engine
 from ui.runs.starting import start_run
 from ui.shell.guard import guarded
 from ui.shell.state import remembered
@@ -35,6 +36,7 @@ def build_bar(drafting: Drafting, verdict: Check) -> None:
             on_click=guarded(drafting.save),
             disabled=drafting.is_saved,
         )
+        draft_engine(drafting)
         # Not Ctrl+Enter: that is how a text area takes what was typed.
         st.button(
             "Run",

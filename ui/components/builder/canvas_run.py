@@ -25,7 +25,8 @@ def run_line(shown: Overlay) -> None:
     run_look = look(run, shown.job)
     took = seconds(run, shown.job)
     phase = shown.job.progress.phase if shown.job is not None and shown.is_live else ""
-    parts = [phase, words.elapsed(took) if took is not None else "", words.count(run.records, "changelog record")]
+    on = f"on `{run.engine}`" if run.engine else ""
+    parts = [on, phase, words.elapsed(took) if took is not None else "", words.count(run.records, "changelog record")]
     st.badge(f"Run {run.run_id} {run_look.word}", icon=run_look.icon, color=run_look.color)  # type: ignore[arg-type]
     st.caption(" · ".join(part for part in parts if part), width="content")
     st.space("stretch")

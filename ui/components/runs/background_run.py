@@ -6,6 +6,7 @@ import streamlit as st
 
 from engine.model.pipeline import Pipeline
 from storage.model import Run, RunStatus
+from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.runs.manager import runs
 from ui.runs.variants import run_of
 from ui.shell import workspace
@@ -15,11 +16,11 @@ _REFRESH_S = 0.7
 
 
 @guarded
-def _start(variant: Pipeline, base: Run) -> None:
+def _start(variant: Pipeline, base: Run, engine_key: str) -> None:
     runs().start(
         variant,
         epochs=base.epochs,
-        master=base.engine or None,
+        master=chosen_engine(engine_key, base.engine),
         pipeline_id=base.pipeline_id,
         pipeline_version=base.pipeline_version,
     )
@@ -44,7 +45,10 @@ def background_run(base: Run, variant: Pipeline, *, label: str, key: str) -> Run
     """
     run = run_of(workspace.store(), variant)
     if run is None:
-        st.button(label, icon=":material/play_arrow:", key=key, on_click=_start, args=(variant, base))
+        engine_key = f"{key}-engine-{base.run_id}"
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            run_engine(base.engine, key=engine_key, only_if_several=True)
+            st.button(label, icon=":material/play_arrow:", key=key, on_click=_start, args=(variant, base, engine_key))
         return None
     if run.status is RunStatus.RUNNING:
         _going_on(run.run_id)

@@ -6,7 +6,8 @@ import streamlit as st
 
 from engine.model.pipeline import Pipeline
 from storage.model import Run
-from ui.runs.manager import default_master, runs
+from ui.components.engines.engine_choice import chosen_engine, run_engine
+from ui.runs.manager import runs
 from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.state import state
@@ -19,14 +20,13 @@ def cancel(run_id: int) -> None:
 
 
 @guarded
-def _start(document: str, pipeline_id: int | None, version: int | None) -> None:
-    master = str(st.session_state.get("run-engine") or "").strip()
+def _start(run: Run) -> None:
     run_id = runs().start(
-        Pipeline.from_json(document),
+        Pipeline.from_json(run.document),
         epochs=int(st.session_state.get("run-epochs") or 0) or None,
-        master=master or None,
-        pipeline_id=pipeline_id,
-        pipeline_version=version,
+        master=chosen_engine(_engine_key(run), run.engine),
+        pipeline_id=run.pipeline_id,
+        pipeline_version=run.pipeline_version,
     )
     state.update(run=run_id, edge=None, event=None)
 
@@ -55,16 +55,13 @@ def _ask_to_delete(run: Run) -> None:
             st.rerun()
 
 
-def options_form(document: str, pipeline_id: int | None, version: int | None, *, label: str) -> None:
-    """The options of a run and the button that starts it."""
-    st.text_input(
-        "Engine",
-        value=default_master(),
-        key="run-engine",
-        help="`local[*]` runs on every core of this machine, `local[2]` on two. "
-        "`spark://host:port` is a cluster, `sc://host:port` a Spark Connect server. "
-        "The app keeps the first one until it is restarted.",
-    )
+def _engine_key(run: Run) -> str:
+    return f"run-engine-{run.run_id}"
+
+
+def _again_form(run: Run) -> None:
+    """The options of a run and the button that starts it once more."""
+    run_engine(run.engine, key=_engine_key(run))
     st.number_input(
         "Epochs",
         1,
@@ -76,13 +73,13 @@ def options_form(document: str, pipeline_id: int | None, version: int | None, *,
         "for any number; more epochs need less memory.",
     )
     st.button(
-        label,
+        "Run",
         type="primary",
         icon=":material/play_arrow:",
         key="run-start",
         width="stretch",
         on_click=_start,
-        args=(document, pipeline_id, version),
+        args=(run,),
     )
 
 
@@ -92,7 +89,7 @@ def run_actions(run: Run, *, is_live: bool) -> None:
         st.button("Cancel", key="run-cancel", icon=":material/stop_circle:", on_click=cancel, args=(run.run_id,))
         return
     with st.popover("Run again", icon=":material/replay:"):
-        options_form(run.document, run.pipeline_id, run.pipeline_version, label="Run")
+        _again_form(run)
     with st.popover("Rename", icon=":material/edit:"):
         st.text_input("Name", value=run.name, key="run-name", max_chars=120, on_change=_rename, args=(run.run_id,))
         st.caption("Press Enter to keep it.")

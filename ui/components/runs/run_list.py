@@ -41,6 +41,7 @@ def run_list(current: int | None) -> None:
                     Cell(shown.word, tone=shown.tone, note=run.error),
                     Cell(when(run), note=f"{run.started_at:%Y-%m-%d %H:%M:%S} UTC"),
                     Cell(words.elapsed(took) if took is not None else "", is_number=True),
+                    Cell(run.engine, tone="quiet"),
                     Cell(f"{run.last_seq:,}", is_number=True),
                     Cell(f"{run.records:,}", is_number=True),
                     Cell(f"{run.late:,}" if run.late else "", is_number=True, tone="warn"),
@@ -50,7 +51,7 @@ def run_list(current: int | None) -> None:
                 is_current=run.run_id == current,
             )
         )
-    columns = ("run", "name", "status", "started", "took", "events", "records", "late", "rejected")
+    columns = ("run", "name", "status", "started", "took", "engine", "events", "records", "late", "rejected")
     numbers = frozenset({"run", "took", "events", "records", "late", "rejected"})
     grid(Table(columns, rows, numbers), key="runs", on_pick=_open, label="All runs")
     if page > 1 or len(listed_runs) > _PAGE:

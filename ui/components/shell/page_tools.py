@@ -20,6 +20,9 @@ _PLACE: Final = """
 <style>
 .st-key-page-tools { position: fixed; top: .55rem; right: 3.2rem; z-index: 1000001; width: auto !important; }
 .st-key-page-tools button { min-height: 2rem; padding: 0 .6rem; }
+/* The navigation ends where they begin; what has no room there, it puts into a menu. */
+[data-testid="stTopNav"] { padding-right: 16rem; }
+@media (max-width: 1450px) { [data-testid="stTopNavLink"] { padding: 0 .25rem; gap: .3rem; } }
 </style>
 """
 # Large text and only the page itself. By the font's size, which all else is measured in: charts do not fit when zoomed.

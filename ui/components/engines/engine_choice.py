@@ -1,0 +1,78 @@
+"""Which engine a run takes: a select box of the engines that there are."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+
+from engine.errors import EngineUnavailable
+from ui.builder.drafting import Drafting
+from ui.builder.pending import pending, said
+from ui.engines.known import default_name, engine_of, master_of, names
+from ui.shell.words import escaped
+
+_CHOSEN: Final = "chosen-engine"
+_HELP: Final = "Where the run is executed. The page Engines adds others: clusters, and Spark Connect servers."
+_WIDTH_PX: Final = 190
+
+
+def chosen() -> str:
+    """The engine of the next run in this session: the one chosen in the builder, else the default."""
+    choice = said(_CHOSEN)
+    return choice if choice in names() else default_name()
+
+
+def forget_choice() -> None:
+    """The next run takes the default again."""
+    st.session_state.pop(_CHOSEN, None)
+
+
+def draft_engine(drafting: Drafting) -> None:
+    """The choice beside the run button of the builder, where there is one."""
+    options = names()
+    if len(options) < 2:
+        return
+    shown, key = chosen(), f"engine|{drafting.key}"
+
+    def take(choice: Any) -> None:
+        st.session_state[_CHOSEN] = choice
+
+    pending().draw(key, shown, take)
+    st.selectbox(
+        "Engine",
+        options,
+        options.index(shown) if shown in options else 0,
+        key=key,
+        help=_HELP,
+        label_visibility="collapsed",
+        width=_WIDTH_PX,
+    )
+
+
+def run_engine(engine: str, *, key: str, only_if_several: bool = False) -> None:
+    """The choice for a run like an earlier one, which begins with the engine of that; `chosen_engine` reads it."""
+    options = names()
+    is_there = engine in options or (bool(engine) and _is_address(engine))
+    if is_there and engine not in options:
+        options.append(engine)
+    if only_if_several and len(options) < 2:
+        return
+    shown = engine if is_there else default_name()
+    st.selectbox("Engine", options, options.index(shown) if shown in options else 0, key=key, help=_HELP, width=260)
+    if engine and not is_there:
+        st.caption(f"{escaped(engine)}, on which it ran, is not among your engines any more.")
+
+
+def chosen_engine(key: str, engine: str) -> str | None:
+    """What that choice says; where it was not drawn, the engine of the earlier run. None for the default."""
+    choice: str | None = said(key)
+    return choice or (engine if engine and (engine in names() or _is_address(engine)) else None)
+
+
+def _is_address(engine: str) -> bool:
+    try:
+        engine_of(master_of(engine))
+    except EngineUnavailable:
+        return False
+    return True

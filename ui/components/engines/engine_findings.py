@@ -1,0 +1,76 @@
+"""What a test of an engine has found so far, one finding per line: its sign, its sentence, and what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import streamlit as st
+
+from ui.engines.testing import TOPICS, EngineTest
+from ui.shell import words
+from ui.shell.guard import as_sentence
+
+if TYPE_CHECKING:
+    from engine.spark.probing import Finding
+
+_REFRESH_S: Final = 0.5
+_SIGNS: Final = {
+    "good": ":green[:material/check_circle:]",
+    "doubtful": ":orange[:material/warning:]",
+    "broken": ":red[:material/error:]",
+}
+_WORDS: Final = {
+    "reach": "Connection",
+    "spark": "Spark",
+    "python": "Python",
+    "cores": "Cores",
+    "workspace": "Files",
+}
+_ASKED: Final = {
+    "reach": "connecting",
+    "spark": "asking for the version of Spark",
+    "python": "asking the workers for their Python",
+    "cores": "counting the cores",
+    "workspace": "writing a file and reading it back",
+}
+
+
+def engine_findings(test: EngineTest, *, is_live: bool) -> None:
+    """Draw them; while the test goes on, they grow by themselves."""
+    if is_live:
+        _going_on(test)
+    else:
+        _findings(test)
+        st.caption(_conclusion(test))
+
+
+@st.fragment(run_every=_REFRESH_S)
+def _going_on(test: EngineTest) -> None:
+    if test.ended is not None:
+        st.rerun()
+    _findings(test)
+    done = min(len({finding.topic for finding in test.findings}) / len(TOPICS), 1.0)
+    st.progress(done, text=f"{_ASKED[test.next_topic]} · {test.seconds:.0f} s")
+
+
+def _findings(test: EngineTest) -> None:
+    if test.findings:
+        st.markdown("  \n".join(map(_line, test.findings)))
+
+
+def _line(finding: Finding) -> str:
+    topic = _WORDS.get(finding.topic, finding.topic)
+    line = f"{_SIGNS[finding.fit.value]} **{topic}**: {as_sentence(finding.sentence)}"
+    # A line of its own below the sentence, still of this finding.
+    advice = f"  \n:small[:material/subdirectory_arrow_right: {as_sentence(finding.advice)}]" if finding.advice else ""
+    return f"{line}{advice}"
+
+
+def _conclusion(test: EngineTest) -> str:
+    fits = [finding.fit.value for finding in test.findings]
+    took = f"tested in {words.elapsed(test.seconds)}"
+    if "broken" in fits:
+        return f"Pipelines cannot run here yet · {took}"
+    if "doubtful" in fits:
+        return f"Pipelines run here, with the doubts above · {took}"
+    return f"Ready for pipelines · {took}"

@@ -1,0 +1,100 @@
+"""What was typed about an engine: an engine, or a sentence for every field that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+from urllib.parse import urlsplit
+
+from engine.errors import EngineUnavailable
+from engine.spark.engines import Engine, engine_at
+from ui.shell.words import escaped
+
+NAME_LENGTH: Final = 60
+# Between backticks, where Markdown reads no brackets.
+_FORMS: Final = "Write `local[2]`, `spark://host:port` or `sc://host:port`."
+
+
+@dataclass(frozen=True)
+class Typed:
+    """The fields as they are. forget_token: the one that is kept is not wanted any more."""
+
+    name: str
+    address: str
+    workspace: str = ""
+    token: str = field(default="", repr=False)
+    use_ssl: bool = False
+    forget_token: bool = False
+
+
+def split_address(address: str) -> tuple[str, str, bool] | None:
+    """A pasted `sc://host:port/;token=...;use_ssl=true` as address, token and TLS; None where there is none."""
+    if ";" not in address:
+        return None
+    try:
+        engine = engine_at(address)
+    except EngineUnavailable:
+        return None
+    return engine.address, engine.token, engine.use_ssl
+
+
+def read(typed: Typed, taken: Collection[str], before: Engine | None = None) -> tuple[Engine | None, Mapping[str, str]]:
+    """The engine, or None, and what is wrong by field. taken: names of other engines; before: what is changed."""
+    name, workspace = typed.name.strip(), typed.workspace.strip()
+    engine, wrong = _at(typed.address.strip())
+    complaints = {"address": wrong} if wrong else {}
+    if not name:
+        complaints["name"] = "Give it a name: runs are listed under it."
+    elif name.casefold() in {each.casefold() for each in taken}:
+        complaints["name"] = f"There is an engine called {escaped(name)} already."
+    elif _is_address(name) and (engine is None or name != engine.address):
+        complaints["name"] = "This name is an address, and would be taken for that. Choose another one."
+    if workspace and not workspace.startswith("/") and "://" not in workspace:
+        complaints["workspace"] = "Write an absolute path, `/mnt/shared/studio`, or a URI, `s3a://bucket/studio`."
+    if engine is None or complaints:
+        return None, complaints
+    engine = replace(engine, name=name, workspace=workspace)
+    if engine.is_ours:
+        return engine, {}
+    return replace(engine, token=_token(typed, engine, before), use_ssl=typed.use_ssl or engine.use_ssl), {}
+
+
+def _token(typed: Typed, engine: Engine, before: Engine | None) -> str:
+    """What was typed, pasted with the address, or is kept: for the address that it was given for, and no other."""
+    if given := typed.token.strip() or engine.token:
+        return given
+    is_kept = before is not None and before.address == engine.address and not typed.forget_token
+    return before.token if before is not None and is_kept else ""
+
+
+def _at(address: str) -> tuple[Engine | None, str]:
+    if not address:
+        return None, f"Say where it is. {_FORMS}"
+    url = urlsplit(address.partition(";")[0])
+    if url.scheme in ("http", "https"):
+        host = url.netloc.rpartition("@")[2].partition(":")[0] or "host"
+        return None, f"This is the address of a web page. Write `sc://{host}:443`, with TLS, for Spark Connect there."
+    try:
+        engine = engine_at(address)
+    except EngineUnavailable:
+        # Not repeated as it was typed: there may be a token in it.
+        return None, f"This is no engine's address. {_FORMS}"
+    if engine.address.startswith("spark://") and not _has_port(engine.address):
+        return None, "Add the port: `spark://host:7077`."
+    return engine, ""
+
+
+def _has_port(address: str) -> bool:
+    try:
+        return all(urlsplit(f"spark://{each}").port for each in address.removeprefix("spark://").split(","))
+    except ValueError:
+        return False
+
+
+def _is_address(name: str) -> bool:
+    try:
+        engine_at(name)
+    except EngineUnavailable:
+        return "://" in name
+    return True

@@ -1,0 +1,152 @@
+"""Which engines there are, and who uses which.
+
+    home      what pages ask: previews, checks of expressions, state as of an event. It sees this machine's files
+    default   what a new run takes unless another one is chosen: the user's choice, else CHANGELOG_STUDIO_ENGINE
+    own       any of the user's, by name
+
+A name never has a token in it; `master_of` gives what opens a session, which may.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from engine.errors import EngineUnavailable
+from engine.spark.engines import (
+    Engine,
+    engine_at,
+    engine_called,
+    engines,
+    engines_file,
+    remove_engine,
+    save_engine,
+)
+from engine.spark.session import DEFAULT_MASTER
+
+ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE"
+_DEFAULT_FILE: Final = "default-engine"
+
+
+@dataclass(frozen=True)
+class Known:
+    """An engine of the list. is_own: the user added it, and may change it. is_home: pages use it."""
+
+    engine: Engine
+    is_own: bool
+    is_home: bool
+    is_default: bool
+
+
+def asked() -> str:
+    """The engine that this process was started with: a name, or an address with all that belongs to it."""
+    return os.environ.get(ENVIRONMENT) or DEFAULT_MASTER
+
+
+def home() -> str:
+    """The engine of all pages, for `get_spark`: the one of the environment where it sees this machine's files."""
+    given = asked()
+    try:
+        return DEFAULT_MASTER if engine_called(given).workspace else given
+    except EngineUnavailable:
+        # Whoever starts it is told what is wrong.
+        return given
+
+
+def known() -> list[Known]:
+    """All engines: the one of the pages, that of the environment, then the user's. Raises EngineUnavailable."""
+    own, default = engines(), default_name()
+    listed = {}
+    for given in (home(), asked()):
+        with contextlib.suppress(EngineUnavailable):
+            engine = engine_called(given)
+            listed[engine.name] = engine
+    home_name = next(iter(listed), "")
+    return [Known(engine, name in own, name == home_name, name == default) for name, engine in (listed | own).items()]
+
+
+def names() -> list[str]:
+    """The names of all engines; that of the default alone where the user's file cannot be read."""
+    try:
+        return [each.engine.name for each in known()]
+    except EngineUnavailable:
+        return [default_name()]
+
+
+def default_name() -> str:
+    """The engine of a new run."""
+    try:
+        chosen = _default_file().read_text(encoding="utf-8").strip()
+        if chosen and chosen in engines():
+            return chosen
+    except (OSError, ValueError, EngineUnavailable):
+        # None was chosen; what is wrong with the user's file is said where engines are asked for.
+        pass
+    given = asked()
+    try:
+        return engine_called(given).name
+    except EngineUnavailable:
+        return given.partition(";")[0]
+
+
+def choose_default(name: str) -> None:
+    """Let new runs take this engine. Raises EngineUnavailable."""
+    path = _default_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name if name in engines() else "", encoding="utf-8")
+    except OSError as error:
+        message = f"the file {path} cannot be written: {error}."
+        raise EngineUnavailable(message) from error
+
+
+def keep(engine: Engine, instead_of: str | None = None) -> None:
+    """Save an engine, in place of the one that had the other name. Raises EngineUnavailable."""
+    was_default = instead_of is not None and default_name() == instead_of
+    save_engine(engine)
+    if instead_of is not None and instead_of != engine.name:
+        remove_engine(instead_of)
+        if was_default:
+            choose_default(engine.name)
+
+
+def master_of(name: str) -> str:
+    """What opens a session on the engine of this name: that of the environment may have its token in it."""
+    with contextlib.suppress(EngineUnavailable):
+        if engine_called(asked()).name == name:
+            return asked()
+    return name
+
+
+def engine_of(master: str) -> Engine:
+    """The engine of a run. Raises EngineUnavailable with the names that there are."""
+    if (own := engines().get(master)) is not None:
+        return own
+    try:
+        return engine_at(master)
+    except EngineUnavailable as error:
+        message = (
+            f"there is no engine {master.partition(';')[0]!r}. Add it on the page Engines, or choose another one: "
+            f"{', '.join(names())}."
+        )
+        raise EngineUnavailable(message) from error
+
+
+def without_tokens(text: str) -> str:
+    """A text in which no token of a known engine stands any more."""
+    tokens: set[str] = set()
+    with contextlib.suppress(EngineUnavailable):
+        tokens |= {each.token for each in engines().values()}
+    with contextlib.suppress(EngineUnavailable):
+        tokens.add(engine_called(asked()).token)
+    for engine in (Engine("", "", token=token) for token in tokens if token):
+        for written in (engine.token, engine.url.partition("token=")[2].partition(";")[0]):
+            text = text.replace(written, "…")
+    return text
+
+
+def _default_file() -> Path:
+    return engines_file().with_name(_DEFAULT_FILE)

@@ -1,0 +1,101 @@
+"""Tests of engines in the background: one at a time for each, going on whoever is looking."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from engine.spark.engines import Engine
+from ui.engines.known import without_tokens
+from ui.shell.log import app_log
+
+if TYPE_CHECKING:
+    from engine.spark.probing import Finding
+
+TOPICS: Final = ("reach", "spark", "python", "cores", "workspace")
+LOG: Final = app_log()
+
+
+@dataclass
+class EngineTest:
+    """A test of an engine as it was then. findings grow while it goes on."""
+
+    engine: Engine
+    findings: list[Finding] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes, or took."""
+        return (self.ended or time.monotonic()) - self.started
+
+    @property
+    def next_topic(self) -> str:
+        """What is looked at now."""
+        done = {finding.topic for finding in self.findings}
+        return next((topic for topic in TOPICS if topic not in done), TOPICS[-1])
+
+
+def _probe(engine: Engine) -> Iterator[Finding]:
+    from engine.spark.probing import probe
+
+    return probe(engine)
+
+
+class EngineTests:
+    """The last test of every engine, by its name."""
+
+    def __init__(self, probe: Callable[[Engine], Iterator[Finding]] = _probe) -> None:
+        self._probe = probe
+        self._lock = threading.Lock()
+        self._tests: dict[str, EngineTest] = {}
+
+    def start(self, engine: Engine) -> EngineTest:
+        """Test an engine, unless that is under way."""
+        with self._lock:
+            going_on = self._of(engine)
+            if going_on is not None and going_on.ended is None:
+                return going_on
+            test = self._tests[engine.name] = EngineTest(engine)
+        threading.Thread(target=self._go_on, args=(test,), name="changelog-studio-test", daemon=True).start()
+        return test
+
+    def of(self, engine: Engine) -> EngineTest | None:
+        """The last test of an engine; None where there was none since it was changed."""
+        with self._lock:
+            return self._of(engine)
+
+    def forget(self, name: str) -> None:
+        """Forget what was found."""
+        with self._lock:
+            self._tests.pop(name, None)
+
+    def _of(self, engine: Engine) -> EngineTest | None:
+        test = self._tests.get(engine.name)
+        return test if test is not None and test.engine == engine else None
+
+    def _go_on(self, test: EngineTest) -> None:
+        from engine.spark.probing import Finding, Fit
+
+        try:
+            for finding in self._probe(test.engine):
+                sentence, advice = without_tokens(finding.sentence), without_tokens(finding.advice)
+                test.findings.append(Finding(finding.topic, finding.fit, sentence, advice))
+        except Exception as error:
+            LOG.exception("the test of the engine %s failed", test.engine.name)
+            reason = " ".join(without_tokens(str(error)).split())[:300] or type(error).__name__
+            sentence = f"The test broke off: {reason}"
+            test.findings.append(Finding(test.next_topic, Fit.BROKEN, sentence, "The app's log has the details."))
+        finally:
+            test.ended = time.monotonic()
+
+
+@cache
+def engine_tests() -> EngineTests:
+    """The tests of this process."""
+    return EngineTests()

@@ -1,0 +1,93 @@
+"""Workspaces of runs on engines that share no files with this machine: none stays behind for long.
+
+Before a run uses one, its name is noted beside the store; the note goes when the workspace has been emptied. What a
+killed app left is emptied at the next start, and what could not be reached then, at the one after.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ui.engines.known import engine_of, master_of, without_tokens
+
+_SUFFIX: Final = ".workspace"
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A workspace in use: the engine's name, the run's name in its workspace, and the file that says so."""
+
+    engine: str
+    name: str
+    note: Path
+
+    def forget(self) -> None:
+        """It is empty."""
+        self.note.unlink(missing_ok=True)
+
+
+def note_workspace(work: Path, engine: str, name: str) -> Leftover:
+    """Note that a run is about to use a workspace. work: the run's folder beside the store."""
+    leftover = Leftover(engine, name, work.with_name(work.name + _SUFFIX))
+    leftover.note.parent.mkdir(parents=True, exist_ok=True)
+    leftover.note.write_text(json.dumps({"engine": engine, "workspace": name}), encoding="utf-8")
+    return leftover
+
+
+def leftovers(folder: Path) -> list[Leftover]:
+    """What is noted in the folder beside the store."""
+    found = []
+    for note in sorted(folder.glob(f"*{_SUFFIX}")):
+        try:
+            written = json.loads(note.read_text(encoding="utf-8"))
+            found.append(Leftover(str(written["engine"]), str(written["workspace"]), note))
+        except (OSError, ValueError, KeyError, TypeError):
+            _LOG.warning("%s names no workspace", note)
+    return found
+
+
+def empty(leftover: Leftover) -> bool:
+    """Empty a workspace and forget it. False, with a line in the log, where the engine cannot do that now."""
+    from engine.spark.run_files import files_of
+    from engine.spark.session import get_spark
+
+    try:
+        master = master_of(leftover.engine)
+        engine = engine_of(master)
+        # An engine that has no workspace any more has none to be emptied.
+        if engine.workspace:
+            with tempfile.TemporaryDirectory(prefix="changelog-studio-") as here:
+                files_of(engine, get_spark(master), Path(here) / "run", leftover.name).remove()
+        leftover.forget()
+    except Exception as error:  # noqa: BLE001 - it may be anything of Spark's; the next start tries again
+        _LOG.warning(
+            "the workspace %s on %s could not be emptied: %s",
+            leftover.name,
+            leftover.engine,
+            without_tokens(str(error)),
+        )
+        return False
+    return True
+
+
+def empty_in_background(found: list[Leftover], after_s: float = 0) -> threading.Thread | None:
+    """Empty these, one after the other, in a while; None where there are none."""
+    if not found:
+        return None
+
+    def work() -> None:
+        time.sleep(after_s)
+        for each in found:
+            empty(each)
+
+    thread = threading.Thread(target=work, name="changelog-studio-leftovers", daemon=True)
+    thread.start()
+    return thread

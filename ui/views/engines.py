@@ -1,0 +1,23 @@
+"""Engines: where pipelines run, whether they can, and which one new runs take."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.components.engines.engine_form import add_button, engine_form, is_adding
+from ui.components.engines.engine_list import engine_list
+from ui.engines.known import known
+
+listed = known()
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.subheader("Engines", anchor=False, width="content")
+    st.space("stretch")
+    add_button()
+if not any(each.is_own for each in listed):
+    st.caption(
+        "Add another engine to run where the data or more cores are: a Spark cluster, a Spark Connect server, or a "
+        "part of this machine."
+    )
+if is_adding():
+    engine_form(None, [each.engine.name for each in listed])
+engine_list(listed)
