@@ -219,7 +219,8 @@ class WindowTopN(GivenWindows):
         order = [(item.column, item.descending, item.nulls) for item in self.order_by]
         ranked = best(rows, Ranked(partition, order, self.rank_start, self.rank_end))
         ranks = {self.rank_column: f.col(RANK)} if self.with_rank else {}
-        return ranked.withColumns({**times, **ranks})
+        columns = {**times, **ranks}
+        return ranked.withColumns(columns) if columns else ranked
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows that it competes with: those of its partition and window."""
