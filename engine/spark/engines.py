@@ -47,6 +47,11 @@ class Engine:
         return not self.address.startswith("sc://")
 
     @property
+    def typed(self) -> str:
+        """The address as a user types it, with its options and without its token."""
+        return f"{self.address}/;{self.options}" if self.options else self.address
+
+    @property
     def url(self) -> str:
         """The address for PySpark's client, with everything that it has to know."""
         parts = [self.address.rstrip("/") + "/"]

@@ -87,7 +87,11 @@ def _given(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--keys", type=int, default=200_000)
     parser.add_argument("--workloads", type=_names, default=list(DEFAULT), help=f"of: {', '.join(KNOWN)}")
     parser.add_argument("--repeat", type=int, default=1, help="rounds, of which the medians are told")
-    parser.add_argument("--engine", default="local[2]", help="Spark's master, local[N]")
+    parser.add_argument(
+        "--engine",
+        default="local[2]",
+        help="local[N], an engine by name, or `fetched`: a server beside, of which every file is sent",
+    )
     parser.add_argument("--flink", default="", metavar="PYTHON", help="an interpreter that has apache-flink")
     parser.add_argument("--cold-flink", action="store_true", help="do not warm Flink up")
     parser.add_argument("--epochs", type=int, help="of our runs; without it as the engine chooses")

@@ -19,7 +19,9 @@ def csv_to_parquet(job: Job) -> Measured:
 
     os.environ["JAVA_HOME"] = environment()["JAVA_HOME"]
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master(job.engine).config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.master(job.engine if job.engine.startswith("local") else "local[2]").config(
+        "spark.ui.enabled", "false"
+    )
     builder = builder.config("spark.local.dir", job.scratch).config("spark.driver.bindAddress", "127.0.0.1")
     spark = builder.config("spark.driver.memory", os.environ.get("CHANGELOG_STUDIO_MEMORY", "4g")).getOrCreate()
     with tempfile.TemporaryDirectory(dir=job.scratch) as out:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
 
 from engine.contract.recorder import Progress
 from engine.model.pipeline import Pipeline
@@ -12,14 +16,20 @@ from engine.planner import plan
 from engine.runtime import run
 from engine.script import script_of
 from engine.spark.analyzer import SparkAnalyzer
-from engine.spark.session import get_spark
+from engine.spark.engines import Engine, save_engine
+from engine.spark.run_files import files_of
+from engine.spark.session import disconnect, engine_of, get_spark
 from storage.store import Store
 from tests.bench.measured import Job, Measured, NodeSpent, answer
 from tests.bench.phases import Phases
 from tests.bench.workloads import script
+from tests.remote.connect_server import connect_server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+FETCHED: Final = "fetched"
 
 
 def kept(spark: SparkSession, document: str, folder: Path, scratch: Path, epochs: int | None = None) -> Measured:
@@ -28,10 +38,9 @@ def kept(spark: SparkSession, document: str, folder: Path, scratch: Path, epochs
     folder: what the document's paths are relative to. epochs: None leaves them to the engine.
     """
     with tempfile.TemporaryDirectory(dir=scratch) as name:
-        file, work, progress = Path(name) / "studio.duckdb", Path(name) / "run", Progress()
+        file, progress = Path(name) / "studio.duckdb", Progress()
         analyzer = SparkAnalyzer(lambda: spark)
-        given: dict[str, Any] = {"folder": folder, "work": work, "progress": progress}
-        given |= {} if epochs is None else {"epochs": epochs}
+        files = files_of(engine_of(spark), spark, Path(name) / "run", f"bench-{uuid4().hex}")
         with Store.open(file) as store:
             phases = Phases(progress)
             phases.start()
@@ -39,7 +48,8 @@ def kept(spark: SparkSession, document: str, folder: Path, scratch: Path, epochs
             pipeline = script_of(document, analyzer, folder).pipeline if is_script else Pipeline.from_json(document)
             planned = plan(pipeline, analyzer, folder)
             run_id = store.runs.create("bench", pipeline.to_json(), engine="local").run_id
-            run(planned, spark=spark, recorder=store.record(run_id), **given)
+            recorder = store.record(run_id)
+            run(planned, spark=spark, recorder=recorder, folder=folder, files=files, epochs=epochs, progress=progress)
             parts = phases.end()
             records = sum(edge.total for edge in store.runs.edges(run_id))
         nodes = (NodeSpent(node.node, node.seconds, node.records_out or 0) for node in progress.nodes.values())
@@ -48,10 +58,23 @@ def kept(spark: SparkSession, document: str, folder: Path, scratch: Path, epochs
 
 def workload(job: Job) -> Measured:
     """A workload, on a session that has run it over the first events."""
-    spark = get_spark(job.engine)
-    for file in (Path(job.first), Path(job.events)):
-        measured = kept(spark, script(job.workload, file.name), file.parent, Path(job.scratch), job.epochs)
+    with _session(job) as spark:
+        for file in (Path(job.first), Path(job.events)):
+            measured = kept(spark, script(job.workload, file.name), file.parent, Path(job.scratch), job.epochs)
     return measured
+
+
+@contextmanager
+def _session(job: Job) -> Iterator[SparkSession]:
+    """The session on an engine; for FETCHED, on a server of its own with a workspace that nobody else looks into."""
+    if job.engine != FETCHED:
+        yield get_spark(job.engine)
+        return
+    os.environ["XDG_CONFIG_HOME"] = job.scratch
+    with connect_server(Path(job.scratch) / "server") as server:
+        save_engine(Engine(FETCHED, server.address, server.workspace, server.token))
+        yield get_spark(FETCHED)
+        disconnect(FETCHED)
 
 
 if __name__ == "__main__":

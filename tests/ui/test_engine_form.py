@@ -75,5 +75,11 @@ def test_a_token_is_kept_for_the_address_that_it_was_given_for_and_no_other() ->
 
 def test_a_pasted_address_is_split_where_there_is_something_to_split() -> None:
     assert split_address("sc://host:9/;token=a%2Fb;use_ssl=true") == ("sc://host:9", "a/b", True)
+    typed = "sc://host:9/;x-databricks-cluster-id=12"
+    assert split_address(f"{typed};token=a") == (typed, "a", False)
+    assert split_address(typed) is None
+    engine, wrong = read(Typed("cluster", typed, token="a"), [])
+    assert engine is not None
+    assert (engine.typed, engine.token, wrong) == (typed, "a", {})
     assert split_address("sc://host:9") is None
     assert split_address("sc://host:9/;tok") is None

@@ -29,14 +29,14 @@ class Typed:
 
 
 def split_address(address: str) -> tuple[str, str, bool] | None:
-    """A pasted `sc://host:port/;token=...;use_ssl=true` as address, token and TLS; None where there is none."""
+    """A pasted `sc://host:port/;token=...;use_ssl=true` as address, token and TLS; None where there is neither."""
     if ";" not in address:
         return None
     try:
         engine = engine_at(address)
     except EngineUnavailable:
         return None
-    return engine.address, engine.token, engine.use_ssl
+    return (engine.typed, engine.token, engine.use_ssl) if engine.token or engine.use_ssl else None
 
 
 def read(typed: Typed, taken: Collection[str], before: Engine | None = None) -> tuple[Engine | None, Mapping[str, str]]:

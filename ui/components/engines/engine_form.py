@@ -132,7 +132,7 @@ def engine_form(before: Engine | None, taken: Collection[str]) -> None:
         with address, st.container(gap="xxsmall"):
             st.text_input(
                 "Address",
-                shown.address,
+                shown.typed,
                 key=form.key("address"),
                 placeholder="sc://host:port",
                 autocomplete="off",
