@@ -88,7 +88,9 @@ def engine_at(address: str, *, name: str = "", workspace: str = "") -> Engine:
         is_good = False
     options = dict(part.partition("=")[::2] for part in given.split(";") if part)
     others = ";".join(f"{key}={value}" for key, value in options.items() if key not in ("token", "use_ssl"))
-    if not is_good or not all(options.values()) or options.keys() & {"user_id", "session_id"}:
+    # Headers, that is; of anything else, a password say, nobody knows that it is not to be shown.
+    is_known = all(value and (key in ("token", "use_ssl") or key.startswith("x-")) for key, value in options.items())
+    if not is_good or not is_known:
         message = (
             f"{plain or 'nothing'} is no engine: write local[2], spark://host:port, or "
             "sc://host:port/;token=...;use_ssl=true, or the name of an engine that you have added."
