@@ -4,11 +4,13 @@
                                   [--check]
     python -m engine explain PIPELINE
     python -m engine sql PIPELINE [--program]
+    python -m engine servers [--stop]
 
 PIPELINE is a document (.json) or a script of Flink SQL (.sql), of which the last SELECT or INSERT is the job; paths in
 it are relative to it. `run` prints the changelog of the sink, or of one node, on standard output; `sql` the pipeline as
-a script, or as a PySpark program. Exit status 2 and one sentence on standard error for anything that the user got
-wrong, 1 where a run fails, 130 where it is interrupted; what a script says in vain is warned of there.
+a script, or as a PySpark program; `servers` the Spark servers that wait for the next run. Exit status 2 and one
+sentence on standard error for anything that the user got wrong, 1 where a run fails, 130 where it is interrupted; what
+a script says in vain is warned of there.
 """
 
 from __future__ import annotations
@@ -54,10 +56,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     writing.add_argument("--program", action="store_true", help="print a PySpark program instead")
     for command in (running, explaining, writing):
         command.add_argument("pipeline", type=Path, metavar="PIPELINE", help="a .json document or a .sql script")
-        command.add_argument("--engine", default=DEFAULT_MASTER, help=f"Spark's master URL (default {DEFAULT_MASTER})")
+        of_engine = f"local[N], spark://..., sc://..., or an engine's name (default {DEFAULT_MASTER})"
+        command.add_argument("--engine", default=DEFAULT_MASTER, help=of_engine)
+    listing = commands.add_parser("servers", help="list the Spark servers that the studio keeps running, or end them")
+    listing.add_argument("--stop", action="store_true", help="end them; runs on them fail")
     args = parser.parse_args(arguments)
     try:
-        return {"explain": _explain, "run": _run, "sql": _sql}[args.command](args)
+        return {"explain": _explain, "run": _run, "sql": _sql, "servers": _servers}[args.command](args)
     except (RunFailed, RunCancelled) as error:
         return _complain(str(error), 1)
     except StudioError as error:
@@ -90,6 +95,18 @@ def _sql(args: argparse.Namespace) -> int:
     sys.stdout.write(written.text)
     for warning in written.warnings:
         _complain(warning, 0)
+    return 0
+
+
+def _servers(args: argparse.Namespace) -> int:
+    from engine.spark.servers import servers
+
+    for server in servers():
+        state = "running"
+        if args.stop:
+            server.close(20)
+            state = "ended"
+        sys.stdout.write(f"{server.master}  process {server.jvm}  {state}\n")
     return 0
 
 

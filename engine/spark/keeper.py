@@ -49,7 +49,8 @@ def keep(request: dict[str, Any]) -> int:
         port = _port(log, jvm)
         if port is None:
             return 1
-        told = {"port": port, "token": request["token"], "keeper": os.getpid(), "jvm": process.pid}
+        told = {name: request[name] for name in ("master", "token")}
+        told |= {"port": port, "keeper": os.getpid(), "jvm": process.pid}
         _write(note, json.dumps(told))
         if request["lock"] is not None:
             os.close(request["lock"])

@@ -28,7 +28,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -45,6 +45,7 @@ SERVER_FILE: Final = "server.json"
 USED_FILE: Final = "used"
 LOG_FILE: Final = "log"
 STARTED: Final = "Spark Connect server started at"
+_NOTED: Final = {"master", "port", "token", "keeper", "jvm"}
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _START_S: Final = 180
 _SETTINGS: Final = {
@@ -72,9 +73,10 @@ _FLAGS: Final = (
 
 @dataclass(frozen=True)
 class Server:
-    """A server that answered once. folder: where its files are. keeper, jvm: process ids."""
+    """A server that answered once. folder: where its files are. master: Spark's. keeper, jvm: process ids."""
 
     folder: Path
+    master: str
     port: int
     token: str = field(repr=False)
     keeper: int
@@ -173,6 +175,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
     (folder / USED_FILE).touch()
     request = {
         "folder": str(folder),
+        "master": master,
         "scratch": str(scratch),
         "token": token,
         "idle_s": 60 * float(os.environ.get(IDLE_ENVIRONMENT) or IDLE_MINUTES),
@@ -207,7 +210,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
         if server is not None and server.token == token:
             # It outlives this process.
             _let_go(keeper)
-            return Server(server.folder, server.port, token, server.keeper, server.jvm, is_new=True)
+            return replace(server, is_new=True)
         time.sleep(0.02)
     keeper.kill()
     keeper.wait()
@@ -256,7 +259,7 @@ def _found(folder: Path) -> Server | None:
     written = _written(folder)
     if written is None:
         return None
-    server = Server(folder, written["port"], written["token"], written["keeper"], written["jvm"])
+    server = Server(folder, written["master"], written["port"], written["token"], written["keeper"], written["jvm"])
     return server if _is_running(server.jvm) and _is_running(server.keeper) else None
 
 
@@ -265,7 +268,8 @@ def _written(folder: Path) -> dict[str, Any] | None:
         written = json.loads((folder / SERVER_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return written if isinstance(written, dict) else None
+    # Another version of the studio may have written another note.
+    return written if isinstance(written, dict) and written.keys() == _NOTED else None
 
 
 def _is_running(process: int) -> bool:

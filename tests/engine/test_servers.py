@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.__main__ import main
 from engine.errors import EngineUnavailable
 from engine.spark.engines import Engine
 from engine.spark.servers import SERVER_FILE, USED_FILE, Server, server_for, servers
@@ -75,22 +76,26 @@ def test_it_outlives_who_started_it_and_the_next_process_finds_it(folder: Path) 
 
 
 @pytest.mark.slow
-def test_one_that_is_told_to_end_does_so_in_order_and_one_that_was_killed_is_replaced() -> None:
+def test_one_that_was_killed_is_replaced_and_the_command_line_ends_them(capsys: pytest.CaptureFixture[str]) -> None:
     killed = server_for("local[1]")
     os.kill(killed.jvm, signal.SIGKILL)
     assert ends(killed)
     another = server_for("local[1]")
     assert another.is_new
     assert another.token != killed.token
-    assert another.close(30)
+    assert main(["servers"]) == 0
+    assert capsys.readouterr().out == f"local[1]  process {another.jvm}  running\n"
+    assert main(["servers", "--stop"]) == 0
+    assert capsys.readouterr().out == f"local[1]  process {another.jvm}  ended\n"
     assert not another.is_alive()
+    assert servers() == []
 
 
 def test_a_note_of_processes_that_are_gone_is_not_believed(folder: Path) -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
     (folder / "any").mkdir(parents=True)
-    note = {"port": 1, "token": "t", "keeper": gone.pid, "jvm": gone.pid}
+    note = {"master": "local[1]", "port": 1, "token": "t", "keeper": gone.pid, "jvm": gone.pid}
     (folder / "any" / SERVER_FILE).write_text(json.dumps(note))
     assert servers() == []
     (folder / "any" / SERVER_FILE).write_text("half a no")
