@@ -70,7 +70,7 @@ def test_nodes_and_edges_are_selected_with_mouse_and_keyboard(page: Page) -> Non
     expect(page).to_have_url(re.compile("selection=count_counts"))
     node(page, "count_words>count_counts:in").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("count_words → count_counts")).to_be_visible()
+    expect(page.get_by_text("count_words → count_counts", exact=True)).to_be_visible()
     expect(page.get_by_text("Enter inserts it on count_words → count_counts")).to_be_visible()
     press(page, "Disconnect")
     expect(page.get_by_text("its input is not connected").first).to_be_visible()
