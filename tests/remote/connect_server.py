@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -54,7 +55,9 @@ def free_port() -> int:
 def can_hide() -> bool:
     """Whether this machine lets us mount a file system over a folder, for one process."""
     try:
-        return subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+        with tempfile.TemporaryDirectory() as folder:
+            mount = ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", folder]
+            return subprocess.run(mount, capture_output=True, check=False).returncode == 0
     except OSError:
         return False
 
