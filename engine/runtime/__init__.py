@@ -77,9 +77,8 @@ def run(
     """Run a plan to the end of its sources and hand every epoch to the recorder.
 
     folder: what relative file names are relative to. files: of the run, which the caller removes. epochs: by default as
-    many as the input is large. partitions:
-    of the keyed steps, by default one per core, or one alone for a few records. The output is the same for any
-    number of epochs and partitions.
+    many as the input is large. partitions: of the keyed steps, by default one per core, or one alone for a few records.
+    The output is the same for any number of epochs and partitions.
     Raises SourceError, RunFailed (with the node), RunCancelled; the recorder has been told before.
     """
     progress = progress or Progress()

@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -63,7 +64,7 @@ def keep(request: dict[str, Any]) -> int:
         with contextlib.suppress(OSError):
             if json.loads(note.read_text(encoding="utf-8"))["token"] == request["token"]:
                 note.unlink()
-        _remove(scratch)
+        shutil.rmtree(scratch, ignore_errors=True)
     return 0
 
 
@@ -98,12 +99,6 @@ def _write(path: Path, text: str) -> None:
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
     draft.replace(path)
-
-
-def _remove(scratch: Path) -> None:
-    import shutil
-
-    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _tell(_number: int, _frame: FrameType | None) -> None:

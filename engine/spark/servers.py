@@ -48,7 +48,8 @@ STARTED: Final = "Spark Connect server started at"
 _NOTED: Final = {"master", "port", "token", "keeper", "jvm"}
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _START_S: Final = 180
-_SETTINGS: Final = {
+# Of every session, on whatever engine; a server of ours starts with them.
+SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
@@ -322,7 +323,7 @@ def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str
         *jvm_options,
     ]
     settings = {
-        **_SETTINGS,
+        **SETTINGS,
         "spark.app.name": "Changelog Studio",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",

@@ -19,18 +19,12 @@ from urllib.parse import urlsplit
 import engine
 from engine.errors import EngineUnavailable
 from engine.spark.engines import Engine, engine_called
-from engine.spark.servers import Server, server_for
+from engine.spark.servers import SETTINGS, Server, server_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DEFAULT_MASTER: Final = "local[*]"
-_SETTINGS: Final = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-    "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
-    "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
-}
 # A server that answered so lately is not asked again whether it is there.
 _TRUSTED_S: Final = 5.0
 _KNOCK_S: Final = 5.0
@@ -74,11 +68,7 @@ class _Connection:
 
     def drop(self) -> None:
         """End the session, so that whoever waits for it gets an error."""
-        client: Any = self.session.client
-        # Not `client.close`, which waits; marked, so that PySpark takes it for nobody's active session.
-        client._closed = True
-        with contextlib.suppress(Exception):
-            client._channel.close()
+        _close(self.session)
 
 
 _locks: Final[dict[str, threading.Lock]] = defaultdict(threading.Lock)
@@ -162,17 +152,21 @@ def connect(to: Engine, server: Server | None = None) -> SparkSession:
 
     if server is None:
         _knock(to)
+    session: SparkSession | None = None
     try:
         session = SparkSession.builder.remote(server.url if server is not None else to.url).create()
         client: Any = session.client
         client.set_retry_policies([patient(server)])
-        for name, value in _SETTINGS.items():
-            session.conf.set(name, value)
+        if server is None:
+            for name, value in SETTINGS.items():
+                session.conf.set(name, value)
         if not to.address.startswith("local"):
             # One task for each core, as far as that can be known. Spark's own default is 200.
             cores = session.range(0, 1 << 20).selectExpr("spark_partition_id() AS p").distinct().count()
             session.conf.set("spark.sql.shuffle.partitions", str(cores))
     except (PySparkException, OSError, RuntimeError) as error:
+        if session is not None:
+            _close(session)
         raise EngineUnavailable(sentence_of_engine(to, error)) from error
     return session
 
@@ -214,6 +208,14 @@ def sentence_of_engine(engine: Engine, error: Exception) -> str:
 def _open(engine: Engine) -> _Connection:
     server = server_for(engine.address) if engine.is_ours else None
     return _Connection(engine, connect(engine, server), server)
+
+
+def _close(session: SparkSession) -> None:
+    client: Any = session.client
+    # Not `client.close`, which waits; marked, so that PySpark takes it for nobody's active session.
+    client._closed = True
+    with contextlib.suppress(Exception):
+        client._channel.close()
 
 
 def _connection_of(spark: SparkSession) -> _Connection | None:

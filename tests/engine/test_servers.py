@@ -61,6 +61,7 @@ def test_it_outlives_who_started_it_and_the_next_process_finds_it(folder: Path) 
 
     session = connect(Engine("here", "local[1]"), server)
     assert session.range(3).count() == 3
+    session.stop()
     thief = Engine("thief", f"sc://localhost:{server.port}", token="guessed")
     with pytest.raises(EngineUnavailable, match="refuses the token"):
         connect(thief)
