@@ -13,6 +13,7 @@ from engine.model.pipeline import Edge, Node, Pipeline
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, wait_until_settled
+from tests.browser.lasting import LASTING
 from ui.builder.editing import unplaced
 from ui.builder.history import History
 
@@ -71,6 +72,7 @@ def drafts() -> dict[str, Pipeline]:
             name="time", nodes=(clicks, totals, latest, append), edges=(Edge(source="clicks", target="totals"),)
         ),
         "large": Pipeline(name="large", nodes=rows, edges=large),
+        "lasting": LASTING,
         "rejected": chain.model_copy(update={"nodes": (wrong, count, sink)}),
         "late": unplaced(examples()["03-window-lost-records"]),
         **{f"empty{at}": Pipeline(name="empty") for at in range(6)},
@@ -208,11 +210,13 @@ def write_rows(page: Page, text: str) -> None:
 
 
 def run(page: Page) -> None:
-    page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run")).click()
-    # While it goes on, each node says how far it is.
-    expect(page.locator(".op.run-waiting, .op.run-running").first).to_be_visible()
+    start_run(page)
     expect(page.get_by_text(re.compile(r"Run \d+ finished"))).to_be_visible(timeout=RUN_TIMEOUT_MS)
     settled(page)
+
+
+def start_run(page: Page) -> None:
+    page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run")).click()
 
 
 def place(page: Page, name: str) -> str:

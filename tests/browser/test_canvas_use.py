@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.canvas_page import (
+    RUN_TIMEOUT_MS,
     add,
     connect,
     drag,
@@ -23,6 +24,7 @@ from tests.browser.canvas_page import (
     place,
     run,
     settled,
+    start_run,
 )
 from tests.browser.canvas_page import (
     app as app,
@@ -180,6 +182,15 @@ def test_a_run_is_read_on_the_canvas(open_page: OpenPage) -> None:
     expect(page.get_by_role("button", name="Open its changelog")).to_be_visible()
     late.click()
     page.wait_for_url("**/event-time?**")
+
+
+def test_each_node_says_how_far_a_run_is_until_it_is_cancelled(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "lasting")
+    start_run(page)
+    expect(page.locator(".op.run-running").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    expect(page.locator(".op.run-waiting").first).to_be_visible()
+    page.get_by_role("button", name="Cancel the run").click()
+    expect(page.get_by_text(re.compile(r"Run \d+ cancelled"))).to_be_visible(timeout=RUN_TIMEOUT_MS)
 
 
 def test_rows_that_cannot_be_read_are_marked_and_the_mark_opens_the_ledger(open_page: OpenPage) -> None:

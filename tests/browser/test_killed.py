@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from engine.examples import examples
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import wait_until_settled
+from tests.browser.lasting import LASTING
 from tests.ui import seeded_store
 
 pytestmark = pytest.mark.slow
@@ -28,10 +28,10 @@ def opened(browser: Browser, app: App, place: str) -> Page:
 def test_a_killed_app_comes_back_with_all_runs_and_the_broken_one_marked(browser: Browser, tmp_path: Path) -> None:
     with Store.open(tmp_path / "studio.duckdb") as store:
         seeded_store.windows(store, tmp_path)
-        example = store.runs.create("Word frequency", examples()["01-word-frequency"].to_json())
-        store.runs.finish(example.run_id)
+        lasting = store.runs.create("Lasting", LASTING.to_json())
+        store.runs.finish(lasting.run_id)
     with running_app(tmp_path) as app:
-        page = opened(browser, app, f"run?run={example.run_id}")
+        page = opened(browser, app, f"run?run={lasting.run_id}")
         page.get_by_role("button", name="Run again").click()
         page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()
         expect(page.get_by_role("button", name="Cancel")).to_be_visible()
@@ -39,7 +39,7 @@ def test_a_killed_app_comes_back_with_all_runs_and_the_broken_one_marked(browser
         app.process.wait(30)
         page.close()
     with running_app(tmp_path) as app:
-        page = opened(browser, app, f"run?run={example.run_id + 1}")
+        page = opened(browser, app, f"run?run={lasting.run_id + 1}")
         expect(page.get_by_text("closed or killed during this run")).to_be_visible()
         runs = page.get_by_role("region", name="All runs").locator("tbody tr")
         expect(runs.first).to_contain_text("interrupted")
