@@ -11,8 +11,9 @@
     flink_sql      the same in Flink SQL
 
 A parameter that is more than its type says so in `json_schema_extra`, and the form draws a picker for it:
-{"column": True} one column of the input, {"columns": True} a list of them, {"expression": True} Spark SQL,
-{"duration": True} a length of time in ms; "port" names the input that is meant where there are several.
+{"column": True} one column of the input, {"columns": True} a list of them, {"expression": True} Spark SQL
+(`engine.expressions.spellings` makes it of Flink's), {"duration": True} a length of time in ms; "port" names the
+input that is meant where there are several.
 {"last": True} puts a field that few need below the others.
 One of some objects with names, such as an aggregate function, is annotated with `engine.contract.named.Named`.
 """
@@ -25,7 +26,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator, model_validator
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.explanation import NO_STATE
@@ -163,9 +164,22 @@ class Alternative:
 
 
 class Parameters(BaseModel):
-    """The base of all parameter models: unknown fields are errors, values do not change, numbers fit a BIGINT."""
+    """The base of all parameter models: unknown fields are errors, values do not change, numbers fit a BIGINT.
+
+    An expression is Spark SQL, however it was spelled.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*")
+    @classmethod
+    def _is_spark_sql(cls, value: Any, field: ValidationInfo) -> Any:
+        extra = cls.model_fields[field.field_name or ""].json_schema_extra
+        if not (isinstance(value, str) and isinstance(extra, dict) and extra.get("expression")):
+            return value
+        from engine.expressions.spellings import as_spark
+
+        return as_spark(value)
 
     @model_validator(mode="after")
     def _numbers_fit(self) -> Self:

@@ -1,6 +1,7 @@
 """Spark SQL expressions as values: parsed once, they answer what planner, replay and runtime ask of them.
 
 parsing      words and tree of a text, by sqlglot
+spellings    what Flink writes otherwise, as Spark SQL
 bounds       which values are never below zero
 conditions   a part of Spark SQL on a pair of rows, for the kernels of joins
 vectors      what computes on whole Arrow columns, without sqlglot: workers load this

@@ -13,8 +13,8 @@ from sqlglot.errors import SqlglotError
 
 # Beside its own errors the parser stumbles over a few texts that it does not expect, and over very deep ones.
 UNREADABLE: Final = (SqlglotError, ValueError, TypeError, AttributeError, LookupError, RecursionError)
-_SPARK: Final = "spark"
-_VALUES: Final = frozenset(
+SPARK: Final = "spark"
+VALUES: Final = frozenset(
     {
         TokenType.STRING,
         TokenType.RAW_STRING,
@@ -46,12 +46,12 @@ class Word(NamedTuple):
 def words_of(text: str) -> tuple[Word, ...] | None:
     """The words and marks of an expression in order; of a literal an empty one. None where it has no end."""
     try:
-        tokens = Dialect.get_or_raise(_SPARK).tokenize(text)
+        tokens = Dialect.get_or_raise(SPARK).tokenize(text)
     except UNREADABLE:
         return None
     return tuple(
         Word("", False)
-        if token.token_type in _VALUES
+        if token.token_type in VALUES
         else Word(token.text.lower(), token.token_type is TokenType.IDENTIFIER)
         for token in tokens
     )
@@ -59,7 +59,7 @@ def words_of(text: str) -> tuple[Word, ...] | None:
 
 def tree_of(text: str) -> exp.Expr:
     """The tree of an expression. Raises one of UNREADABLE; SqlglotError has a sentence."""
-    trees = Dialect.get_or_raise(_SPARK).parse_into(exp.Expr, text)
+    trees = Dialect.get_or_raise(SPARK).parse_into(exp.Expr, text)
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, exp.Expr) or isinstance(tree, exp.Command):
         message = f"{text!r} is not one expression"

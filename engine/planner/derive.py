@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from engine.contract.operator import OUT, Analyzer, Derived, Operator
 from engine.contract.source import Source
-from engine.errors import PipelineError, StudioError, unknown_name
+from engine.errors import ExpressionError, PipelineError, StudioError, unknown_name
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.reading.computed import output_of
 from engine.registry import configured
@@ -44,8 +45,22 @@ def derive(
             _check_outputs(node, edges, done)
             done[node.id] = _derive_node(node, operator, edges, done, analyzer, folder)
         except StudioError as error:
-            problems.append(error)
+            problems.append(_as_typed(error, node))
     return done, tuple(problems)
+
+
+def _as_typed(error: StudioError, node: Node) -> StudioError:
+    """What is wrong with an expression, said of the text that the document has; the analyzer was asked of Spark SQL."""
+    if not isinstance(error, ExpressionError):
+        return error
+    typed: Any = node.parameters
+    for part in error.field.split("."):
+        try:
+            typed = typed[int(part) if part.isdecimal() else part]
+        except (LookupError, TypeError):
+            return error
+    is_other = isinstance(typed, str) and typed != error.expression
+    return ExpressionError(error.node, error.field, typed, error.reason) if is_other else error
 
 
 def _derive_node(

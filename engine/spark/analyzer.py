@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.errors import ExpressionError
+from engine.errors import EngineUnavailable, ExpressionError, StudioError
 from engine.expressions import Expression
 from engine.model.schema import Schema
+from engine.spark.session import loss_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,9 +28,20 @@ class SparkAnalyzer:
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         """The type of an expression over these columns, as Spark writes it. Raises ExpressionError."""
         ddl = schema.ddl()
-        if (ddl, expression) not in self._known:
-            self._known[ddl, expression] = self._ask(expression, ddl)
-        answer = self._known[ddl, expression]
+        answer = self._known.get((ddl, expression))
+        if answer is None:
+            try:
+                answer = self._known[ddl, expression] = self._ask(expression, ddl)
+            except Exception as error:
+                # Not remembered: the next one may be asked of another engine.
+                if isinstance(error, StudioError):
+                    raise
+                if self._asked is not None and (loss := loss_of(self._asked, error)) is not None:
+                    raise EngineUnavailable(loss, node, field) from error
+                logging.getLogger(__name__).exception("an expression could not be checked")
+                raise ExpressionError(
+                    node, field, expression, f"Spark cannot check it: {sentence_of(error)}"
+                ) from error
         if isinstance(answer, tuple):
             raise ExpressionError(node, field, expression, answer[0])
         return answer
@@ -53,6 +66,8 @@ class SparkAnalyzer:
             # Beside the other columns an aggregate function is an error, as it has to be here.
             result_schema = self._frames[ddl].select("*", functions.expr(expression).alias("__value")).schema
         except PySparkException as error:
+            if self._asked is not None and loss_of(self._asked, error) is not None:
+                raise
             return (sentence_of(error),)
         return result_schema.fields[-1].dataType.simpleString()
 
@@ -60,6 +75,7 @@ class SparkAnalyzer:
 def sentence_of(error: Exception) -> str:
     """Spark's complaint without its error class, query context, SQLSTATE and logical plan."""
     text = str(error)
-    text = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", text)
+    text = re.sub(r"^\s*\[[A-Z0-9_.]+\]\s*", "", text)
+    text = re.sub(r"^Cannot resolve routine (`\w+`) on search path .*", r"there is no function \1.", text)
     text = re.split(r"\s*SQLSTATE: |\n== SQL|;\s*line \d+ pos|\n\nJVM stacktrace|;\n'", text)[0]
     return " ".join(text.split())

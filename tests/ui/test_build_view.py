@@ -96,6 +96,27 @@ def test_what_does_not_validate_is_kept_and_said_at_its_field(store: Store, open
     assert kept(store) == examples()["05-window-join"]
 
 
+def test_flink_s_spelling_is_understood_and_no_error_of_the_analyzer_takes_the_canvas_away(
+    store: Store, open_draft: OpenDraft, analyzer: KnowsColumns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def breaks(expression: str, schema: Schema, node: str, field: str) -> str:
+        asked.append(expression)
+        raise RuntimeError(expression)
+
+    document = add_node(examples()["01-word-frequency"], "filter", "words", {"condition": "true"}, "latest")[0]
+    app = open_draft(document, "latest")
+    monkeypatch.setattr(analyzer, "type_of", breaks)
+    typed = "CAST(word AS TIMESTAMP(3)) IS NULL"
+    labelled(app.text_input, "Condition").set_value(typed).run()
+    assert asked[-1] == "CAST(word AS TIMESTAMP_NTZ) IS NULL"
+    assert not app.error
+    assert labelled(app.text_input, "Condition").value == typed
+    assert "cannot be checked" in " ".join(each.value for each in (*app.markdown, *app.caption))
+    assert kept(store).node("latest").parameters["condition"] == typed
+
+
 def test_undo_and_redo_reach_the_widgets(open_draft: OpenDraft) -> None:
     app = open_draft(examples()["05-window-join"], "joined")
     labelled(app.text_input, "Window size").set_value("1 min").run()

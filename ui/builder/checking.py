@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from engine.contract.source import Source
 from engine.errors import StudioError
@@ -14,11 +15,19 @@ from ui.builder.editing import operator_class
 from ui.forms.spec import fields_of
 from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
+from ui.shell.log import app_log
+
+LOG: Final = app_log()
 
 
 def checked(pipeline: Pipeline) -> Check:
-    """Everything that is known of a document; never waits for Spark."""
-    return check(pipeline, gate(), workspace.folder())
+    """Everything that is known of a document; never waits for Spark, and whatever happens, the canvas stays."""
+    try:
+        return check(pipeline, gate(), workspace.folder())
+    except Exception:
+        LOG.exception("a document could not be checked")
+        message = "this pipeline cannot be checked; the details are in the app's log. Undo the last change, or go on."
+        return Check(None, {}, (StudioError(message),))
 
 
 def errors(verdict: Check) -> tuple[StudioError, ...]:

@@ -12,8 +12,9 @@ from typing import Final
 from engine.errors import StudioError
 from engine.local.preview import Preview, first_records
 from engine.model.pipeline import Pipeline
-from engine.planner import Plan, check
+from engine.planner import Plan
 from engine.reading.file_source import FileSource
+from ui.builder.checking import checked
 from ui.builder.editing import ancestors
 from ui.shell import workspace
 from ui.shell.engine_gate import gate
@@ -57,7 +58,7 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
     Only the node and what it is made of counts: the rest of the pipeline may still be wrong.
     """
     part = ancestors(pipeline, node_id)
-    verdict = check(part, gate(), workspace.folder())
+    verdict = checked(part)
     if verdict.plan is None:
         return verdict.problems[0]
     plan = verdict.plan

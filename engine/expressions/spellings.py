@@ -1,0 +1,180 @@
+"""Flink's spellings of types and functions in an expression, as Spark SQL that means the same.
+
+CAST(t AS TIMESTAMP(3))        the types as `engine.model.schema.type_from` reads them; a text is cut to its length
+FLOOR(ts TO HOUR), ARRAY[1]    syntax that Spark does not have
+TO_TIMESTAMP_LTZ(n, 3)         numbers as moments
+SPLIT_INDEX(t, ',', 0)         functions that Spark does not have, by their entries in `engine.sql.functions`
+
+The rest of a text stays as it is. What both have keeps the meaning that it has in Spark SQL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Final
+
+from sqlglot import Dialect
+from sqlglot.tokenizer_core import Token
+
+from engine.expressions.parsing import SPARK, UNREADABLE, VALUES
+from engine.model.schema import type_from
+
+_OPENING: Final = {"(": ")", "[": "]"}
+_TEXT: Final = re.compile(r"(var)?char(?:acter)?\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
+_UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
+_EPOCHS: Final = {"0": "timestamp_seconds", "3": "timestamp_millis"}
+_ONLY_FLINK: Final = frozenset(
+    {
+        *("SHA224", "SHA256", "SHA384", "SHA512", "TO_BASE64", "FROM_BASE64", "SPLIT_INDEX"),
+        *("WEEK", "ELEMENT", "ARRAY_REVERSE", "IS_DIGIT", "IS_ALPHA"),
+    }
+)
+
+
+@lru_cache(maxsize=8192)
+def as_spark(text: str) -> str:
+    """The expression in Spark SQL; a text that cannot be read as it is."""
+    try:
+        tokens = Dialect.get_or_raise(SPARK).tokenize(text)
+        written = _Spelling(text, tokens).rewritten(0, len(tokens))
+        return text[: tokens[0].start] + written + text[tokens[-1].end + 1 :] if tokens else text
+    except UNREADABLE:
+        return text
+
+
+class _Spelling:
+    """A text with its tokens; a range of them is [start, end)."""
+
+    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
+        self.text = text
+        self.tokens = tokens
+
+    def rewritten(self, start: int, end: int) -> str:
+        """A range of tokens, with what stands between them."""
+        if start >= end:
+            return ""
+        written, at = "", start
+        place = self.tokens[start].start
+        while at < end:
+            token = self.tokens[at]
+            instead, after = self._instead(at, end)
+            if instead is not None:
+                written += self.text[place : token.start] + instead
+            elif token.end >= place:
+                # Of one word there may be several tokens: 10L is a number, a mark and a type.
+                written += self.text[place : token.end + 1]
+            place = max(place, self.tokens[after - 1].end + 1)
+            at = after
+        return written
+
+    def _instead(self, at: int, end: int) -> tuple[str | None, int]:
+        """What is written for the call that starts here, and the token after it; None where it stays."""
+        word = self._word(at)
+        if self.text[self.tokens[at].start : self.tokens[at].end + 1] == "::":
+            return self._after_colons(at, end)
+        if at + 1 >= end or self._word(at + 1) not in _OPENING:
+            return None, at + 1
+        close = self._closing(at + 1, end)
+        if close is None:
+            return None, at + 1
+        inside = (at + 2, close)
+        written: str | None = None
+        if self._word(at + 1) == "[":
+            written = f"array({self.rewritten(*inside)})" if word == "ARRAY" else None
+        elif word in ("CAST", "TRY_CAST"):
+            written = self._cast(word, *inside)
+        elif word in ("FLOOR", "CEIL"):
+            written = self._cut_off(word, *inside)
+        elif word == "TO_TIMESTAMP_LTZ":
+            arguments = list(self._arguments(*inside))
+            if len(arguments) == 2 and arguments[1] in _EPOCHS:
+                written = f"{_EPOCHS[arguments[1]]}({arguments[0]})"
+        elif word in _ONLY_FLINK:
+            written = self._called(word, list(self._arguments(*inside)))
+        return (None, at + 1) if written is None else (written, close + 1)
+
+    def _cast(self, word: str, start: int, end: int) -> str | None:
+        place = next((at for at in self._outside(start, end) if self._word(at) == "AS"), None)
+        if place is None or place + 1 >= end:
+            return None
+        value, written = self.rewritten(start, place), self._between(place + 1, end)
+        if (match := _TEXT.fullmatch(written)) is not None:
+            as_text = f"{word}({value} AS STRING)"
+            return f"left({as_text}, {match[2]})" if match[1] else f"rpad({as_text}, {match[2]}, ' ')"
+        return f"{word}({value} AS {_type(written)})"
+
+    def _after_colons(self, at: int, end: int) -> tuple[str | None, int]:
+        if at + 1 >= end or self.tokens[at].end == self.tokens[at + 1].end:
+            return None, at + 1
+        after = at + 2
+        if after < end and self._word(after) == "(" and (close := self._closing(after, end)) is not None:
+            after = close + 1
+        return f"::{_type(self._between(at + 1, after))}", after
+
+    def _cut_off(self, word: str, start: int, end: int) -> str | None:
+        """FLOOR or CEIL of a moment to a unit; it keeps its type. A week begins on Sunday."""
+        unit = self._word(end - 1)
+        if end - start < 3 or self._word(end - 2) != "TO" or unit not in _UNITS:
+            return None
+        value = f"({self.rewritten(start, end - 2)})"
+        down = f"date_trunc('{unit}', {value})"
+        if unit == "WEEK":
+            down = f"(date_trunc('WEEK', {value} + INTERVAL '1' DAY) - INTERVAL '1' DAY)"
+        by = f"timestampadd(MICROSECOND, timestampdiff(MICROSECOND, {value}, {{}}), {value})"
+        if word == "FLOOR":
+            return by.format(down)
+        up = f"timestampadd({unit}, 1, {down})"
+        return f"(CASE WHEN {down} = {value} THEN {value} ELSE {by.format(up)} END)"
+
+    def _called(self, name: str, arguments: list[str]) -> str | None:
+        from engine.sql.functions import SCALARS
+
+        scalar = SCALARS[name]
+        fits = scalar.least <= len(arguments) and (scalar.most is None or len(arguments) <= scalar.most)
+        return f"({scalar.written([f'({argument})' for argument in arguments])})" if fits else None
+
+    def _arguments(self, start: int, end: int) -> Iterator[str]:
+        first = start
+        for at in self._outside(start, end):
+            if self._word(at) == ",":
+                yield self.rewritten(first, at)
+                first = at + 1
+        if first < end:
+            yield self.rewritten(first, end)
+
+    def _outside(self, start: int, end: int) -> Iterator[int]:
+        """The tokens that stand in no brackets of their own."""
+        depth = 0
+        for at in range(start, end):
+            depth -= self._word(at) in _OPENING.values()
+            if depth == 0:
+                yield at
+            depth += self._word(at) in _OPENING
+
+    def _closing(self, at: int, end: int) -> int | None:
+        """The bracket that closes the one at this place."""
+        depth = 0
+        for place in range(at, end):
+            depth += (self._word(place) in _OPENING) - (self._word(place) in _OPENING.values())
+            if depth == 0:
+                return place
+        return None
+
+    def _between(self, start: int, end: int) -> str:
+        return self.text[self.tokens[start].start : self.tokens[end - 1].end + 1]
+
+    def _word(self, at: int) -> str:
+        """A word or a mark in upper case; of a text or a name in backticks nothing."""
+        token = self.tokens[at]
+        is_bare = token.token_type not in VALUES and not self.text.startswith("`", token.start)
+        return token.text.upper() if is_bare else ""
+
+
+def _type(text: str) -> str:
+    try:
+        type_ = type_from(text).upper()
+    except ValueError:
+        return text
+    return text if "".join(text.split()).upper() == type_ else type_
