@@ -68,8 +68,8 @@ RAW_CHARS: Final = 500
 _PART_BITS: Final = 32
 
 
-def rows_of(scan: Scan, spark: SparkSession, schema: Schema) -> DataFrame:
-    """A scan as Spark's rows: records and rejected rows in one frame."""
+def rows_of(scan: Scan, spark: SparkSession, schema: Schema, *, with_lines: bool = False) -> DataFrame:
+    """A scan as Spark's rows: records and rejected rows in one frame. with_lines: records say where they stand, too."""
     parts, read = scan.parts, scan.read
     arrow = source_rows_schema(schema)
 
@@ -79,7 +79,7 @@ def rows_of(scan: Scan, spark: SparkSession, schema: Schema) -> DataFrame:
                 at = (number << _PART_BITS) + 1
                 for part in read(parts[number]):
                     size = part.records.num_rows
-                    yield _records(part.records, np.arange(at, at + size), arrow)
+                    yield _records(part, np.arange(at, at + size), arrow, with_lines)
                     at += size
                     if part.rejected:
                         yield _rejected(part.rejected, at, arrow)
@@ -88,11 +88,14 @@ def rows_of(scan: Scan, spark: SparkSession, schema: Schema) -> DataFrame:
     return places.mapInArrow(task, source_rows_ddl(schema))
 
 
-def _records(batch: pa.RecordBatch, ordinals: Any, arrow: pa.Schema) -> pa.RecordBatch:
-    size = batch.num_rows
+def _records(part: ReadPart, ordinals: Any, arrow: pa.Schema, with_lines: bool) -> pa.RecordBatch:
+    batch, size = part.records, part.records.num_rows
     columns: dict[str, pa.Array] = {ORDINAL: pa.array(ordinals, pa.int64())}
     columns |= {name: batch.column(name) for name in batch.schema.names}
     columns.setdefault(KIND, pa.array(np.zeros(size, np.int8)))
+    if with_lines and size:
+        columns[FILE] = pa.array([part.file] * size)
+        columns[LINE] = pa.array(np.asarray(part.lines, np.int64) + part.lines_before())
     arrays = [columns.get(field.name, pa.nulls(size, field.type)).cast(field.type) for field in arrow]
     return pa.RecordBatch.from_arrays(arrays, schema=arrow)
 

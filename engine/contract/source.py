@@ -31,8 +31,8 @@ class SourceFrames:
 
     rows: ORDINAL BIGINT (any ascending numbers in order of arrival within the source), KIND TINYINT (0..3; null for a
     watermark event), WATERMARK BIGINT (epoch ms for a watermark event, else null), the schema's columns, typed; FILE
-    STRING, LINE BIGINT, RAW STRING and REASON STRING of a rejected row, all null in records. A record's event time
-    is not null.
+    STRING and LINE BIGINT, which records may have as well, RAW STRING and REASON STRING of a rejected row, null in
+    records. A record's event time is not null.
     """
 
     rows: DataFrame
@@ -166,7 +166,12 @@ class Source(Parameters):
         scan = self.scan(node, folder)
         assert scan is not None, "a source that workers cannot read says how Spark does"
         return SourceFrames(
-            rows_of(scan if places is None else scan.at(places), spark, self.derive(node, folder).schema)
+            rows_of(
+                scan if places is None else scan.at(places),
+                spark,
+                self.derive(node, folder).schema,
+                with_lines=bool(self.computed),
+            )
         )
 
     @abstractmethod

@@ -1,15 +1,16 @@
 """Computed columns of a source: made of those that it reads, record by record, before anything else sees them.
 
-One of them can be the event time. A record of which that is null is rejected, as with a time that is read.
+A record of which one cannot be computed is rejected. One of them can be the event time; where that is null the record
+is rejected too, as with a time that is read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +19,18 @@ import pyarrow.compute as pc
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, TIME, WATERMARK
 from engine.contract.operator import Analyzer, Derived
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected, milliseconds
-from engine.contract.source import Source, SourceFrames
+from engine.contract.source import ComputedColumn, Source, SourceFrames
 from engine.expressions import Expression
+from engine.expressions.failing import failure_of
 from engine.model.schema import Column, Schema, arrow_type, quote
 from engine.reading.columns import time_unit
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column as SparkColumn
+    from pyspark.sql import DataFrame, SparkSession
+
+_VALUE_CHARS: Final = 100
+_MOST_NAMED: Final = 3
 
 
 def output_of(source: Source, node: str, folder: Path, analyzer: Analyzer) -> Derived:
@@ -52,25 +58,80 @@ def frames_of(
     if not source.computed:
         return frames
     # Of a rejected row some values are there, others not: nothing is computed of it, nor can that fail.
-    is_record = F.col(REASON).isNull()
-    values = [F.when(is_record, F.expr(computed.expression)).alias(computed.name) for computed in source.computed]
-    read = [F.col(quote(name)) for name in source.derive(node, folder).schema.names]
+    is_record = F.col(REASON).isNull() & F.col(KIND).isNotNull()
+    schema = source.derive(node, folder).schema
+    read = [F.col(quote(name)) for name in schema.names]
+    values, reasons = [], []
+    for computed in source.computed:
+        failure = _failure(computed, frames.rows)
+        can_be = is_record & ~failure
+        values.append(F.when(can_be, F.expr(computed.expression)).alias(computed.name))
+        reasons.append(F.when(is_record & failure, _reason(computed, schema)))
+    if source.event_time in [computed.name for computed in source.computed]:
+        missing = F.col(quote(source.event_time)).isNull()
+        reasons.append(F.when(is_record & missing, F.lit(_timeless(source.event_time))))
     rows = frames.rows.select(ORDINAL, KIND, WATERMARK, *read, *values, *REJECTED_COLUMNS)
-    if source.event_time not in [computed.name for computed in source.computed]:
-        return SourceFrames(rows)
-    is_timeless = is_record & F.col(KIND).isNotNull() & F.col(quote(source.event_time)).isNull()
+    judged = rows.withColumn("__failure", F.coalesce(*reasons))
     instead = {
-        FILE: F.lit(node),
-        LINE: F.col(ORDINAL),
-        RAW: F.to_json(F.struct(*read)),
-        REASON: F.lit(f"column {source.event_time!r}: the event time is null"),
+        FILE: F.coalesce(F.col(FILE), F.lit(node)),
+        LINE: F.coalesce(F.col(LINE), F.col(ORDINAL)),
+        RAW: F.substring(F.to_json(F.struct(*read)), 1, RAW_CHARS),
+        REASON: F.col("__failure"),
     }
-    judged = rows.withColumn("__is_timeless", is_timeless)
+    is_rejected = F.col("__failure").isNotNull()
     return SourceFrames(
         judged.withColumns(
-            {name: F.when(F.col("__is_timeless"), value).otherwise(F.col(name)) for name, value in instead.items()}
-        ).drop("__is_timeless")
+            {name: F.when(is_rejected, value).otherwise(F.col(name)) for name, value in instead.items()}
+        ).drop("__failure")
     )
+
+
+def _failure(computed: ComputedColumn, rows: DataFrame) -> SparkColumn:
+    """Where a computed column cannot be computed."""
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import functions as F
+
+    failure = failure_of(computed.expression)
+    if failure is None:
+        return F.lit(False)
+    try:
+        rows.select(F.expr(failure)).schema  # noqa: B018
+    except AnalysisException:
+        # A text that the two of us read differently: what fails then ends the run, as anywhere else.
+        return F.lit(False)
+    return F.expr(failure)
+
+
+def _reason(computed: ComputedColumn, schema: Schema) -> SparkColumn:
+    """Why a row is rejected, with what its column is computed of."""
+    from pyspark.sql import functions as F
+
+    parts = [F.lit(_not_computed(computed.name))]
+    for at, name in enumerate(_made_of(computed, schema)):
+        value = F.concat(F.lit('"'), F.substring(F.col(quote(name)).cast("string"), 1, _VALUE_CHARS), F.lit('"'))
+        parts += [F.lit(f"{', ' if at else ' of '}{name} = "), F.coalesce(value, F.lit("NULL"))]
+    return F.concat(*parts)
+
+
+def _reason_of(column: str, names: Sequence[str], row: Mapping[str, object]) -> str:
+    """The same of a row in Python. names: `_made_of`."""
+    values = (f'"{str(row[name])[:_VALUE_CHARS]}"' if row[name] is not None else "NULL" for name in names)
+    listed = ", ".join(f"{name} = {value}" for name, value in zip(names, values, strict=True))
+    return _not_computed(column) + (f" of {listed}" if listed else "")
+
+
+def _made_of(computed: ComputedColumn, schema: Schema) -> list[str]:
+    """The first of the columns that an expression mentions."""
+    names = Expression.parse(computed.expression).columns(schema)
+    return [name for name in schema.names if name in names][:_MOST_NAMED]
+
+
+def _not_computed(column: str) -> str:
+    return f"column {column!r}: it cannot be computed"
+
+
+def _timeless(name: str) -> str:
+    return f"column {name!r}: the event time is null"
 
 
 def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> Callable[[ReadPart], ReadPart] | None:
@@ -79,37 +140,58 @@ def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> C
     None where an expression has to be asked of Spark. schema: the source's output, computed columns included.
     """
     read = source.derive(node, folder).schema
-    made: list[tuple[Column, Callable[[pa.RecordBatch], pa.Array]]] = []
+    made: list[tuple[Sequence[str], Column, Callable[[pa.RecordBatch], pa.Array]]] = []
     for computed in source.computed:
         arrow_function = Expression.parse(computed.expression).arrow(read)
         if arrow_function is None:
             return None
-        made.append((schema.column(computed.name), arrow_function))
+        made.append((_made_of(computed, read), schema.column(computed.name), arrow_function))
     time = schema.event_time
     is_computed = time is not None and time.name not in read
 
+    # Workers have no sqlglot: what an expression mentions is known here.
+    read_names = list(read.names)
+
     def compute(part: ReadPart) -> ReadPart:
         records = part.records
-        for column, function in made:
-            records = records.append_column(column.name, function(part.records).cast(arrow_type(column.type)))
-        if time is None:
-            return part._replace(records=records)
-        times = records.column(time.name)
-        rejected = list(part.rejected)
-        if is_computed and times.null_count:
+        reasons: dict[int, str] = {}
+        for names, column, function in made:
+            values, failed = _applied(function, part.records)
+            records = records.append_column(column.name, values.cast(arrow_type(column.type)))
+            for at in failed:
+                row = part.records.slice(at, 1).to_pylist()[0]
+                reasons.setdefault(at, _reason_of(column.name, names, row))
+        if time is not None and is_computed and (times := records.column(time.name)).null_count:
             is_record = pc.is_valid(records.column(KIND)) if KIND in records.schema.names else None
             is_timeless = pc.is_null(times) if is_record is None else pc.and_(pc.is_null(times), is_record)
+            for at in np.flatnonzero(is_timeless.to_numpy(zero_copy_only=False)).tolist():
+                reasons.setdefault(at, _timeless(time.name))
+        rejected = list(part.rejected)
+        if reasons:
             before = part.lines_before()
-            places = np.flatnonzero(is_timeless.to_numpy(zero_copy_only=False)).tolist()
-            lines = [before + part.lines[at] for at in places]
-            rows = part.records.filter(is_timeless).select(list(read.names)).to_pylist()
-            reason = f"column {time.name!r}: the event time is null"
-            rejected += [
-                Rejected(part.file, line, json.dumps(row, default=str, ensure_ascii=False)[:RAW_CHARS], reason)
-                for line, row in zip(lines, rows, strict=True)
-            ]
-            records = records.filter(pc.invert(is_timeless))
-        records = records.append_column(TIME, milliseconds(records.column(time.name), time))
+            is_lost = np.zeros(records.num_rows, np.bool_)
+            for at in sorted(reasons):
+                raw = json.dumps(
+                    part.records.slice(at, 1).select(read_names).to_pylist()[0], default=str, ensure_ascii=False
+                )
+                rejected.append(Rejected(part.file, before + part.lines[at], raw[:RAW_CHARS], reasons[at]))
+                is_lost[at] = True
+            records = records.filter(pa.array(~is_lost))
+        if time is not None:
+            records = records.append_column(TIME, milliseconds(records.column(time.name), time))
         return part._replace(records=records, rejected=rejected)
 
     return compute
+
+
+def _applied(function: Callable[[pa.RecordBatch], pa.Array], records: pa.RecordBatch) -> tuple[pa.Array, list[int]]:
+    """A function of records, null where it fails, and the places where it does: found by halves."""
+    try:
+        return function(records), []
+    except (ValueError, ArithmeticError):
+        if records.num_rows == 1:
+            return pa.nulls(1), [0]
+    half = records.num_rows // 2
+    (one, failed), (other, more) = (_applied(function, records.slice(*cut)) for cut in ((0, half), (half,)))
+    type_ = other.type if pa.types.is_null(one.type) else one.type
+    return pa.concat_arrays([one.cast(type_), other.cast(type_)]), failed + [half + at for at in more]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import ClassVar, Final
 
-from sqlglot import exp
+from sqlglot import exp, generator
 from sqlglot.errors import SqlglotError
 
 from engine.model.schema import flink_type, quote, type_from
@@ -61,6 +61,14 @@ class _Spark(Flink):
         QUOTES: ClassVar = ["'", '"']
         STRING_ESCAPES: ClassVar = ["\\"]
 
+    class Generator(generator.Generator):
+        TYPE_MAPPING: ClassVar = {
+            **generator.Generator.TYPE_MAPPING,
+            exp.DType.TIMESTAMPNTZ: "TIMESTAMP_NTZ",
+            exp.DType.TIMESTAMPLTZ: "TIMESTAMP",
+            exp.DType.TEXT: "STRING",
+        }
+
 
 @dataclass
 class Translation:
@@ -72,7 +80,7 @@ class Translation:
     def flink(self, text: str) -> str:
         """The expression in Flink SQL."""
         try:
-            tree = _tree(text)
+            tree = spark_tree(text)
         except SqlglotError:
             self.unknown.append(text)
             return text
@@ -204,14 +212,20 @@ class Translation:
         return None
 
     def _type(self, node: Expr) -> str:
-        return self.type_of(str(node.sql(dialect=_Spark)))
+        return self.type_of(spark_text(node))
 
 
-def _tree(text: str) -> Expr:
+def spark_tree(text: str) -> Expr:
+    """The tree of a Spark SQL expression, its functions as they are called. Raises SqlglotError."""
     select = _Spark().parse(f"SELECT {text}")[0]
     assert isinstance(select, exp.Select)
     item: Expr = select.expressions[0]
     return item
+
+
+def spark_text(tree: Expr) -> str:
+    """A tree of `spark_tree` as Spark SQL again."""
+    return str(tree.sql(dialect=_Spark))
 
 
 @cache
@@ -222,7 +236,7 @@ def _patterns() -> tuple[tuple[str, int, Expr], ...]:
         for count in range(scalar.least, min(scalar.most or _MOST_ARGUMENTS, _MOST_ARGUMENTS) + 1):
             text = scalar.written([quote(f"{_ARGUMENT}{at}") for at in range(count)])
             try:
-                tree = _tree(text)
+                tree = spark_tree(text)
             except SqlglotError:
                 continue
             # A call of a function that Flink has too stays that call: COALESCE is no IFNULL.
@@ -236,13 +250,13 @@ def _patterns() -> tuple[tuple[str, int, Expr], ...]:
     for unit, template in EXTRACTED.items():
         if unit not in SCALARS:
             text = f"CAST({template} AS BIGINT)".replace("{0}", quote(f"{_ARGUMENT}0"))
-            patterns.append((f"EXTRACT({unit} FROM {{0}})", 1, _tree(text)))
+            patterns.append((f"EXTRACT({unit} FROM {{0}})", 1, spark_tree(text)))
     for template, flink in _MORE.items():
         count = template.count("{1}") and 2 or 1
         text = template
         for at in range(count):
             text = text.replace("{" + str(at) + "}", quote(f"{_ARGUMENT}{at}"))
-        patterns.append((flink, count, _tree(text)))
+        patterns.append((flink, count, spark_tree(text)))
     return tuple(sorted(patterns, key=lambda one: -len(list(one[2].walk()))))
 
 

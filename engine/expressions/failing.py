@@ -1,0 +1,123 @@
+"""When an expression cannot be computed of a record, as a condition of Spark SQL over the same columns.
+
+Spark 4 is strict: a text that is no number, a division by zero or a sum that is too large ends the job. Each of these
+has a form that gives NULL instead (`try_cast`, `try_add`); the condition is that one of them is NULL where nothing of
+what it is made of is. A branch that is not taken, or a value that COALESCE does not need, cannot fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from sqlglot import exp
+
+from engine.expressions.parsing import UNREADABLE
+
+_OPERATORS: Final[dict[type[exp.Expr], str]] = {
+    exp.Add: "try_add",
+    exp.Sub: "try_subtract",
+    exp.Mul: "try_multiply",
+    exp.Div: "try_divide",
+    exp.Mod: "try_mod",
+}
+_FUNCTIONS: Final = {
+    "TO_TIMESTAMP": "try_to_timestamp({0})",
+    "TO_TIMESTAMP_NTZ": "CAST(try_to_timestamp({0}) AS TIMESTAMP_NTZ)",
+    "TO_TIMESTAMP_LTZ": "try_to_timestamp({0})",
+    "TO_DATE": "try_to_date({0})",
+    "UNIX_TIMESTAMP": "unix_timestamp(try_to_timestamp({0}))",
+    "TO_UNIX_TIMESTAMP": "unix_timestamp(try_to_timestamp({0}))",
+    "MAKE_TIMESTAMP": "try_make_timestamp({0})",
+    "MAKE_TIMESTAMP_NTZ": "try_make_timestamp_ntz({0})",
+    "ELEMENT_AT": "try_element_at({0})",
+    "URL_DECODE": "try_url_decode({0})",
+    "TO_NUMBER": "try_to_number({0})",
+}
+# Their later arguments are only computed where the earlier ones are NULL.
+_FIRST_OF: Final = ("COALESCE", "NVL", "IFNULL")
+
+
+@lru_cache(maxsize=1024)
+def failure_of(expression: str) -> str | None:
+    """Where it fails; None where nothing is known that could."""
+    from engine.script.flink_expressions import spark_tree
+
+    try:
+        found = list(_failures(spark_tree(expression), ()))
+    except UNREADABLE:
+        return None
+    return " OR ".join(f"coalesce({each}, FALSE)" for each in found) or None
+
+
+def _failures(node: exp.Expr, where: tuple[str, ...]) -> Iterator[str]:
+    """The conditions under which a tree fails. where: what holds whenever it is computed at all."""
+    match node:
+        case exp.Lambda():
+            # Over names that only the function around it knows.
+            return
+        case exp.Case() if node.this is None:
+            earlier = where
+            for branch in node.args["ifs"]:
+                yield from _failures(branch.this, earlier)
+                holds = f"coalesce({_tried(branch.this)}, FALSE)"
+                yield from _failures(branch.args["true"], (*earlier, holds))
+                earlier = (*earlier, f"NOT {holds}")
+            if (default := node.args.get("default")) is not None:
+                yield from _failures(default, earlier)
+            return
+        case exp.If():
+            holds = f"coalesce({_tried(node.this)}, FALSE)"
+            yield from _failures(node.this, where)
+            yield from _failures(node.args["true"], (*where, holds))
+            if (other := node.args.get("false")) is not None:
+                yield from _failures(other, (*where, f"NOT {holds}"))
+            return
+        case exp.And() | exp.Or():
+            decides = "FALSE" if isinstance(node, exp.And) else "TRUE"
+            yield from _failures(node.this, where)
+            yield from _failures(node.expression, (*where, f"({_tried(node.this)}) IS DISTINCT FROM {decides}"))
+            return
+        case exp.Anonymous() if node.name.upper() in _FIRST_OF:
+            for argument in node.expressions:
+                yield from _failures(argument, where)
+                where = (*where, f"({_tried(argument)}) IS NULL")
+            return
+    parts = list(node.iter_expressions())
+    for part in parts:
+        yield from _failures(part, where)
+    if (tried := _try_form(node)) is not None:
+        operands = [part for part in parts if not isinstance(part, exp.DataType | exp.Literal | exp.Interval)]
+        known = [f"({_tried(part)}) IS NOT NULL" for part in operands]
+        yield "(" + " AND ".join((*where, *known, f"{tried} IS NULL")) + ")"
+
+
+def _try_form(node: exp.Expr) -> str | None:
+    """The form that gives NULL in place of an error; None of what has no error."""
+    if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
+        return f"try_cast({_tried(node.this)} AS {_written(node.to)})"
+    if isinstance(node, exp.IntDiv):
+        left, right = _tried(node.this), _tried(node.expression)
+        return f"(CASE WHEN ({right}) <> 0 THEN ({left}) div ({right}) END)"
+    if type(node) in _OPERATORS:
+        return f"{_OPERATORS[type(node)]}({_tried(node.this)}, {_tried(node.expression)})"
+    if isinstance(node, exp.Anonymous) and node.name.upper() in _FUNCTIONS and node.expressions:
+        return _FUNCTIONS[node.name.upper()].format(", ".join(map(_tried, node.expressions)))
+    return None
+
+
+def _tried(node: exp.Expr) -> str:
+    """A tree in which nothing fails."""
+
+    def instead(part: exp.Expr) -> exp.Expr:
+        tried = _try_form(part)
+        return part if tried is None else exp.Var(this=tried)
+
+    return _written(node.copy().transform(instead))
+
+
+def _written(node: exp.Expr) -> str:
+    from engine.script.flink_expressions import spark_text
+
+    return spark_text(node)
