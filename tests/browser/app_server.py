@@ -42,7 +42,7 @@ def running_app(folder: Path, engine: str | None = None) -> Iterator[App]:
         "-m",
         "streamlit",
         "run",
-        "ui/app.py",
+        "ui/server.py",
         "--server.headless",
         "true",
         "--server.address",

@@ -21,7 +21,7 @@ def start_app(arguments: list[str]) -> int | str:
     def become_streamlit(python: Path) -> int:
         _take_store(arguments)
         os.chdir(ROOT)
-        os.execv(python, [str(python), "-m", "streamlit", "run", "ui/app.py", *arguments])
+        os.execv(python, [str(python), "-m", "streamlit", "run", "ui/server.py", *arguments])
 
     return _with_environment(become_streamlit)
 

@@ -52,7 +52,7 @@ def test_the_store_is_taken_out_and_the_rest_is_streamlits(
     monkeypatch.setattr(os, "execv", lambda python, command: started.extend(command[1:]))
     here = Path.cwd()
     commands.start_app(arguments)
-    assert started == ["-m", "streamlit", "run", "ui/app.py", *left]
+    assert started == ["-m", "streamlit", "run", "ui/server.py", *left]
     assert os.environ[commands.STORE] == (str(here / store) if store else "before")
 
 

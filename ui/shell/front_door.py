@@ -1,0 +1,109 @@
+"""Who may talk to the app: requests to a name that it has, WebSockets of its own pages, and no frame of another site.
+
+On localhost a site of somebody else can still ask for pages here, through a name of its own that resolves to 127.0.0.1.
+So the names are fixed: those of this machine's loopback interface, or `--server.allowedHosts` where it is given. An app
+that `--server.address` opens to others is found by names that nobody here knows; then any will do, but only to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from ipaddress import ip_address
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Asgi = Callable[[Message, Receive, Send], Awaitable[None]]
+
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+_HEADERS: Final = (
+    (b"x-frame-options", b"SAMEORIGIN"),
+    (b"content-security-policy", b"frame-ancestors 'self'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+)
+_REFUSED: Final = (
+    b"This address is not one of the app's. Open it as http://localhost, or start it with --server.allowedHosts NAME.\n"
+)
+
+
+class FrontDoor:
+    """ASGI middleware. hosts: the names it is asked for by; None: any. origins: pages elsewhere that may talk to it."""
+
+    def __init__(self, app: Asgi, hosts: Collection[str] | None, origins: Collection[str] = ()) -> None:
+        self._app = app
+        self._hosts = None if hosts is None else {host.strip().lower() for host in hosts}
+        self._origins = {origin.strip().lower().rstrip("/") for origin in origins}
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+        elif not self._is_welcome(scope):
+            await _refuse(scope, receive, send)
+        else:
+
+            async def framed(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    message["headers"] = [*message.get("headers", ()), *_HEADERS]
+                await send(message)
+
+            await self._app(scope, receive, framed)
+
+    def _is_welcome(self, scope: Message) -> bool:
+        headers = {name.lower(): value.decode("latin-1").lower() for name, value in scope["headers"]}
+        host = headers.get(b"host", "")
+        if self._hosts is not None and not any(_fits(_name(host), allowed) for allowed in self._hosts):
+            return False
+        origin = headers.get(b"origin")
+        is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD", "OPTIONS")
+        return is_read or origin is None or urlsplit(origin).netloc == host or origin in self._origins
+
+
+def is_loopback(address: str | None) -> bool:
+    """Whether an address to listen at answers this machine alone. None, as Streamlit takes it, is any."""
+    if address is None:
+        return False
+    try:
+        return ip_address(address.strip("[]")).is_loopback
+    except ValueError:
+        return address.lower() == "localhost"
+
+
+def warning_of(address: str | None) -> str | None:
+    """What it means that the app listens at an address, where others reach it there."""
+    if is_loopback(address):
+        return None
+    where = address or "all addresses of this machine"
+    return (
+        f"Others can reach the app at {where}: whoever opens it runs pipelines, reads "
+        "every file that you can read, and changes and deletes what is stored. It has no login. Leave out "
+        "--server.address, or put a proxy with a login before it and name the app with --server.allowedHosts."
+    )
+
+
+def _name(host: str) -> str:
+    """The name in a Host header; nothing where it is none."""
+    try:
+        parts = urlsplit(f"//{host}")
+        _ = parts.port
+    except ValueError:
+        return ""
+    return (parts.hostname or "").rstrip(".") if parts.netloc == host and "@" not in host else ""
+
+
+def _fits(name: str, allowed: str) -> bool:
+    if allowed.startswith("*."):
+        return name.endswith(allowed[1:])
+    return allowed == "*" or (bool(name) and name == allowed)
+
+
+async def _refuse(scope: Message, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain")]})
+    await send({"type": "http.response.body", "body": _REFUSED})
