@@ -1,14 +1,14 @@
 """A script of Flink SQL as one pipeline.
 
 CREATE TABLE and CREATE VIEW say what queries can name, SET the options; INSERT INTO and a SELECT at the end are
-the sinks. A view is read where it is used, as Flink does. In a script that the studio wrote (it says so with
-`-- studio.pipeline`) every view is a node, called as the view (`engine.script.views`).
+the sinks. A view is read where it is used, as Flink does, and a node that is just a view is called as the view. In a
+script that the studio wrote (it says so with `-- studio.pipeline`) every view is a node (`engine.script.views`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,7 @@ from engine.contract.operator import Analyzer
 from engine.errors import unknown_name
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.model.schema import Schema, quote
+from engine.registry import operators
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
 from engine.script.parts import Insert, Parts, taken_apart
@@ -67,13 +68,30 @@ def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") 
         for view, statement in parts.views.items():
             if not tables.add_changelog(view, statement):
                 names = names.with_view(view, _view(statement))
+        unused = set(names.views) - _used([insert.query for insert in parts.inserts], names)
     jobs = tuple(_sink(insert, parts, names, emitter) for insert in parts.inserts)
     nodes, edges = tuple(emitter.nodes), tuple(emitter.edges)
     if is_ours:
         places = {node_id_of(name): at for at, name in enumerate(parts.order)}
         nodes = tuple(sorted(nodes, key=lambda node: places.get(node.id, len(places))))
-    elif len(jobs) > 1:
-        nodes, edges = shared(nodes, edges)
+    else:
+        if len(jobs) > 1:
+            nodes, edges = shared(nodes, edges)
+        called_so = _called_as_views(nodes, names, emitter)
+        nodes = tuple(node.model_copy(update={"id": called_so.get(node.id, node.id)}) for node in nodes)
+        edges = tuple(
+            edge.model_copy(
+                update={
+                    "source": called_so.get(edge.source, edge.source),
+                    "target": called_so.get(edge.target, edge.target),
+                }
+            )
+            for edge in edges
+        )
+        left_out = [view for view in names.views if view in unused]
+        parts.warnings += [
+            f"the view {view} is left out: no INSERT and no SELECT at the end reads it." for view in left_out
+        ]
     pipeline = Pipeline(
         name=str(parts.directives.get("pipeline", name)),
         description=str(parts.directives.get("description", "")),
@@ -85,6 +103,45 @@ def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") 
     if is_ours:
         pipeline = folded(pipeline, analyzer, folder)
     return Script(pipeline, jobs, tuple(dict.fromkeys([*parts.warnings, *tables.warnings])))
+
+
+def _used(queries: Sequence[Expr], names: Names) -> set[str]:
+    """The views that some queries read, by themselves or through others."""
+    used: set[str] = set()
+    for query in queries:
+        for table in query.find_all(exp.Table):
+            if table.name in names.views and table.name not in used:
+                used |= {table.name} | _used([names.views[table.name][0]], names)
+    return used
+
+
+def _called_as_views(nodes: Sequence[Node], names: Names, emitter: Emitter) -> dict[str, str]:
+    """By id of a node the view that it is: what a view alone would end with, where exactly one node is just that."""
+    found: dict[str, str] = {}
+    taken = {node.id.lower() for node in nodes}
+    for view, (query, within) in names.views.items():
+        wanted = node_id_of(view)
+        alone = Emitter(emitter.analyzer, emitter.folder, MAKERS, emitter.options)
+        try:
+            relation = read(query, within)
+            alone.emit(relation, relation.columns)
+        except SqlRejected:
+            # Nobody reads it: what is used has been read above.
+            continue
+        for last in reversed(alone.nodes):
+            same = [node for node in nodes if (node.operator, node.parameters) == (last.operator, last.parameters)]
+            if (
+                len(same) == 1
+                and same[0].id not in found
+                and wanted.lower() not in taken
+                and last.operator in operators()
+            ):
+                found[same[0].id] = wanted
+                taken.add(wanted.lower())
+            # What only chooses columns may have become part of what reads it.
+            if same or last.operator != "project":
+                break
+    return found
 
 
 def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:

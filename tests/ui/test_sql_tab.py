@@ -13,6 +13,7 @@ from engine.model.schema import Schema
 from storage import Store
 from tests.ui.conftest import OpenView
 from ui.builder.history import History
+from ui.builder.importing import imported, is_document
 from ui.components.builder.sql_tab import Trouble
 
 OpenDraft = Callable[[Pipeline], AppTest]
@@ -94,3 +95,26 @@ def test_a_script_from_elsewhere_replaces_the_document(store: Store, open_draft:
 
 def test_a_place_is_marked_under_its_column() -> None:
     assert Trouble("SELECT k\nFROM x", "no table", 2, 6).marked == "   1 | SELECT k\n   2 | FROM x\n     |      ^"
+
+
+def test_what_was_exported_is_imported_as_json_and_as_sql(
+    open_draft: OpenDraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Gate(AnyType):
+        def spark(self) -> None:
+            """It has started."""
+
+    monkeypatch.setattr("ui.builder.importing.gate", Gate)
+    example = examples()["01-word-frequency"]
+    exported = script(open_draft(example)).encode()
+    read, notices = imported(exported, "words.SQL")
+    assert (read.name, notices) == (example.name, ())
+    assert [node.id for node in read.nodes] == [node.id for node in example.nodes]
+    view = exported + b"\nCREATE VIEW `my count` AS SELECT word FROM words;\n"
+    foreign = b"\n".join(line for line in view.splitlines() if not line.startswith(b"-- studio"))
+    read, notices = imported(foreign, "words.sql")
+    assert {node.id for node in read.nodes} >= {"count_words", "count_counts"}
+    assert notices == ("the view my count is left out: no INSERT and no SELECT at the end reads it.",)
+    assert imported(example.to_json().encode(), "words.json").pipeline == example
+    assert is_document(example.to_json().encode())
+    assert not is_document(b'{"nodes": 1}\n{"nodes": 2}')

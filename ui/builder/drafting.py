@@ -26,6 +26,7 @@ class Drafting:
     pipeline_id, version: the saved pipeline that it started from, or None.
     selection: a node's id or an edge's key; `publish` puts it into the URL.
     started: a run that was started and is not open yet. note: what the next version is kept with.
+    notices: what is to be known of the document until the next edit, in sentences.
     """
 
     def __init__(self, key: str, history: History, pipeline_id: int | None = None, version: int | None = None) -> None:
@@ -37,6 +38,7 @@ class Drafting:
         self.selection: str | None = None
         self.started: int | None = None
         self.note = ""
+        self.notices: tuple[str, ...] = ()
         self._published: str | None = None
         self._generations = Counter[str]()
 
@@ -57,6 +59,7 @@ class Drafting:
         """
         before = self.pipeline
         if self.history.change(document, merge):
+            self.notices = ()
             if redraw:
                 self._generations.update(changed_places(before, document))
             self._keep()

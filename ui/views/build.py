@@ -15,7 +15,7 @@ from ui.components.builder.plan_tabs import plan_tabs
 from ui.components.gallery.start_here import start_here
 from ui.runs.overlay import overlay
 from ui.runs.starting import start_run
-from ui.shell.guard import guarded
+from ui.shell.guard import as_sentence, guarded
 from ui.shell.navigation import go
 from ui.shell.state import state
 
@@ -29,6 +29,8 @@ def build(drafting: Drafting) -> None:
     pipeline = drafting.pipeline
     verdict = checked(pipeline)
     build_bar(drafting, verdict)
+    for notice in drafting.notices:
+        st.info(as_sentence(notice), icon=":material/info:")
     shown = overlay(pipeline, state.run)
     canvas(drafting, verdict, shown)
     if shown is not None:

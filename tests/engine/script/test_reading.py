@@ -231,3 +231,24 @@ def test_options_that_change_nothing_are_left_out_with_a_warning(spark: SparkSes
         "SET 'parallelism.default' = '1'; SET state.backend = rocksdb;" + WORDS + ROWS + "SELECT k FROM t", spark
     )
     assert script.warnings == ("line 1: the option 'state.backend' is ignored; it has no effect here.",)
+
+
+def test_nodes_are_called_as_their_views_and_a_view_that_nobody_reads_is_named(spark: SparkSession) -> None:
+    text = (
+        WORDS
+        + ROWS
+        + """
+        CREATE VIEW `per key` AS SELECT k, COUNT(*) AS n FROM t GROUP BY k;
+        CREATE VIEW large AS SELECT * FROM `per key` WHERE n > 1;
+        CREATE VIEW lost AS SELECT k FROM large;
+        CREATE VIEW also_lost AS SELECT v FROM t;
+        SELECT n, COUNT(*) AS m FROM large GROUP BY n;
+    """
+    )
+    script = read(text, spark)
+    assert "per key aggregate < t" in operators(script)
+    assert "large filter < per key" in operators(script)
+    assert script.warnings == (
+        "the view lost is left out: no INSERT and no SELECT at the end reads it.",
+        "the view also_lost is left out: no INSERT and no SELECT at the end reads it.",
+    )

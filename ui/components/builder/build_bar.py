@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from engine.model.pipeline import Pipeline
 from engine.planner import Check
 from ui.builder.checking import errors
 from ui.builder.drafting import Drafting
 from ui.builder.editing import unplaced
+from ui.builder.importing import ENDINGS, imported
 from ui.builder.pending import pending, said
 from ui.components.builder.arrival import arrival_editor
 from ui.components.builder.options_form import options_form
@@ -80,11 +80,14 @@ def _import(drafting: Drafting) -> None:
         dropped = said(key)
         if dropped is not None:
             corner["taken"] += 1
-            read = Pipeline.from_json(dropped.getvalue().decode("utf-8", errors="replace"))
+            read, notices = imported(dropped.getvalue(), dropped.name)
             drafting.edit(unplaced(read))
+            drafting.notices = notices
             drafting.selection = read.nodes[0].id if read.nodes else None
 
-    st.file_uploader("Replace with imported JSON", type=["json"], key=key, on_change=guarded(take))
+    st.file_uploader(
+        "Replace with an export, as JSON or as Flink SQL", type=list(ENDINGS), key=key, on_change=guarded(take)
+    )
 
 
 def _text(drafting: Drafting, place: str, label: str, hint: str | None = None, height: int | None = None) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from engine.examples.from_file import first_pipeline, readable
-from engine.model.pipeline import Pipeline
 from ui.builder.drafting import open_draft
+from ui.builder.importing import ENDINGS, Imported, imported, is_document
 from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
@@ -20,8 +21,8 @@ from ui.shell.uploads import keep
 def dropzone() -> None:
     """Keep the dropped file, make a first pipeline of it, and open that in the builder."""
     _uploader(
-        "Drop a file here: CSV, JSON Lines or Parquet",
-        [suffix[1:] for suffix in readable()],
+        "Drop a file here: CSV, JSON Lines or Parquet, or a pipeline as JSON or SQL",
+        [*dict.fromkeys([*(suffix[1:] for suffix in readable()), *ENDINGS])],
         "drop",
         _from_file,
     )
@@ -29,10 +30,10 @@ def dropzone() -> None:
 
 def import_document() -> None:
     """Open a pipeline that somebody exported."""
-    _uploader("A pipeline that was exported as JSON", ["json"], "import", _from_export)
+    _uploader("A pipeline that was exported, as JSON or as Flink SQL", list(ENDINGS), "import", _from_export)
 
 
-def _uploader(label: str, types: list[str], name: str, make: Callable[[UploadedFile], Pipeline]) -> None:
+def _uploader(label: str, types: list[str], name: str, make: Callable[[UploadedFile], Imported]) -> None:
     corner = remembered(f"{name}-corner", {"taken": 0, "opened": False})
     # Another key after each file: whoever comes back to this page finds the place empty.
     key = f"{name}|{corner['taken']}"
@@ -41,7 +42,8 @@ def _uploader(label: str, types: list[str], name: str, make: Callable[[UploadedF
         dropped = st.session_state[key]
         if dropped is not None:
             corner["taken"] += 1
-            open_draft(make(dropped))
+            document, notices = make(dropped)
+            open_draft(document).notices = notices
             corner["opened"] = True
 
     st.file_uploader(label, type=types, key=key, on_change=guarded(take))
@@ -50,10 +52,13 @@ def _uploader(label: str, types: list[str], name: str, make: Callable[[UploadedF
         go("build")
 
 
-def _from_file(dropped: UploadedFile) -> Pipeline:
+def _from_file(dropped: UploadedFile) -> Imported:
+    ending = Path(dropped.name).suffix.lower()
+    if ending == ".sql" or (ending == ".json" and is_document(dropped.getvalue())):
+        return _from_export(dropped)
     folder = workspace.folder()
-    return first_pipeline(keep(dropped, dropped.name, folder), folder)
+    return Imported(first_pipeline(keep(dropped, dropped.name, folder), folder))
 
 
-def _from_export(dropped: UploadedFile) -> Pipeline:
-    return Pipeline.from_json(dropped.getvalue().decode("utf-8", errors="replace"))
+def _from_export(dropped: UploadedFile) -> Imported:
+    return imported(dropped.getvalue(), dropped.name)

@@ -1,0 +1,37 @@
+"""A pipeline from a file that somebody exported: the document as JSON, or a script of Flink SQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from engine.model.pipeline import Pipeline
+from engine.script import script_of
+from ui.shell import workspace
+from ui.shell.engine_gate import gate
+
+ENDINGS: Final = ("json", "sql")
+
+
+class Imported(NamedTuple):
+    """A document, and what of the file is not in it, in sentences."""
+
+    pipeline: Pipeline
+    notices: tuple[str, ...] = ()
+
+
+def imported(content: bytes, name: str) -> Imported:
+    """The pipeline of a file. Waits for Spark where a script has to be read. Raises StudioError."""
+    text = content.decode("utf-8-sig", errors="replace")
+    path = Path(name)
+    if path.suffix.lower() != ".sql":
+        return Imported(Pipeline.from_json(text))
+    gate().spark()
+    script = script_of(text, gate(), workspace.folder(), path.stem)
+    return Imported(script.pipeline, script.warnings)
+
+
+def is_document(content: bytes) -> bool:
+    """Whether JSON is a pipeline, and no data."""
+    head = content.lstrip()[:1]
+    return head == b"{" and b'"nodes"' in content and b'"operator"' in content
