@@ -2,6 +2,8 @@
 
 parsing      words and tree of a text, by sqlglot
 spellings    what Flink writes otherwise, as Spark SQL
+functions    the functions of Spark SQL: which may be called, and why not the others
+allowed      whether an expression may be given to Spark
 bounds       which values are never below zero
 conditions   a part of Spark SQL on a pair of rows, for the kernels of joins
 vectors      what computes on whole Arrow columns, without sqlglot: workers load this
@@ -15,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 from sqlglot import exp
 
+from engine.expressions.allowed import is_read, refusal, same_words
 from engine.expressions.bounds import is_number, required
 from engine.expressions.conditions import compile_condition
 from engine.expressions.parsing import UNREADABLE, Word, tree_of, words_of
@@ -28,16 +31,6 @@ if TYPE_CHECKING:
     from engine.expressions.vectors import ArrowFunction
 
 __all__ = ["Expression", "compile_condition", "mentioned"]
-
-_BARE_TOO: Final = frozenset({"current_timestamp", "current_date", "current_time", "localtimestamp", "current_user"})
-_IMPURE: Final = _BARE_TOO | {
-    *("rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle"),
-    *("now", "curdate", "session_user", "current_database", "current_catalog", "version"),
-    *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
-}
-_SEVERAL_ROWS: Final = frozenset(
-    {"explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack"}
-)
 
 
 @dataclass(frozen=True)
@@ -100,41 +93,23 @@ class Expression:
         columns = (_column_of(value, schema) for value in values)
         return frozenset(column.name for column in columns if column is not None)
 
-    @property
-    def impure_function(self) -> str | None:
-        """The function that gives another answer each time, or None."""
-        words = self._all_words()
-        for at, (name, is_quoted) in enumerate(words):
-            following = "".join(word.text for word in words[at + 1 : at + 3] if not word.is_quoted)
-            if name in _IMPURE and (following.startswith("(") or (name in _BARE_TOO and not is_quoted)):
-                return name
-            if name == "unix_timestamp" and following == "()":
-                return name
-        return None
+    def refusal(self, schema: Schema) -> str | None:
+        """Why Spark may not be given it over these columns, as a sentence; None if it may."""
+        return refusal(self.sql, schema)
 
     @property
-    def beyond_the_record(self) -> str | None:
-        """What Spark would take in a SELECT, but what reads more than the record or makes several of it; or None."""
-        words = [*self._all_words(), Word("", False)]
-        for (name, is_quoted), (mark, _) in zip(words, words[1:], strict=False):
-            if name == "over" and mark == "(" and not is_quoted:
-                return "a window function"
-            if name == "(" and mark == "select":
-                return "a subquery"
-            if name in _SEVERAL_ROWS and mark == "(":
-                return "a function that makes several rows"
-        return None
+    def is_read(self) -> bool:
+        """Whether its parts can be judged. Of what has none, Spark may know why."""
+        return is_read(self.sql)
+
+    @property
+    def same_words(self) -> str | None:
+        """The same in other words, where those of the text may not be what they seem; else None."""
+        return same_words(self.sql)
 
     def arrow(self, schema: Schema) -> ArrowFunction | None:
         """The same on whole Arrow columns of this schema; None where that could mean something else than on Spark."""
         return _on_arrow(self, schema)
-
-    def _all_words(self) -> tuple[Word, ...]:
-        """The words and marks; where quotes cannot be read, all that could be one."""
-        if self._words is not None:
-            return self._words
-        text = self.sql.lower().replace("(", " ( ").replace(")", " ) ")
-        return tuple(Word(part, False) for part in text.split())
 
     def _may_take_all(self, words: tuple[Word, ...]) -> bool:
         """Whether columns may be meant that no word names: all by `struct(*)`, any by `identifier('a')`."""

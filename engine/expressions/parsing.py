@@ -57,9 +57,9 @@ def words_of(text: str) -> tuple[Word, ...] | None:
     )
 
 
-def tree_of(text: str) -> exp.Expr:
+def tree_of(text: str, dialect: str | type[Dialect] = SPARK) -> exp.Expr:
     """The tree of an expression. Raises one of UNREADABLE; SqlglotError has a sentence."""
-    trees = Dialect.get_or_raise(SPARK).parse_into(exp.Expr, text)
+    trees = Dialect.get_or_raise(dialect).parse_into(exp.Expr, text)
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, exp.Expr) or isinstance(tree, exp.Command):
         message = f"{text!r} is not one expression"

@@ -31,7 +31,7 @@ class SparkAnalyzer:
         answer = self._known.get((ddl, expression))
         if answer is None:
             try:
-                answer = self._known[ddl, expression] = self._ask(expression, ddl)
+                answer = self._known[ddl, expression] = self._ask(expression, schema, ddl)
             except Exception as error:
                 # Not remembered: the next one may be asked of another engine.
                 if isinstance(error, StudioError):
@@ -46,36 +46,43 @@ class SparkAnalyzer:
             raise ExpressionError(node, field, expression, answer[0])
         return answer
 
-    def _ask(self, expression: str, ddl: str) -> str | tuple[str]:
+    def _ask(self, expression: str, schema: Schema, ddl: str) -> str | tuple[str]:
         from pyspark.errors import PySparkException
-        from pyspark.sql import functions
 
-        if not expression.strip():
-            return ("it is empty. Write a Spark SQL expression over the columns.",)
         parsed = Expression.parse(expression)
-        if (impure := parsed.impure_function) is not None:
-            return (f"{impure}() gives another result each time, but the same input must give the same changelog.",)
-        if (foreign := parsed.beyond_the_record) is not None:
-            return (f"it has {foreign}, but an expression sees one record at a time.",)
+        if (refusal := parsed.refusal(schema)) is not None:
+            return (refusal,)
         try:
             if (spark := self._session()) is not self._asked:
                 # The first one, or the one after a JVM that died: frames of that one answer nothing more.
                 self._asked, self._frames = spark, {}
             if ddl not in self._frames:
                 self._frames[ddl] = spark.createDataFrame([], ddl)
-            # Beside the other columns an aggregate function is an error, as it has to be here.
-            result_schema = self._frames[ddl].select("*", functions.expr(expression).alias("__value")).schema
+            judged = self._typed(expression, ddl)
+            if not parsed.is_read:
+                return ("its parts cannot be told apart. Write it with fewer signs, or quote names with backticks.",)
+            # Where the two could be split into words differently, Spark's plan of what was judged has to be the same.
+            same = parsed.same_words
+            if same is not None and not (same and judged.sameSemantics(self._typed(same, ddl))):
+                return ("Spark reads it in another way than it is checked. Leave out comments and special characters.",)
         except PySparkException as error:
             if self._asked is not None and loss_of(self._asked, error) is not None:
                 raise
             return (sentence_of(error),)
-        return result_schema.fields[-1].dataType.simpleString()
+        return judged.schema.fields[-1].dataType.simpleString()
+
+    def _typed(self, expression: str, ddl: str) -> DataFrame:
+        """An expression beside the other columns, where an aggregate function is an error. Raises PySparkException."""
+        from pyspark.sql import functions
+
+        frame = self._frames[ddl].select("*", functions.expr(expression).alias("__value"))
+        frame.schema  # noqa: B018 - asks Spark
+        return frame
 
 
 def sentence_of(error: Exception) -> str:
     """Spark's complaint without its error class, query context, SQLSTATE and logical plan."""
     text = str(error)
     text = re.sub(r"^\s*\[[A-Z0-9_.]+\]\s*", "", text)
-    text = re.sub(r"^Cannot resolve routine (`\w+`) on search path .*", r"there is no function \1.", text)
     text = re.split(r"\s*SQLSTATE: |\n== SQL|;\s*line \d+ pos|\n\nJVM stacktrace|;\n'", text)[0]
     return " ".join(text.split())

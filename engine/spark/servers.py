@@ -54,6 +54,8 @@ SETTINGS: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
     "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+    # Texts are what they are: Spark replaces no `${env:...}` in one, and all quotes but backticks make texts.
+    **dict.fromkeys(("spark.sql.variable.substitute", "spark.sql.ansi.doubleQuotedIdentifiers"), "false"),
 }
 # Part of the name of the class archive: another collector, say, makes it another one.
 #
@@ -224,7 +226,7 @@ def folder_of(master: str) -> Path:
     """Where a server's files are; made, readable for this user only. Raises EngineUnavailable."""
     from pyspark import __version__
 
-    facts = [master, sys.executable, __version__, _memory(), os.environ.get("JAVA_HOME", "")]
+    facts = [master, sys.executable, __version__, _memory(), os.environ.get("JAVA_HOME", ""), json.dumps(SETTINGS)]
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
     problem: OSError | None = None
     for parent in _parents():

@@ -149,44 +149,6 @@ def test_a_packed_text_holds_its_columns_whole(expression: str, columns: set[str
     assert Expression.parse(expression).packed_columns(BOUNDED) == columns
 
 
-@pytest.mark.parametrize(
-    ("expression", "function"),
-    [
-        ("rand() > 0.5", "rand"),
-        ("RAND ()", "rand"),
-        ("current_date", "current_date"),
-        ("n > unix_timestamp()", "unix_timestamp"),
-        ("unix_timestamp(s)", None),
-        ("s = 'rand()'", None),
-        ("`rand`", None),
-        ("`current_date`", None),
-        ("version", None),
-        ("n /* rand() */", None),
-        ("rand(", "rand"),
-        ("s = 'open OR rand() > 1", "rand"),
-    ],
-)
-def test_a_function_with_another_answer_each_time_is_named(expression: str, function: str | None) -> None:
-    assert Expression.parse(expression).impure_function == function
-
-
-@pytest.mark.parametrize(
-    ("expression", "what"),
-    [
-        ("sum(n) OVER (PARTITION BY s)", "a window function"),
-        ("lag(n) IGNORE NULLS OVER (ORDER BY v)", "a window function"),
-        ("n = (SELECT 1)", "a subquery"),
-        ("explode(array(1))", "a function that makes several rows"),
-        ("posexplode_outer (array(1))", "a function that makes several rows"),
-        ("s = ') over ('", None),
-        ("over", None),
-        ("coalesce(n, 0)", None),
-    ],
-)
-def test_what_sees_more_than_the_record_is_named(expression: str, what: str | None) -> None:
-    assert Expression.parse(expression).beyond_the_record == what
-
-
 def test_two_expressions_are_the_same_if_their_text_is() -> None:
     assert Expression.parse("a + 1") is Expression.parse("a + 1")
     assert Expression.parse("a + 1") != Expression.parse("A + 1")

@@ -1,0 +1,206 @@
+"""Whether an expression may be given to Spark: its calls by name, its parts by their kind in sqlglot's tree.
+
+The lists say what is allowed; all else is refused. Calls and sub-queries are judged by the words as well, since a tree
+may have lost a part that Spark still reads. `same_words` is for what the two may split into words differently.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any, ClassVar, Final
+
+from sqlglot import Dialect, TokenType, exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.parsers.spark import SparkParser
+
+from engine.expressions.functions import ALLOWED, NEVER_BARE, NEVER_EMPTY, REFUSED, names
+from engine.expressions.parsing import UNREADABLE, VALUES, tree_of
+from engine.model.schema import Schema
+
+# Words of the grammar that may stand before a parenthesis. What is named so has to be quoted to be called.
+_GRAMMAR: Final = names(
+    """
+    all and any as between both by case collate distinct div else escape extract filter for from ilike in interval is
+    leading like not or overlay placing position regexp rlike some substr substring then to trailing trim try_cast when
+    """
+)
+# Called as functions are, but not in Spark's registry: two with a unit of time, and the types with a size.
+_UNREGISTERED: Final = frozenset({"timestampadd", "timestampdiff", "varchar", "character", "numeric", "dec"})
+_QUERY: Final = frozenset({"select", "from", "values", "table", "with"})
+_SCRIPT: Final = frozenset({"map", "reduce"})
+_MOMENTS: Final = frozenset({"date", "time", "timestamp", "timestamp_ltz", "timestamp_ntz"})
+_MOMENT: Final = re.compile(r"\s*[+-]?\d[^\\]*")
+_PLAIN: Final = re.compile(r"(?:(?!--|/\*)[ -\[\]-~\n\t])*")
+# The texts of Spark's grammar, which sqlglot has to have found as a whole.
+_TEXT: Final = re.compile(
+    r"""[rR]?'(?:[^'\\]|\\.)*'|[rR]?"(?:[^"\\]|\\.)*"|[rR]'[^']*'|[rR]"[^"]*"|[xX]'[^']*'""", re.DOTALL
+)
+
+_NODES: Final[tuple[type[exp.Expr], ...]] = (
+    *(exp.Column, exp.Identifier, exp.Dot, exp.Star, exp.Alias, exp.Paren, exp.Tuple, exp.Bracket, exp.Var),
+    *(exp.Literal, exp.RawString, exp.HexString, exp.Boolean, exp.Null, exp.Interval, exp.IntervalSpan),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.DPipe, exp.Concat),
+    *(exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot, exp.BitwiseLeftShift, exp.BitwiseRightShift),
+    *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is),
+    *(exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In, exp.Any, exp.All),
+    *(exp.Like, exp.ILike, exp.RegexpLike, exp.Escape, exp.Case, exp.If),
+    *(exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.Collate, exp.AtTimeZone),
+    *(exp.Extract, exp.Trim, exp.Substring, exp.StrPosition, exp.Overlay, exp.Ceil, exp.Floor),
+    *(exp.Anonymous, exp.Array, exp.Transform, exp.Lambda, exp.Kwarg),
+)
+_FOREIGN: Final[tuple[tuple[tuple[type[exp.Expr], ...], str], ...]] = (
+    ((exp.Window, exp.IgnoreNulls, exp.RespectNulls), "a window function"),
+    ((exp.Query, exp.Exists), "a subquery"),
+    ((exp.Filter, exp.WithinGroup, exp.Distinct), "an aggregate function"),
+    ((exp.Placeholder, exp.Parameter), "a parameter"),
+)
+_OWN_SYNTAX: Final = (
+    "CAST",
+    "TRY_CAST",
+    "EXTRACT",
+    "TRIM",
+    "SUBSTRING",
+    "SUBSTR",
+    "POSITION",
+    "OVERLAY",
+    "CEIL",
+    "FLOOR",
+)
+
+
+class _Named(Spark):
+    """Spark SQL of which functions keep the names that they are called by."""
+
+    class Parser(SparkParser):
+        """Only what has a syntax of its own is more than a call."""
+
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+        FUNCTION_PARSERS: ClassVar = {
+            name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
+        }
+
+
+def refusal(text: str, schema: Schema) -> str | None:
+    """Why an expression over these columns may not be given to Spark, as a sentence; None if it may."""
+    try:
+        words = Dialect.get_or_raise(_Named).tokenize(text)
+    except UNREADABLE:
+        return "it cannot be split into words. Look for a quote or a comment that is not closed."
+    if not words:
+        return "it is empty. Write a Spark SQL expression over the columns."
+    return next(chain(_judged_words(words, schema), _judged_tree(text)), None)
+
+
+def is_read(text: str) -> bool:
+    """Whether there is a tree to be judged. Of what has none, Spark may know why."""
+    return _tree(text) is not None
+
+
+def same_words(text: str) -> str | None:
+    """An expression of the same words without comments, where Spark could see other words in the text; else None.
+
+    Where Spark analyses the two alike, it sees what was judged.
+    """
+    if _PLAIN.fullmatch(text):
+        return None
+    places: dict[int, str] = {}
+    for token in Dialect.get_or_raise(_Named).tokenize(text):
+        word = text[token.start : token.end + 1]
+        if token.token_type in VALUES and not _TEXT.fullmatch(word):
+            return ""
+        places[token.start] = word
+    return " ".join(places.values())
+
+
+def _judged_words(words: Sequence[Any], schema: Schema) -> Iterator[str]:
+    columns = {column.name.lower() for column in schema}
+    calls_script = any(_plain(word) == "using" for word in words)
+    for at, token in enumerate(words):
+        name, after = _plain(token), words[at + 1 : at + 3]
+        follows = after[0].token_type if after else None
+        if follows is TokenType.L_PAREN and (called := _called(words, at)) is not None:
+            is_empty = len(after) > 1 and after[1].token_type is TokenType.R_PAREN
+            yield from _judged_call(called, is_empty)
+        elif _name(token) in NEVER_BARE - columns and not _names_a_field(words, at):
+            yield _refused(_name(token), REFUSED.get(_name(token), "tells of a grouping"))
+        if token.token_type is TokenType.L_PAREN and after:
+            first = _plain(after[0])
+            if first in _QUERY or (first in _SCRIPT and calls_script):
+                yield (
+                    "it has a subquery, but an expression sees one record at a time. A column of the name "
+                    f"{after[0].text!r} has to be quoted with backticks."
+                )
+        if name in _MOMENTS and follows in VALUES and not _MOMENT.fullmatch(after[0].text):
+            yield f"{name.upper()} {after[0].text!r} is no fixed moment. Write one, as in {name.upper()} '2024-01-31'."
+
+
+def _called(words: Sequence[Any], at: int) -> str | None:
+    """The function that the word before a parenthesis calls, in lower case, or None where it calls none."""
+    token = words[at]
+    if token.token_type is TokenType.IDENTIFIER:
+        return str(token.text).lower()
+    name = _plain(token)
+    is_word = token.token_type is not TokenType.NUMBER and re.fullmatch(r"\w+", name) is not None
+    return name if is_word and name not in _GRAMMAR else None
+
+
+def _names_a_field(words: Sequence[Any], at: int) -> bool:
+    """Whether a word is a field's name: after a dot or AS, or before the colon of a type."""
+    before = words[at - 1].token_type if at else None
+    after = words[at + 1].token_type if at + 1 < len(words) else None
+    return before in (TokenType.DOT, TokenType.ALIAS) or after is TokenType.COLON
+
+
+def _judged_call(name: str, is_empty: bool) -> Iterator[str]:
+    if name == "over":
+        yield "it has a window function, but an expression sees one record at a time."
+    elif name in REFUSED:
+        yield _refused(name, REFUSED[name])
+    elif name in NEVER_EMPTY and is_empty:
+        yield _refused(
+            name, "without arguments gives another result each time, but the same input must give the same changelog"
+        )
+    elif name not in ALLOWED | _UNREGISTERED:
+        yield f"there is no function `{name}`.{_nearest(name)}"
+
+
+def _judged_tree(text: str) -> Iterator[str]:
+    tree = _tree(text)
+    for node in () if tree is None else tree.walk():
+        for kinds, what in _FOREIGN:
+            if isinstance(node, kinds):
+                yield f"it has {what}, but an expression sees one record at a time."
+        if isinstance(node, exp.Dot) and not isinstance(node.expression, (exp.Identifier, exp.Star)):
+            yield f"{node.sql(dialect=_Named)!r} names a schema, but an expression calls functions by their own names."
+        if type(node) not in _NODES:
+            yield f"it has {node.sql(dialect=_Named)!r}, which is nothing that expressions can have."
+
+
+def _tree(text: str) -> exp.Expr | None:
+    try:
+        return tree_of(text, _Named)
+    except UNREADABLE:
+        return None
+
+
+def _refused(name: str, why: str) -> str:
+    return f"{name}() {why}.{_nearest(name)}"
+
+
+def _nearest(name: str) -> str:
+    nearest = difflib.get_close_matches(name, sorted(ALLOWED), 1, 0.6)
+    return f" The nearest that it may call is {nearest[0]}()." if nearest else ""
+
+
+def _plain(token: Any) -> str:
+    """A word that is not quoted, in lower case; else nothing."""
+    is_quoted = token.token_type is TokenType.IDENTIFIER or token.token_type in VALUES
+    return "" if is_quoted else str(token.text).lower()
+
+
+def _name(token: Any) -> str:
+    return "" if token.token_type in VALUES else str(token.text).lower()

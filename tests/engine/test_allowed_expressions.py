@@ -1,0 +1,131 @@
+"""What an expression may call and consist of: judged by its words and its tree, and held against Spark's registry."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engine.errors import ExpressionError
+from engine.expressions import Expression
+from engine.expressions.functions import ALLOWED, OPERATORS, REFUSED
+from engine.model.schema import Column, Schema
+from engine.spark.analyzer import SparkAnalyzer
+from engine.sql.functions import SCALARS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SCHEMA = Schema((Column("k", "string"), Column("n", "bigint"), Column("user", "string"), Column("from", "int")))
+
+REFUSALS = [
+    ("java_method('java.lang.System', 'getenv', 'HOME')", "java_method() calls Java"),
+    ("k = REFLECT ('java.lang.System', 'getenv')", "reflect() calls Java"),
+    ("coalesce(n, `try_reflect`('a', 'b'))", "try_reflect() calls Java"),
+    ("system.builtin.reflect('a', 'b')", "reflect() calls Java"),
+    ("builtin.upper(k)", "names a schema"),
+    ("array(java_method('a', 'b'))[0]", "java_method() calls Java"),
+    ("identifier('reflect')('a', 'b')", "there is no function `identifier`"),
+    ("from_protobuf(k, 'A', '/etc/passwd')", "from_protobuf() may read files"),
+    ("`rand`() > 0.5", "rand() gives another result each time"),
+    ("rand(", "rand() gives another result each time"),
+    ("n > unix_timestamp()", "unix_timestamp() without arguments"),
+    ("`current_timestamp`", "current_timestamp() gives another result each time"),
+    ("session_user = k", "session_user() tells of the engine"),
+    ("k = timestamp'now'", "no fixed moment"),
+    ("timestamp_ntz ' NOW UTC'", "no fixed moment"),
+    ("date r'today'", "no fixed moment"),
+    ("date'\\u0074oday'", "no fixed moment"),
+    ("n = (/**/select max(value) from text.`/etc/passwd`)", "a subquery"),
+    ("n in (from text.`/etc/passwd`)", "a subquery"),
+    ("n = (values 1)", "a subquery"),
+    ("array((table t))[0]", "a subquery"),
+    ("exists(with x as (select 1) from x)", "a subquery"),
+    ("(map (k) using 'cat' as x from t)", "a subquery"),
+    ("sum(n) OVER (PARTITION BY k)", "sum() aggregates several rows"),
+    ("n over ()", "a window function"),
+    ("upper(k) OVER (ORDER BY n)", "a window function"),
+    ("lag(n) IGNORE NULLS OVER (ORDER BY n)", "lag() looks at several rows"),
+    ("explode(array(1))", "explode() makes several rows"),
+    ("posexplode_outer (array(1))", "posexplode_outer() makes several rows"),
+    ("n = :limit", "a parameter"),
+    ("uper(k)", "there is no function `uper`. The nearest that it may call is upper()."),
+    ("k = 'open", "cannot be split into words"),
+]
+
+
+@pytest.mark.parametrize(("expression", "sentence"), REFUSALS)
+def test_what_is_not_allowed_is_refused_by_name(expression: str, sentence: str) -> None:
+    assert sentence in (Expression.parse(expression).refusal(SCHEMA) or "")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "user = 'rand()' and `from` > 1",
+        "n /* rand() */ > 1 -- now()",
+        "s.user or struct(k AS user).user",
+        "trim(BOTH 'x' FROM k) || extract(DAY FROM date'2024-01-31') || position('a' IN k) || `user`",
+        "transform(array(1, 2), (x, i) -> x + i)[0] > 1 AND k LIKE ANY ('a%', 'b')",
+        "CAST(k AS DECIMAL(10, 2)) BETWEEN 1 AND (2) OR k RLIKE r'\\d' OR (map(1, k))[1] IS NULL",
+        "overlay(k PLACING 'x' FROM 2 FOR 3) IS NOT DISTINCT FROM k",
+        "unix_timestamp(k) + timestampdiff(DAY, k, k)",
+        "CASE WHEN (n) > 1 THEN (k) ELSE (k) END",
+        "interval '1' day + interval (n) day",
+        "CAST(k AS struct<user: string>)",
+    ],
+)
+def test_what_depends_on_the_record_alone_is_allowed(expression: str) -> None:
+    assert Expression.parse(expression).refusal(SCHEMA) is None
+
+
+def test_every_function_of_the_registry_is_allowed_or_refused_by_name(spark: SparkSession) -> None:
+    registry = {row[0] for row in spark.sql("SHOW SYSTEM FUNCTIONS").collect()}
+    assert ALLOWED | OPERATORS | set(REFUSED) == registry
+    assert not ALLOWED & set(REFUSED)
+
+
+def test_what_flink_sql_becomes_is_allowed() -> None:
+    # TRUNCATE is written in another way, by its type.
+    for name, scalar in SCALARS.items() - {("TRUNCATE", SCALARS["TRUNCATE"])}:
+        for count in (scalar.least, scalar.most or scalar.least + 1):
+            text = scalar.written(["k", "n", "n"][:count])
+            assert Expression.parse(text).refusal(SCHEMA) is None, name
+
+
+@pytest.mark.parametrize(("expression", "sentence"), REFUSALS)
+def test_spark_is_not_given_what_is_refused(expression: str, sentence: str) -> None:
+    def asked() -> SparkSession:
+        pytest.fail("Spark was asked")
+
+    with pytest.raises(ExpressionError) as caught:
+        SparkAnalyzer(asked).type_of(expression, SCHEMA, "x", "condition")
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("n /* one /* two */ */ + 1 -- it's \\\n three", "bigint"),
+        ("concat(k, 'größer', '\\'', \"it's\", r'\\')", "string"),
+        ("k = '100\\%'\t\n", "boolean"),
+        ("n\u00a0+ 1", "bigint"),
+        ("/*+ hint */ n", None),
+    ],
+)
+def test_spark_has_to_read_the_words_that_were_judged(
+    spark: SparkSession, expression: str, expected: str | None
+) -> None:
+    analyzer = SparkAnalyzer(lambda: spark)
+    if expected is None:
+        with pytest.raises(ExpressionError):
+            analyzer.type_of(expression, SCHEMA, "x", "condition")
+    else:
+        assert analyzer.type_of(expression, SCHEMA, "x", "condition") == expected
+
+
+def test_a_text_is_not_replaced_by_what_the_environment_holds(spark: SparkSession) -> None:
+    assert os.environ["PATH"]
+    frame = spark.range(1).selectExpr("'${env:PATH}' AS a", "'${spark:spark.app.name}' AS b")
+    assert frame.first() == ("${env:PATH}", "${spark:spark.app.name}")
