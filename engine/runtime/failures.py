@@ -8,6 +8,30 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Final
+
+from engine.spark.memory import HEAP_ENVIRONMENT
+
+# What Spark, Java and the system say, and what it means for whoever runs a pipeline.
+_KNOWN: Final = (
+    (
+        r"java\.lang\.OutOfMemoryError|GC overhead limit exceeded",
+        f"Spark ran out of memory. Give it more with {HEAP_ENVIRONMENT}, or run the pipeline in more epochs.",
+    ),
+    (
+        r"^(?:[\w.]+\.)?\w*MemoryError\b|std::bad_alloc",
+        "a worker ran out of memory. Run the pipeline in more epochs, with fewer cores, or with smaller windows.",
+    ),
+    (
+        r"No space left on device|Disk quota exceeded",
+        "the disk is full. Make room beside the store and in the folder of temporary files, or set TMPDIR to another.",
+    ),
+    (
+        r"Python worker exited unexpectedly|Python worker failed to connect back",
+        "a worker of Spark ended in the middle of its work; mostly the machine ran out of memory. Run the pipeline in "
+        "more epochs, or with fewer cores.",
+    ),
+)
 
 
 class NodeFailed(Exception):
@@ -27,6 +51,9 @@ def reason_of(error: Exception) -> str:
     """What a worker raised, or what Spark says, in one sentence."""
     from engine.spark.analyzer import sentence_of
 
+    text = str(error)
+    if (known := next((told for sign, told in _KNOWN if re.search(sign, text, re.MULTILINE)), None)) is not None:
+        return known
     raised = _raised(error)
     return _told(*raised)[1] if raised else sentence_of(error)[:500]
 

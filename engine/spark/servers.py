@@ -37,6 +37,7 @@ from uuid import NAMESPACE_OID, uuid5
 from engine.errors import EngineUnavailable
 from engine.spark.class_archive import QUIET, ClassArchive, class_archive
 from engine.spark.java import cache_folders, environment
+from engine.spark.memory import heap, worker_mb
 
 FOLDER_ENVIRONMENT: Final = "CHANGELOG_STUDIO_SERVERS"
 IDLE_ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE_IDLE_MINUTES"
@@ -165,7 +166,7 @@ def servers(parent: Path | None = None) -> list[Server]:
 
 def archive() -> ClassArchive | None:
     """The class archive that fits the Java which Spark gets here, whether it exists or not. Raises NoUsableJava."""
-    return class_archive(Path(_java_home()), (*_FLAGS, _memory()), cache_folders(os.environ)[0] / "changelog-studio")
+    return class_archive(Path(_java_home()), (*_FLAGS, heap()), cache_folders(os.environ)[0] / "changelog-studio")
 
 
 def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | None = None) -> Server:
@@ -226,7 +227,7 @@ def folder_of(master: str) -> Path:
     """Where a server's files are; made, readable for this user only. Raises EngineUnavailable."""
     from pyspark import __version__
 
-    facts = [master, sys.executable, __version__, _memory(), os.environ.get("JAVA_HOME", ""), json.dumps(SETTINGS)]
+    facts = [master, sys.executable, __version__, heap(), os.environ.get("JAVA_HOME", ""), json.dumps(SETTINGS)]
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
     problem: OSError | None = None
     for parent in _parents():
@@ -337,7 +338,7 @@ def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.driver.memory": _memory(),
+        "spark.driver.memory": heap(),
         # The server's JVM gets these, and only that: the one that prints its command line is not to write archives.
         "spark.driver.extraJavaOptions": shlex.join(java_options),
         "spark.python.worker.reuse": "true",
@@ -348,6 +349,7 @@ def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     if master.startswith("local"):
         settings["spark.sql.shuffle.partitions"] = str(_partitions(master))
+        settings["spark.executor.pyspark.memory"] = f"{worker_mb()}m"
         # Spark's own ports are on the loopback interface as well, where others on the machine could knock.
         settings["spark.authenticate"] = "true"
     return [
@@ -388,10 +390,6 @@ _CLIENTS: Final = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "SPARK_LOCAL_RE
 def _java_home() -> str:
     """Where the Java is. Looked for once: each candidate is started, and takes a third of a second."""
     return environment()["JAVA_HOME"]
-
-
-def _memory() -> str:
-    return os.environ.get("CHANGELOG_STUDIO_MEMORY", "4g")
 
 
 def _partitions(master: str) -> int:

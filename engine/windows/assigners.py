@@ -18,6 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
+
+# More than anybody means; a record is kept once in each of its windows.
+MOST_WINDOWS: Final = 100_000
 
 Window = tuple[int, int]
 Assign = Callable[[int], Sequence[Window]]
@@ -65,6 +69,12 @@ class Windowing:
                 message = (
                     f"{self.kind.value} needs a size that is a multiple of its {name}, "
                     f"but got {self.size_ms} ms and {self.slide_ms} ms."
+                )
+                raise ValueError(message)
+            if (windows := self.size_ms // self.slide_ms) > MOST_WINDOWS:
+                message = (
+                    f"{self.kind.value} puts every record into up to {windows:,} windows, but {MOST_WINDOWS:,} are the "
+                    f"most. Use a larger {name}, or a smaller size."
                 )
                 raise ValueError(message)
 

@@ -1,0 +1,59 @@
+"""What has a limit, so that a pipeline takes no machine along: windows per record, a worker's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from engine.runtime.failures import NodeFailed, failing_node, reason_of
+from engine.spark.memory import worker_mb
+from engine.windows.assigners import MOST_WINDOWS, Windowing, WindowKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.mark.parametrize("kind", [WindowKind.HOP, WindowKind.CUMULATE])
+def test_a_record_is_not_in_more_windows_than_anybody_means(kind: WindowKind) -> None:
+    Windowing(kind, MOST_WINDOWS, 1)
+    with pytest.raises(ValueError, match=r"up to 1,000,000,000 windows, but 100,000 are the most. Use a larger s"):
+        Windowing(kind, 1_000_000_000, 1)
+
+
+def test_a_worker_has_a_limit_of_memory(spark: SparkSession) -> None:
+    def limits(batches: Iterator[Any]) -> Iterator[Any]:
+        import resource
+
+        import pyarrow as pa
+
+        for _ in batches:
+            yield pa.RecordBatch.from_arrays([pa.array([resource.getrlimit(resource.RLIMIT_AS)[0] >> 20])], ["mb"])
+
+    assert spark.range(1).mapInArrow(limits, "mb BIGINT").first() == (worker_mb(),)
+
+
+def _python(last: str) -> str:
+    return f'An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File "x"\n{last}\n'
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        (_python("MemoryError"), "a worker ran out of memory."),
+        (_python("pyarrow.lib.ArrowMemoryError: malloc of size 99 failed"), "a worker ran out of memory."),
+        ("Job aborted: java.lang.OutOfMemoryError: Java heap space", "Spark ran out of memory. Give it more with"),
+        (_python("OSError: [Errno 28] No space left on device"), "the disk is full."),
+        ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", "a worker of Spark ended"),
+        (_python("ValueError: about a MemoryError"), "about a MemoryError"),
+    ],
+)
+def test_running_into_a_limit_is_a_sentence(said: str, sentence: str) -> None:
+    assert reason_of(RuntimeError(said)).startswith(sentence)
+
+
+def test_the_node_that_ran_out_of_memory_is_named() -> None:
+    told = _python(f"MemoryError\n\nTraceback (most recent call last):\nNodeFailed: {NodeFailed('a', MemoryError())}")
+    assert failing_node(RuntimeError(told)) == "a"
+    assert reason_of(RuntimeError(told)).startswith("a worker ran out of memory.")
