@@ -30,7 +30,9 @@ from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError, u
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import Plan, plan
+from engine.reading.storage import Storage, looking_at
 from engine.running import Collected
+from engine.spark.engine_storage import storage_of
 from engine.spark.engines import engine_called
 from engine.spark.run_files import temporary_files
 from engine.spark.session import DEFAULT_MASTER, get_spark
@@ -62,7 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     listing.add_argument("--stop", action="store_true", help="end them; runs on them fail")
     args = parser.parse_args(arguments)
     try:
-        return {"explain": _explain, "run": _run, "sql": _sql, "servers": _servers}[args.command](args)
+        if args.command == "servers":
+            return _servers(args)
+        with looking_at(_storage_of(args.engine)):
+            return {"explain": _explain, "run": _run, "sql": _sql}[args.command](args)
     except (RunFailed, RunCancelled) as error:
         return _complain(str(error), 1)
     except StudioError as error:
@@ -96,6 +101,11 @@ def _sql(args: argparse.Namespace) -> int:
     for warning in written.warnings:
         _complain(warning, 0)
     return 0
+
+
+def _storage_of(engine: str) -> Storage | None:
+    """What an engine sees that this machine does not."""
+    return storage_of(engine_called(engine), lambda: get_spark(engine))
 
 
 def _servers(args: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ if ROOT not in sys.path:
 from ui.components.shell.engine_status import engine_note, start_engine  # noqa: E402
 from ui.components.shell.page_tools import page_tools  # noqa: E402
 from ui.components.shell.story_bar import story_bar  # noqa: E402
+from ui.engines.far_files import look_at_chosen_engine  # noqa: E402
 from ui.export.record import start_record  # noqa: E402
 from ui.shell.guard import guard, take_fields  # noqa: E402
 from ui.shell.navigation import follow, pages  # noqa: E402
@@ -25,6 +26,7 @@ page = st.navigation(pages(), position="hidden" if state.present else "top")
 follow(page)
 start_record()
 start_engine()
+look_at_chosen_engine()
 with guard():
     story_bar()
     page.run()

@@ -58,8 +58,11 @@ class Scan:
 
     def at(self, places: Mapping[str, str]) -> Scan:
         """The same, but parts of files (those that have a `path`) are read where the workers find these."""
-        moved = (part._replace(path=places[part.path]) if hasattr(part, "path") else part for part in self.parts)
-        return replace(self, parts=tuple(moved))
+
+        def moved(part: Any) -> Any:
+            return part._replace(path=places.get(part.path, part.path)) if hasattr(part, "path") else part
+
+        return replace(self, parts=tuple(map(moved, self.parts)))
 
 
 RAW_CHARS: Final = 500

@@ -30,10 +30,8 @@ class Dialect:
 
 
 @lru_cache(maxsize=64)
-def sample_csv(
-    files: tuple[InputFile, ...], stamps: tuple[tuple[str, int, int], ...], dialect: Dialect, node: str
-) -> tuple[Column, ...]:
-    """Names and inferred types. The stamps are for the cache: a changed file is looked at again.
+def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tuple[Column, ...]:
+    """Names and inferred types. A file that has changed is another one to the cache.
 
     Raises SourceError: no header, a header unlike the first file's, the same name twice, no UTF-8.
     """

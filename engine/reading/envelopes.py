@@ -84,7 +84,7 @@ class EnvelopeFile(FileSource):
         """Byte ranges of the files, which workers read by themselves."""
         files = self.files(node, folder)
         reader = EnvelopeReader(RowTypes(self.derive(node, folder).schema.columns), self.changes_of)
-        return Scan(parts_of([(str(file.path), file.name) for file in files]), reader)
+        return Scan(parts_of(files), reader)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector with Flink's format for these envelopes."""

@@ -74,8 +74,8 @@ class FileSource(Source):
         return find_files(self.path, folder, node, self.endings)
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
-        """All of its files."""
-        return tuple(file.path for file in self.files(node, folder))
+        """Those of its files that workers elsewhere do not see."""
+        return tuple(Path(file.path) for file in self.files(node, folder) if file.is_here)
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
         """The same over copies of the first rows of each file; of as many as the types are inferred from."""

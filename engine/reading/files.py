@@ -5,56 +5,80 @@ What is wrong with all of it is a SourceError that names the node, the file, and
 
 from __future__ import annotations
 
-import bz2
 import errno
 import glob
-import gzip
 import os
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final, cast
+from typing import IO, Final
 
 from engine.errors import SourceError
+from engine.reading.storage import (
+    Storage,
+    StoredFile,
+    elsewhere,
+    ending_of,
+    is_uri,
+    list_files,
+    open_file,
+    unpacked,
+)
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")
-_COMPRESSED: Final = (".gz", ".bz2")
 
 
 @dataclass(frozen=True)
 class InputFile:
     """A file that exists and may be read.
 
-    name: how people see it, relative to the folder where it lies there. place: where Spark's workers find it.
+    path: of this machine or of a storage, or a URI. name: how people see it, relative to the folder where it lies
+    there. storage: what opens it, None for this machine. place: where Spark's workers find it.
     """
 
-    path: Path
+    path: str
     name: str
+    size: int
+    modified_ns: int
+    storage: Storage | None = None
     place: str = ""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is a file of this machine, which workers elsewhere do not see."""
+        return self.storage is None and not is_uri(self.path)
 
     @property
     def spark_path(self) -> str:
         """The path for Spark's readers, which take every path for a glob."""
         return "".join(f"\\{char}" if char in "\\*?[]{},^" else char for char in self.place)
 
-    @property
-    def stamp(self) -> tuple[str, int, int]:
-        """What changes when the file does."""
-        status = self.path.stat()
-        return str(self.path), status.st_mtime_ns, status.st_size
+    def open(self) -> IO[bytes]:
+        """Its bytes as they are, to read anywhere in. Raises OSError."""
+        stored = StoredFile(self.path, self.size, self.modified_ns)
+        return open_file(self.path) if self.storage is None else self.storage.open(stored)
+
+
+def local_file(path: Path, name: str) -> InputFile:
+    """A file of this machine."""
+    status = path.stat()
+    return InputFile(str(path), name, status.st_size, status.st_mtime_ns, None, str(path))
 
 
 def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> tuple[InputFile, ...]:
     """The files behind a path, by name. In a folder, those with one of the endings, compressed or not.
 
+    A path that is not on this machine is asked of the storage of the engine (`engine.reading.storage`).
     Raises SourceError: nothing there, nothing that matches, no permission, a name that Spark skips.
     """
     if not path.strip():
         message = "path: no file is chosen; give a file, a folder or a glob such as data/*.csv."
         raise SourceError(message, node, "path")
+    if is_uri(path):
+        return _stored_files(path, node, endings, elsewhere())
     place = Path(os.path.normpath(folder.absolute() / Path(path).expanduser()))
     try:
         place.stat()
@@ -71,15 +95,19 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
             message = f"{path}: Spark skips files whose name starts with _ or a dot; rename it."
             raise SourceError(message, node, "path")
         files = [place]
-    elif glob.has_magic(path):
-        matches = (Path(match) for match in glob.glob(str(place), recursive=True))
-        files = sorted(match for match in matches if match.is_file() and not _is_hidden(match))
-        if not files:
-            message = f"no file matches {path} in {folder.absolute()}; check the pattern."
-            raise SourceError(message, node, "path")
     else:
-        message = f"there is no file {path} in {folder.absolute()}; check the name, or give the full path."
-        raise SourceError(message, node, "path")
+        is_pattern = glob.has_magic(path)
+        matches = (Path(match) for match in glob.glob(str(place), recursive=True)) if is_pattern else ()
+        files = sorted(match for match in matches if match.is_file() and not _is_hidden(match))
+        if not files and (there := elsewhere()) is not None and Path(path).is_absolute():
+            return _stored_files(path, node, endings, there)
+        if not files:
+            message = (
+                f"no file matches {path} in {folder.absolute()}; check the pattern."
+                if is_pattern
+                else f"there is no file {path} in {folder.absolute()}; check the name, or give the full path."
+            )
+            raise SourceError(message, node, "path")
     for file in files:
         if ":" in file.name:
             message = f"{file.name} has a colon in its name, which Spark cannot read; rename it."
@@ -87,16 +115,29 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
         if not os.access(file, os.R_OK):
             message = f"{file.name} cannot be read (no permission); allow it with chmod +r, or choose another file."
             raise SourceError(message, node, "path")
-    return tuple(InputFile(file, _name(file, folder), str(file)) for file in files)
+    return tuple(local_file(file, _name(file, folder)) for file in files)
+
+
+def _stored_files(path: str, node: str, endings: Collection[str], storage: Storage | None) -> tuple[InputFile, ...]:
+    """The files behind a URI, or a path that only an engine has."""
+    try:
+        found = list_files(path, endings) if storage is None else storage.find(path, endings)
+    except OSError as error:
+        message = f"{path} cannot be read: {error}. Check the address, and who may read it."
+        raise SourceError(message, node, "path") from error
+    if not found:
+        places = "there" if is_uri(path) else "on this machine"
+        places += "" if storage is None else f", seen from {storage.title}" if is_uri(path) else f" or {storage.title}"
+        message = f"there is no file {path} {places}; check the name."
+        raise SourceError(message, node, "path")
+    return tuple(InputFile(file.path, file.path, file.size, file.modified_ns, storage, file.path) for file in found)
 
 
 @contextmanager
 def opened(file: InputFile, node: str) -> Iterator[IO[bytes]]:
     """The file's bytes, decompressed as Spark would. Raises SourceError where it cannot be read."""
-    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
-    opener = openers.get(file.path.suffix, open)
     try:
-        with cast(IO[bytes], opener(file.path, "rb")) as stream:
+        with file.open() as stored, unpacked(stored, file.path) as stream:
             yield stream
     except (OSError, EOFError, zlib.error) as error:
         message = f"{file.name} cannot be read: {error}. Choose another file, or write this one again."
@@ -116,7 +157,7 @@ def _in_folder(place: Path, path: str, node: str, endings: Collection[str]) -> l
         message = f"the folder {path} cannot be read (no permission); allow it with chmod +rx."
         raise SourceError(message, node, "path")
     files = sorted(
-        file for file in place.iterdir() if file.is_file() and not _is_hidden(file) and _ending(file) in endings
+        file for file in place.iterdir() if file.is_file() and not _is_hidden(file) and ending_of(str(file)) in endings
     )
     if not files:
         message = (
@@ -124,10 +165,6 @@ def _in_folder(place: Path, path: str, node: str, endings: Collection[str]) -> l
         )
         raise SourceError(message, node, "path")
     return files
-
-
-def _ending(file: Path) -> str:
-    return Path(file.stem).suffix.lower() if file.suffix in _COMPRESSED else file.suffix.lower()
 
 
 def _is_hidden(file: Path) -> bool:

@@ -29,8 +29,7 @@ def columns_of(
     rows_of: the rows that an object holds (itself, or those in an envelope). infer: a column's type from its values.
     Raises PipelineError and SourceError.
     """
-    stamps = tuple(file.stamp for file in files)
-    by_name = {column.name: column for column in _sampled(files, stamps, sample_rows, node, rows_of, infer)}
+    by_name = {column.name: column for column in _sampled(files, sample_rows, node, rows_of, infer)}
     by_name |= {name: Column(name, declared_type(text, node, "types")) for name, text in types.items()}
     if by_name:
         check_names(list(by_name), node, "types")
@@ -40,13 +39,12 @@ def columns_of(
 @lru_cache(maxsize=64)
 def _sampled(
     files: tuple[InputFile, ...],
-    stamps: tuple[tuple[str, int, int], ...],
     sample_rows: int,
     node: str,
     rows_of: Callable[[dict[str, Any]], Sequence[Any]],
     infer: Callable[[Iterable[Any]], str],
 ) -> tuple[Column, ...]:
-    """Names and inferred types. The stamps are for the cache: a changed file is looked at again."""
+    """Names and inferred types. A file that has changed is another one to the cache."""
     objects: list[dict[str, Any]] = []
     for file in files:
         with opened(file, node) as stream:

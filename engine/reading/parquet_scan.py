@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -20,6 +19,8 @@ import pyarrow.parquet as pq
 
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected
 from engine.model.schema import arrow_type
+from engine.reading.files import InputFile
+from engine.reading.storage import open_file
 from engine.reading.typed_rows import RowTypes, records_of
 
 _PART: Final = 16 << 20
@@ -35,23 +36,24 @@ class ParquetPart(NamedTuple):
     rows_before: int
 
 
-def parts_of(files: Sequence[tuple[Path, str]], size: int = _PART) -> tuple[ParquetPart, ...]:
-    """The parts of some (path, name), each of so many bytes of memory or a row group that has more."""
+def parts_of(files: Sequence[InputFile], size: int = _PART) -> tuple[ParquetPart, ...]:
+    """The parts of some files, each of so many bytes of memory or a row group that has more."""
     parts = []
-    for path, name in files:
-        metadata = pq.read_metadata(path)
+    for file in files:
+        with file.open() as stream:
+            metadata = pq.read_metadata(stream)
         groups: list[int] = []
         held = before = rows = 0
         for number in range(metadata.num_row_groups):
             group = metadata.row_group(number)
             if groups and held + group.total_byte_size > size:
-                parts.append(ParquetPart(str(path), name, tuple(groups), before))
+                parts.append(ParquetPart(file.path, file.name, tuple(groups), before))
                 groups, held, before = [], 0, rows
             groups.append(number)
             held += group.total_byte_size
             rows += group.num_rows
         if groups:
-            parts.append(ParquetPart(str(path), name, tuple(groups), before))
+            parts.append(ParquetPart(file.path, file.name, tuple(groups), before))
     return tuple(parts)
 
 
@@ -64,7 +66,7 @@ class ParquetReader:
     def __call__(self, part: ParquetPart) -> Iterator[ReadPart]:
         """Its records and rejected rows."""
         first = 1
-        with pq.ParquetFile(part.path) as file:
+        with open_file(part.path) as stream, pq.ParquetFile(stream) as file:
             for batch in file.iter_batches(batch_size=_BATCH, row_groups=list(part.groups)):
                 columns = {column.name: _as(batch.column(column.name), column.type) for column in self.rows.columns}
                 lines = range(first, first + batch.num_rows)

@@ -1,4 +1,4 @@
-"""How workers read text files: byte ranges that start and end with a line, in blocks of whole lines.
+"""How workers read text files: the lines that begin in a range of bytes, in blocks of whole lines.
 
 A byte order mark is no text. A line ends with LF, CRLF or CR; in a block all end with LF. Lines are numbered from the
 start of a part: those before it are counted only where somebody has to be told the number.
@@ -6,14 +6,14 @@ start of a part: those before it are counted only where somebody has to be told 
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import zlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import IO, Any, Final, NamedTuple, cast
+from contextlib import contextmanager
+from typing import IO, Final, NamedTuple
 
 from engine.contract.scan import RAW_CHARS, Rejected
+from engine.reading.files import InputFile
+from engine.reading.storage import is_packed, open_file, unpacked
 
 NOT_UTF8: Final = "the line is not UTF-8; save the file as UTF-8"
 _PART: Final = 16 << 20
@@ -22,7 +22,7 @@ _MARK: Final = b"\xef\xbb\xbf"
 
 
 class TextPart(NamedTuple):
-    """A range of a file's bytes that starts and ends with a line; end None: to the end."""
+    """The lines of a file that begin in a range of its bytes; end None: to the end."""
 
     path: str
     name: str
@@ -38,25 +38,13 @@ class Block(NamedTuple):
     size: int
 
 
-def parts_of(files: Sequence[tuple[str, str]], *, whole: bool = False, size: int = _PART) -> tuple[TextPart, ...]:
-    """The parts of some (path, name), each cut at line ends. whole: a file is one part, as compressed ones are."""
+def parts_of(files: Sequence[InputFile], *, whole: bool = False, size: int = _PART) -> tuple[TextPart, ...]:
+    """The parts of some files. whole: a file is one part, as compressed ones are."""
     parts = []
-    for path, name in files:
-        length = Path(path).stat().st_size
-        if whole or Path(path).suffix in (".gz", ".bz2") or length <= size:
-            parts.append(TextPart(path, name, 0, None))
-            continue
-        cuts = [0]
-        with Path(path).open("rb") as stream:
-            for at in range(size, length, size):
-                if at <= cuts[-1]:
-                    continue
-                stream.seek(at)
-                if not stream.readline().endswith(b"\n"):
-                    break
-                cuts.append(stream.tell())
-        ends = [*cuts[1:], length]
-        parts += [TextPart(path, name, low, high) for low, high in zip(cuts, ends, strict=True) if low < high]
+    for file in files:
+        cuts = [0] if whole or is_packed(file.path) else list(range(0, file.size, size)) or [0]
+        ends = [*cuts[1:], None]
+        parts += [TextPart(file.path, file.name, low, high) for low, high in zip(cuts, ends, strict=True)]
     return tuple(parts)
 
 
@@ -76,8 +64,10 @@ def blocks_of(part: TextPart, quote: bytes = b"", size: int = _BLOCK) -> Iterato
 def _readable(part: TextPart, stream: IO[bytes], quote: bytes, size: int) -> Iterator[bytes]:
     lines = 0
     try:
-        stream.seek(part.start)
-        left = None if part.end is None else part.end - part.start
+        end = None if part.end is None else _line_from(stream, part.end)
+        start = _line_from(stream, part.start)
+        stream.seek(start)
+        left = None if end is None else end - start
         for raw in _cut(stream, left, quote, size):
             yield raw
             lines += raw.count(b"\n")
@@ -86,10 +76,20 @@ def _readable(part: TextPart, stream: IO[bytes], quote: bytes, size: int) -> Ite
         raise OSError(message) from error
 
 
-def _opened(path: str) -> IO[bytes]:
+@contextmanager
+def _opened(path: str) -> Iterator[IO[bytes]]:
     """A file's bytes, decompressed."""
-    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
-    return cast(IO[bytes], openers.get(Path(path).suffix, open)(path, "rb"))
+    with open_file(path) as stored, unpacked(stored, path) as stream:
+        yield stream
+
+
+def _line_from(stream: IO[bytes], at: int) -> int:
+    """Where the first line begins that does so at a place or behind it."""
+    if at:
+        stream.seek(at - 1)
+        stream.readline()
+        return stream.tell()
+    return 0
 
 
 def _cut(stream: IO[bytes], left: int | None, quote: bytes, size: int) -> Iterator[bytes]:
@@ -130,10 +130,12 @@ class LineNumbers:
 
 
 def _count_lines(part: TextPart) -> int:
-    lines, left, ended = 0, part.start, False
-    if not left:
+    if not part.start:
         return 0
+    lines, ended = 0, False
     with _opened(part.path) as stream:
+        left = _line_from(stream, part.start)
+        stream.seek(0)
         while left:
             read = stream.read(min(_BLOCK, left))
             left -= len(read)

@@ -79,7 +79,7 @@ class Csv(RowFile):
             self.header,
             self.multi_line,
         )
-        parts = parts_of([(str(file.path), file.name) for file in files], whole=self.multi_line)
+        parts = parts_of(files, whole=self.multi_line)
         return Scan(parts, reader)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
@@ -106,7 +106,7 @@ class Csv(RowFile):
             self.multi_line,
             self.sample_rows,
         )
-        return self.overridden(sample_csv(files, tuple(file.stamp for file in files), dialect, node), node)
+        return self.overridden(sample_csv(files, dialect, node), node)
 
 
 SOURCE = Csv

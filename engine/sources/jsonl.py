@@ -55,7 +55,7 @@ class JsonLines(RowFile):
         files = self.files(node, folder)
         schema = self.derive(node, folder).schema
         kind = [] if self.kind_column is None else [Column(self.kind_column, "string")]
-        parts = parts_of([(str(file.path), file.name) for file in files])
+        parts = parts_of(files)
         reader = JsonReader(RowTypes((*schema, *kind), self.kind_column))
         return Scan(parts, reader)
 

@@ -25,6 +25,7 @@ from engine.reading.columns import check_names
 from engine.reading.file_source import RowFile
 from engine.reading.files import InputFile
 from engine.reading.spark_casts import Field, written
+from engine.reading.storage import is_uri
 from engine.reading.typed_rows import RowTypes
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Parquet(RowFile):
         schema, files = self.derive(node, folder).schema, self.files(node, folder)
         if any(type_.num_fields for _, type_ in _fields(_arrow_schema(files[0], node))):
             return None
-        parts = parts_of([(file.path, file.name) for file in files])
+        parts = parts_of(files)
         return Scan(parts, ParquetReader(RowTypes(tuple(schema))))
 
     def read(
@@ -91,7 +92,7 @@ class Parquet(RowFile):
         schema = self.derive(node, folder).schema
         files = self.files(node, folder)
         if places is not None:
-            files = tuple(replace(file, place=places[str(file.path)]) for file in files)
+            files = tuple(replace(file, place=places.get(file.path, file.place)) for file in files)
         rows = _numbered(spark, files)
         natural = dict(rows.select("__row.*").dtypes)
         columns = [*schema, *([] if self.kind_column is None else [Column(self.kind_column, "string")])]
@@ -107,7 +108,11 @@ class Parquet(RowFile):
         import pyarrow.parquet as pq
 
         try:
-            with pq.ParquetFile(file.path) as whole, pq.ParquetWriter(target, whole.schema_arrow) as head:
+            with (
+                file.open() as stored,
+                pq.ParquetFile(stored) as whole,
+                pq.ParquetWriter(target, whole.schema_arrow) as head,
+            ):
                 left = rows
                 for batch in whole.iter_batches(batch_size=rows):
                     head.write_batch(batch.slice(0, left))
@@ -131,7 +136,7 @@ def _numbered(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:
     from pyspark.sql import functions as F
 
     scan = spark.read.option("mergeSchema", "false").parquet(*(file.spark_path for file in files))
-    order = {file.place: at for at, file in enumerate(files)}
+    order = {_place(file.place) if is_uri(file.place) else file.place: at for at, file in enumerate(files)}
     uris = {uri.replace("file:///", "file:/"): order[_place(uri)] for uri in scan.inputFiles()}
     row = F.struct(*(F.col(quote(name)) for name in scan.columns))
     rows = scan.select(
@@ -170,7 +175,8 @@ def _arrow_schema(file: InputFile, node: str) -> pa.Schema:
     import pyarrow.parquet as pq
 
     try:
-        return pq.read_schema(file.path)
+        with file.open() as stored:
+            return pq.read_schema(stored)
     except (pa.ArrowException, OSError) as error:
         message = f"{file.name} is not a Parquet file; choose another, or the source for its format."
         raise SourceError(message, node, "path") from error

@@ -23,11 +23,12 @@ from uuid import uuid4
 import pyarrow as pa
 
 from engine.errors import EngineUnavailable
+from engine.reading.storage import open_file
 from engine.spark.engines import Engine
 from engine.spark.run_files import files_of
 from engine.spark.servers import server_for
-from engine.spark.session import connect
-from engine.spark.workspace import reading, writing
+from engine.spark.session import connect, older_than_ours, release
+from engine.spark.workspace import writing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,11 +89,10 @@ def _round_trip(spark: SparkSession, opened_s: float) -> Finding:
 def _version(spark: SparkSession) -> Finding:
     from pyspark import __version__
 
-    theirs = str(spark.version)
-    if _release(theirs) < _release(__version__):
-        advice = f"Update Spark on the server to {__version__}, or newer."
-        return Finding("spark", Fit.BROKEN, f"The server runs Spark {theirs}, older than our {__version__}.", advice)
-    return Finding("spark", Fit.GOOD, f"The server runs Spark {theirs}; the studio has {__version__}.")
+    if older := older_than_ours(spark):
+        sentence, _, advice = older.partition(". ")
+        return Finding("spark", Fit.BROKEN, f"{sentence[0].upper()}{sentence[1:]}.", advice)
+    return Finding("spark", Fit.GOOD, f"The server runs Spark {spark.version}; the studio has {__version__}.")
 
 
 def _workers(spark: SparkSession) -> Iterator[Finding]:
@@ -124,7 +124,7 @@ def _workers(spark: SparkSession) -> Iterator[Finding]:
 def _versions(theirs: dict[str, Any]) -> Iterator[Finding]:
     ours = _ours()
     told = ", ".join(f"{name} {theirs[name]}" for name in ours)
-    different = [f"{name} {ours[name]}" for name in ours if _release(theirs[name]) != _release(ours[name])]
+    different = [f"{name} {ours[name]}" for name in ours if release(theirs[name]) != release(ours[name])]
     if not different:
         yield Finding("python", Fit.GOOD, f"The workers have {told}.")
         return
@@ -175,7 +175,7 @@ def _workspace(engine: Engine, spark: SparkSession) -> Finding:
 def _copying(source: str, target: str) -> Any:
     def copy(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            with reading(source) as whole, writing(target) as file:
+            with open_file(source) as whole, writing(target) as file:
                 file.write(whole.read())
             yield batch
 
@@ -187,8 +187,3 @@ def _ours() -> dict[str, str]:
 
     python = ".".join(map(str, sys.version_info[:3]))
     return {"python": python, "pyarrow": pa.__version__, "numpy": np.__version__}
-
-
-def _release(version: str) -> tuple[int, ...]:
-    """Major and minor version."""
-    return tuple(int("".join(filter(str.isdigit, part)) or 0) for part in version.split(".")[:2])

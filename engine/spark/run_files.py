@@ -23,7 +23,8 @@ from uuid import uuid4
 import pyarrow as pa
 
 from engine.contract.recorder import EpochOutput
-from engine.spark.workspace import Workspace, reading, writing
+from engine.reading.storage import open_file
+from engine.spark.workspace import Workspace, writing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -185,7 +186,7 @@ class FetchedFiles:
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     path, start, length = pieces[number]
-                    with reading(path) as file:
+                    with open_file(path) as file:
                         file.seek(start)
                         for at in range(start, start + length, _PIECE):
                             read = file.read(min(_PIECE, start + length - at))

@@ -194,6 +194,21 @@ def loss_of(spark: SparkSession, error: Exception) -> str | None:
     )
 
 
+def older_than_ours(spark: SparkSession) -> str | None:
+    """What to do about a server that is older than our client; None for one that is not."""
+    from pyspark import __version__
+
+    theirs = str(spark.version)
+    if release(theirs) >= release(__version__):
+        return None
+    return f"its server runs Spark {theirs}, older than our {__version__}. Update Spark on the server."
+
+
+def release(version: str) -> tuple[int, ...]:
+    """Major and minor version."""
+    return tuple(int("".join(filter(str.isdigit, part)) or 0) for part in version.split(".")[:2])
+
+
 def sentence_of_engine(engine: Engine, error: Exception) -> str:
     """What is wrong with an engine, and what to do."""
     text = str(error)
@@ -207,7 +222,12 @@ def sentence_of_engine(engine: Engine, error: Exception) -> str:
 
 def _open(engine: Engine) -> _Connection:
     server = server_for(engine.address) if engine.is_ours else None
-    return _Connection(engine, connect(engine, server), server)
+    session = connect(engine, server)
+    if server is None and (older := older_than_ours(session)):
+        _close(session)
+        message = f"the engine {engine.name} cannot be used: {older}"
+        raise EngineUnavailable(message)
+    return _Connection(engine, session, server)
 
 
 def _close(session: SparkSession) -> None:

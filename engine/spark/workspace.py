@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.contract.frames import KIND, STEP
+from engine.reading.storage import file_system, is_uri, open_file
 
 _ROW_GROUP: Final = 262_144
 # Few kinds and few paths below an event: these shrink to nothing. Numbers and keys do not, and looking costs time.
@@ -51,66 +52,46 @@ class Workspace:
 
     def load(self, path: str) -> Any:
         """An array that was saved: mapped into memory, so that workers on one machine share it."""
-        if _is_uri(path):
-            with reading(path) as file:
+        if is_uri(path):
+            with open_file(path) as file:
                 return np.load(io.BytesIO(file.read()))
         return np.load(path, mmap_mode="r")
 
     def read(self, path: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Some columns of a Parquet file, batch by batch."""
-        with reading(path) as source, pq.ParquetFile(source) as file:
+        with open_file(path) as source, pq.ParquetFile(source) as file:
             yield from file.iter_batches(batch_size=_ROW_GROUP, columns=list(columns))
 
     def size(self, path: str) -> int:
         """How many bytes a file has."""
-        if _is_uri(path):
-            system, inside = _system(path)
+        if is_uri(path):
+            system, inside = file_system(path)
             return int(system.get_file_info(inside).size)
         return Path(path).stat().st_size
 
     def mapped(self, path: str) -> Sequence[pa.RecordBatch]:
         """The batches of a part file that is mapped into memory: of these what nobody looks at is not read."""
-        with reading(path) if _is_uri(path) else pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
+        with open_file(path) if is_uri(path) else pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
             return [reader.get_batch(at) for at in range(reader.num_record_batches)]
 
     def remove(self) -> None:
         """Remove all of it."""
-        if _is_uri(self.root):
-            system, inside = _system(self.root)
+        if is_uri(self.root):
+            system, inside = file_system(self.root)
             system.delete_dir_contents(inside, missing_dir_ok=True)
             system.delete_dir(inside)
         else:
             shutil.rmtree(self.root, ignore_errors=True)
 
 
-def reading(path: str) -> pa.NativeFile:
-    """A file of a workspace, or of an engine's own storage, to read anywhere in."""
-    if _is_uri(path):
-        system, inside = _system(path)
-        return system.open_input_file(inside)
-    return pa.OSFile(path)
-
-
 def writing(path: str) -> IO[bytes]:
     """A new file of a workspace, to be written from start to end. Its folder is made."""
-    if _is_uri(path):
-        system, inside = _system(path)
+    if is_uri(path):
+        system, inside = file_system(path)
         system.create_dir(inside.rpartition("/")[0], recursive=True)
         return cast(IO[bytes], system.open_output_stream(inside))
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     return Path(path).open("wb")
-
-
-def _is_uri(path: str) -> bool:
-    return "://" in path
-
-
-def _system(path: str) -> tuple[Any, str]:
-    """The file system of a URI, and the path in it."""
-    from pyarrow.fs import FileSystem
-
-    # Hadoop's name for what everybody else calls s3.
-    return cast(tuple[Any, str], FileSystem.from_uri(path.replace("s3a://", "s3://", 1)))
 
 
 class PartFile:

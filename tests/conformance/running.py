@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from math import inf, isfinite
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from engine.local import LocalRun
@@ -18,7 +17,8 @@ from engine.model.printing import Printed
 from engine.planner import Plan, plan
 from engine.runtime import run
 from engine.spark.analyzer import SparkAnalyzer
-from engine.spark.run_files import LocalFiles
+from engine.spark.run_files import temporary_files
+from engine.spark.session import engine_of
 from tests.conformance.case import Case, Record
 from tests.golden.trace import TraceRecorder, printed
 
@@ -59,16 +59,8 @@ def planned(case: Case, spark: SparkSession) -> Planned:
 def changelog(job: Planned, spark: SparkSession, *, epochs: int) -> list[Record]:
     """Run the job and give what its sink received."""
     recorder = TraceRecorder()
-    with TemporaryDirectory() as work:
-        run(
-            job.plan,
-            spark=spark,
-            recorder=recorder,
-            folder=Path(),
-            files=LocalFiles(Path(work)),
-            epochs=epochs,
-            partitions=1,
-        )
+    with temporary_files(engine_of(spark), spark) as files:
+        run(job.plan, spark=spark, recorder=recorder, folder=Path(), files=files, epochs=epochs, partitions=1)
     return _as_written(job, recorder.records[job.sink])
 
 

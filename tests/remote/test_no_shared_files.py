@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +16,25 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.contract.recorder import Progress
-from engine.errors import RunCancelled
+from engine.errors import RunCancelled, SourceError
 from engine.examples import FOLDER, examples
+from engine.local.preview import first_records
 from engine.model.pipeline import Pipeline
+from engine.reading.storage import looking_at
 from engine.runtime import run
+from engine.spark.engine_storage import storage_of
 from engine.spark.probing import Fit, probe
 from engine.spark.run_files import LocalFiles, files_of, temporary_files
 from engine.spark.session import get_spark
+from tests.conformance.case import Case, cases_in
+from tests.conformance.judging import judge
 from tests.engine.planning import pipeline_of
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
 from tests.remote.conftest import Far
 
 pytestmark = pytest.mark.slow
 EXAMPLES = examples()
+CASES = Path(__file__).parents[1] / "conformance" / "cases"
 
 
 def run_far(far: Far, pipeline: Pipeline, folder: Path, **given: Any) -> TraceRecorder:
@@ -96,6 +104,56 @@ def test_files_go_up_and_bad_rows_come_back_with_file_and_line(far: Far, spark: 
     there = run_far(far, pipeline, folder)
     assert there.text() == run_pipeline(pipeline, spark, folder, tmp_path).text()
     assert [(row["file"], row["line"]) for row in there.rejected] == [("a.csv", 3), ("b.jsonl", 2)]
+
+
+def test_files_that_only_the_engine_has_are_read_where_they_lie(far: Far, spark: SparkSession) -> None:
+    spark_there = get_spark(far.engine.name)
+    there = storage_of(far.engine, lambda: spark_there)
+    folder = far.app / "files"
+    folder.mkdir(exist_ok=True)
+    lines = "".join(f"k{at % 3},{at},{at * 1000}\n" for at in range(40_000))
+    (folder / "a.csv").write_text(f"k,v,ts\n{lines}b,zwei,1000\n")
+    with gzip.open(folder / "b.jsonl.gz", "wt") as packed:
+        packed.write('{"k": "a", "v": 1}\n{"k": "b"\n')
+    pq.write_table(pa.table({"k": ["a", "b"], "n": [1, 2]}), folder / "c.parquet")
+    pq.write_table(pa.table({"k": ["a", "b"], "n": [{"x": 1}, {"x": 2}]}), folder / "d.parquet")
+    names = ["a.csv", "b.jsonl.gz", "c.parquet", "d.parquet"]
+    sent = files_of(far.engine, spark_there, far.app / "sent", "cluster-data")
+    base = sent.send([folder / name for name in names])
+
+    def pipeline(place: Callable[[str], str]) -> Pipeline:
+        return pipeline_of(
+            "a -> out_a\nb -> out_b\nc -> out_c\nd -> out_d",
+            a=("csv", {"path": place("a.csv"), "types": {"v": "bigint"}, "event_time": "ts"}),
+            b=("jsonl", {"path": place("b.jsonl.gz")}),
+            # A pattern, and a URI, as a bucket has one.
+            c=("parquet", {"path": place("c.parquet").replace("c.parquet", "c.*")}),
+            # With a struct Spark reads it, not our workers.
+            d=("parquet", {"path": place("d.parquet") if place is str else f"file://{place('d.parquet')}"}),
+            **{f"out_{name}": ("sink", {"mode": "changelog"}) for name in "abcd"},
+        )
+
+    far_pipeline = pipeline(lambda name: base[str(folder / name)])
+    with looking_at(there):
+        theirs = run_far(far, far_pipeline, far.app)
+        first = first_records(plan_of(far_pipeline, spark, far.app), "a", lambda: spark, far.app)
+    ours = run_far(far, pipeline(str), folder)
+    assert [len(theirs.records[f"out_{name}"]) for name in "abcd"] == [40_000, 1, 2, 2]
+    assert {edge: records for edge, records in theirs.records.items()} == ours.records
+    assert [(Path(row["file"]).name, row["line"]) for row in theirs.rejected] == [("a.csv", 40_002), ("b.jsonl.gz", 2)]
+    assert first.records
+    sentence = "no file /only/there/a.csv on this machine or the engine far"
+    with looking_at(there), pytest.raises(SourceError, match=sentence):
+        plan_of(pipeline(lambda name: f"/only/there/{name}"), spark_there, far.app)
+    sent.remove()
+
+
+def test_a_sample_of_what_flink_emits_is_emitted_there(far: Far) -> None:
+    sample = cases_in(CASES)[::100]
+    verdicts = {path.stem: judge(Case.read(path), get_spark(far.engine.name), (2,)).text for path in sample}
+    assert len(verdicts) > 2
+    assert set(verdicts.values()) == {""}
+    assert left(far) == []
 
 
 def test_a_file_of_100_mb_goes_up_and_comes_back_as_it_was(far: Far) -> None:

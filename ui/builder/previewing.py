@@ -14,6 +14,7 @@ from engine.local.preview import Preview, first_records
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan
 from engine.reading.file_source import FileSource
+from engine.reading.storage import elsewhere, looking_at
 from ui.builder.checking import checked
 from ui.builder.editing import ancestors
 from ui.shell import workspace
@@ -63,7 +64,14 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
         return verdict.problems[0]
     plan = verdict.plan
     key = f"{node_id}\n{_stamps(plan)}\n{part.model_copy(update={'name': '', 'description': ''}).to_json()}"
-    return previews().ask(key, lambda: first_records(plan, node_id, gate().spark, workspace.folder()))
+    there = elsewhere()
+
+    def ask() -> Preview:
+        # Its thread has no page, which would say where else files are.
+        with looking_at(there):
+            return first_records(plan, node_id, gate().spark, workspace.folder())
+
+    return previews().ask(key, ask)
 
 
 def _stamps(plan: Plan) -> str:
@@ -71,5 +79,7 @@ def _stamps(plan: Plan) -> str:
     stamps = []
     for node in plan.sources:
         if isinstance(node.operator, FileSource):
-            stamps += [file.stamp for file in node.operator.files(node.id, workspace.folder())]
+            stamps += [
+                (file.path, file.modified_ns, file.size) for file in node.operator.files(node.id, workspace.folder())
+            ]
     return repr(stamps)

@@ -12,11 +12,13 @@ from engine.local.values import Spark
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan, check
+from engine.reading.storage import looking_at
 from engine.replay import KeyedNode, Replay, Replayed
 from engine.replay.question import Question
 from storage import Store
 from storage.library.replays import KeyRecords
 from storage.model import Filter, Run
+from ui.engines.far_files import far_files_of
 from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
 
@@ -52,12 +54,13 @@ class StillStarting(StudioError):
 
 def plan_of(run: Run) -> Plan:
     """The plan that a run had. Raises StudioError where its sources can no longer be read, or Spark is not there."""
-    return _plan(run.document)
+    return _plan(run.document, run.engine)
 
 
 @lru_cache(maxsize=16)
-def _plan(document: str) -> Plan:
-    verdict = check(Pipeline.from_json(document), gate(), workspace.folder())
+def _plan(document: str, engine: str) -> Plan:
+    with looking_at(far_files_of(engine)):
+        verdict = check(Pipeline.from_json(document), gate(), workspace.folder())
     if verdict.plan is not None:
         return verdict.plan
     problem = verdict.problems[0]

@@ -17,6 +17,7 @@ from engine.model.pipeline import Pipeline
 from storage import Store, default_path
 from storage.errors import StoreError
 from storage.model import Run
+from ui.engines.far_files import far_files_of
 from ui.engines.known import engine_of, home, master_of
 from ui.shell import words, workspace
 
@@ -85,6 +86,7 @@ class Checker:
         from engine.contract.operator import OUT
         from engine.contract.recorder import EdgeFile
         from engine.planner import plan
+        from engine.reading.storage import looking_at
         from engine.runtime.edges import EdgeRecords
         from engine.spark.analyzer import SparkAnalyzer
         from engine.spark.session import get_spark
@@ -92,7 +94,8 @@ class Checker:
         try:
             run = self.store.runs.get(run_id)
             spark = get_spark(_engine_for(run))
-            planned = plan(Pipeline.from_json(run.document), SparkAnalyzer(lambda: spark), self.folder)
+            with looking_at(far_files_of(run.engine)):
+                planned = plan(Pipeline.from_json(run.document), SparkAnalyzer(lambda: spark), self.folder)
             # Beside the store, where workers that see this machine's files can read.
             with tempfile.TemporaryDirectory(prefix="check-", dir=self.folder) as work:
                 run_files = self.store.batch_checks.export(run_id, Path(work))

@@ -72,8 +72,10 @@ Execute = Callable[[Job, Store], None]
 def run_on_spark(job: Job, store: Store) -> None:
     """Plan and run on Spark. The imports are here so that the app opens before Spark is loaded."""
     from engine.planner import plan
+    from engine.reading.storage import looking_at
     from engine.runtime import run
     from engine.spark.analyzer import SparkAnalyzer
+    from engine.spark.engine_storage import storage_of
     from engine.spark.run_files import files_of
     from engine.spark.session import get_spark
 
@@ -86,7 +88,9 @@ def run_on_spark(job: Job, store: Store) -> None:
     if is_home:
         wait_for_rehearsal(job.cancel)
     job.progress.phase = "planning"
-    planned = plan(job.pipeline, SparkAnalyzer(lambda: spark), job.folder)
+    there = storage_of(engine, lambda: spark)
+    with looking_at(there):
+        planned = plan(job.pipeline, SparkAnalyzer(lambda: spark), job.folder)
     if job.cancel.is_set():
         raise RunCancelled
     recorder = store.record(job.run_id)
@@ -94,16 +98,17 @@ def run_on_spark(job: Job, store: Store) -> None:
     leftover = note_workspace(job.work, job.engine, name) if engine.workspace else None
     files = files_of(engine, spark, job.work, name)
     try:
-        run(
-            planned,
-            spark=spark,
-            recorder=recorder,
-            folder=job.folder,
-            files=files,
-            epochs=job.epochs,
-            progress=job.progress,
-            cancel=job.cancel,
-        )
+        with looking_at(there):
+            run(
+                planned,
+                spark=spark,
+                recorder=recorder,
+                folder=job.folder,
+                files=files,
+                epochs=job.epochs,
+                progress=job.progress,
+                cancel=job.cancel,
+            )
     finally:
         if leftover is not None:
             try:

@@ -12,6 +12,7 @@ import pytest
 from engine.contract.source import ComputedColumn
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.reading.computed import computation_of, frames_of
+from engine.reading.files import local_file
 from engine.reading.text_files import parts_of
 from engine.sources.csv import Csv
 from engine.sources.jsonl import JsonLines
@@ -29,7 +30,7 @@ def test_a_row_without_a_computed_event_time_is_rejected_with_its_line_in_the_fi
     compute = computation_of(source, Schema((*read, time)), "n", tmp_path)
     scan = source.scan("n", tmp_path)
     assert compute is not None
-    parts = parts_of([(str(tmp_path / "in.jsonl"), "in.jsonl")], size=10)
+    parts = parts_of([local_file(tmp_path / "in.jsonl", "in.jsonl")], size=10)
     assert len(parts) > 1
     found = [compute(each) for part in parts for each in scan.read(part)]
     assert [row["t"] for each in found for row in each.records.to_pylist()] == [1000, 2000, 4000]

@@ -15,6 +15,7 @@ from engine.contract.scan import ReadPart
 from engine.model.schema import Column, TimeUnit
 from engine.reading import csv_scan
 from engine.reading.csv_scan import CsvReader, _Reading
+from engine.reading.files import local_file
 from engine.reading.text_files import TextPart, blocks_of, parts_of
 from engine.reading.typed_rows import RowTypes
 
@@ -172,7 +173,7 @@ def test_a_file_reads_the_same_however_it_is_cut(
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / "in.csv"
         path.write_bytes(data)
-        whole = [found for part in parts_of([(str(path), "in.csv")]) for found in reader(part)]
+        whole = [found for part in parts_of([local_file(path, "in.csv")]) for found in reader(part)]
         patch.setattr(csv_scan, "blocks_of", lambda part, quote: blocks_of(part, quote, block_size))
-        cut = parts_of([(str(path), "in.csv")], size=part_size)
+        cut = parts_of([local_file(path, "in.csv")], size=part_size)
         assert shown([found for part in cut for found in reader(part)]) == shown(whole)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from engine.model.schema import Column, TimeUnit
 from engine.reading import json_scan
+from engine.reading.files import local_file
 from engine.reading.json_scan import EnvelopeReader, JsonReader
 from engine.reading.text_files import TextPart, blocks_of, parts_of
 from engine.reading.typed_rows import RowTypes
@@ -232,7 +233,7 @@ def test_a_file_reads_the_same_however_it_is_cut(
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / "in.jsonl"
         path.write_bytes(data)
-        whole = [found for part in parts_of([(str(path), "in.jsonl")]) for found in reader(part)]
+        whole = [found for part in parts_of([local_file(path, "in.jsonl")]) for found in reader(part)]
         patch.setattr(json_scan, "blocks_of", lambda part: blocks_of(part, size=block_size))
-        cut = parts_of([(str(path), "in.jsonl")], size=part_size)
+        cut = parts_of([local_file(path, "in.jsonl")], size=part_size)
         assert shown([found for part in cut for found in reader(part)]) == shown(whole)

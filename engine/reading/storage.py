@@ -1,0 +1,180 @@
+"""Where the files of sources lie, and who opens them.
+
+    here       a path of this machine; a URI, which PyArrow's file systems open from here
+    elsewhere  what only an engine can see: its own paths, and URIs for which it has the rights
+
+A path is looked for here first. What is not here is asked of the storage of the engine on which a pipeline is to run,
+where it has one: `looking_at` says which, for a block; `look_at_by_default` for all others.
+"""
+
+from __future__ import annotations
+
+import bz2
+import fnmatch
+import glob
+import gzip
+import io
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, Final, NamedTuple, Protocol, cast
+from urllib.parse import quote
+
+import pyarrow as pa
+
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_BUFFER: Final = 1 << 20
+_UNPACK: Final[dict[str, Callable[..., Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
+
+
+class StoredFile(NamedTuple):
+    """A file of a storage: its path or URI there, its bytes, and when it was last changed."""
+
+    path: str
+    size: int
+    modified_ns: int
+
+
+class Storage(Protocol):
+    """What finds and opens files elsewhere. Raises OSError with a reason that a person understands."""
+
+    @property
+    def title(self) -> str:
+        """Where that is, as the end of "there is no such file on ..."."""
+
+    def find(self, path: str, endings: Collection[str]) -> Sequence[StoredFile]:
+        """The files behind a path, as `list_files` has it."""
+
+    def open(self, file: StoredFile) -> IO[bytes]:
+        """A file to read anywhere in."""
+
+
+_LOOKED_AT: ContextVar[Storage | None] = ContextVar("the storage of the engine that is meant", default=None)
+_default: Callable[[], Storage | None] = lambda: None  # noqa: E731 - a place to put one, not a function
+
+
+@contextmanager
+def looking_at(storage: Storage | None) -> Iterator[None]:
+    """Look there for what is not on this machine. None: nowhere else."""
+    token = _LOOKED_AT.set(storage)
+    try:
+        yield
+    finally:
+        _LOOKED_AT.reset(token)
+
+
+def look_at_by_default(storage: Callable[[], Storage | None]) -> None:
+    """What to look at where nobody says it: the app's choice."""
+    global _default
+    _default = storage
+
+
+def elsewhere() -> Storage | None:
+    """The storage to be looked at."""
+    return _LOOKED_AT.get() or _default()
+
+
+def is_uri(path: str) -> bool:
+    """Whether a path is one of a remote file system."""
+    return _URI.match(path) is not None
+
+
+def open_file(path: str) -> IO[bytes]:
+    """A file or URI to read anywhere in. Raises OSError."""
+    if is_uri(path):
+        system, inside = file_system(path)
+        return io.BufferedReader(system.open_input_file(inside), _BUFFER)
+    return Path(path).open("rb")
+
+
+def is_packed(path: str) -> bool:
+    """Whether a file's name says that it is compressed."""
+    return PurePosixPath(path).suffix in _UNPACK
+
+
+def unpacked(stream: IO[bytes], path: str) -> IO[bytes]:
+    """What a file holds, decompressed where its name says that it is compressed."""
+    unpack = _UNPACK.get(PurePosixPath(path).suffix)
+    return stream if unpack is None else cast(IO[bytes], unpack(stream, "rb"))
+
+
+def list_files(path: str, endings: Collection[str]) -> list[StoredFile]:
+    """The files behind a path or URI, by name: itself, those of a folder with one of the endings, or of a glob.
+
+    Files whose names start with _ or a dot are hidden, as for Spark. Raises OSError.
+    """
+    from pyarrow.fs import FileSelector, FileType
+
+    parts = path.split("/")
+    fixed = next((at for at, part in enumerate(parts) if glob.has_magic(part)), None) if not _is_one(path) else None
+    system, base = file_system("/".join(parts[:fixed]))
+    [found] = system.get_file_info([base])
+    if found.type == FileType.File and fixed is None:
+        infos = [found]
+    elif found.type == FileType.Directory:
+        pattern = [] if fixed is None else parts[fixed:]
+        infos = [
+            info
+            for info in system.get_file_info(FileSelector(base, recursive=len(pattern) > 1 or "**" in pattern))
+            if info.type == FileType.File and not info.base_name.startswith(("_", "."))
+            if _matches(info.path[len(base) :].strip("/").split("/"), pattern)
+            if pattern or ending_of(info.path) in endings
+        ]
+    else:
+        infos = []
+    return sorted(StoredFile(_place(path, base, info.path), int(info.size), int(info.mtime_ns or 0)) for info in infos)
+
+
+def ending_of(path: str) -> str:
+    """The ending of a file's name, without that of a compression, in lower case."""
+    name = PurePosixPath(path)
+    return PurePosixPath(name.stem).suffix.lower() if name.suffix in _UNPACK else name.suffix.lower()
+
+
+def file_system(path: str) -> tuple[Any, str]:
+    """PyArrow's file system of a path or URI, and the path in it. Raises OSError for one that it does not have."""
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
+    if not is_uri(path):
+        return LocalFileSystem(), path
+    try:
+        # Hadoop's name for what everybody else calls s3.
+        return cast(tuple[Any, str], FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", path)))
+    except (pa.ArrowException, ValueError) as error:
+        raise OSError(str(error)) from error
+
+
+def _is_one(path: str) -> bool:
+    """Whether it is a path without a pattern, or a file whose name looks like one."""
+    if not glob.has_magic(path):
+        return True
+    from pyarrow.fs import FileType
+
+    try:
+        system, inside = file_system(path)
+        return bool(system.get_file_info([inside])[0].type != FileType.NotFound)
+    except OSError:
+        return False
+
+
+def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether the parts of a path below a folder match those of a pattern; ** stands for any number of them."""
+    if not pattern:
+        return True
+    if pattern[0] == "**":
+        return len(pattern) == 1 or any(_matches(path[at:], pattern[1:]) for at in range(len(path)))
+    if not path or not fnmatch.fnmatchcase(path[0], pattern[0]):
+        return False
+    return _matches(path[1:], pattern[1:]) if len(pattern) > 1 else len(path) == 1
+
+
+def _place(path: str, base: str, inside: str) -> str:
+    """The path or URI of what was found: as it was asked for, with the scheme and the host of that."""
+    if not is_uri(path):
+        return inside
+    scheme, _, rest = path.partition("://")
+    # Of a bucket the name is a part of the path; of a host it is not.
+    host = "" if not inside.startswith("/") else rest.partition("/")[0]
+    return f"{scheme}://{host}{quote(inside)}"

@@ -1,0 +1,153 @@
+"""The files that only an engine sees: tasks list and read them, pieces come back through the session.
+
+A header or a sample is a piece or two. What a piece held is kept as long as the file is the same one, and a listing
+for some seconds, so that planning again and again, as the app does, asks once.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any, Final, cast
+
+import pyarrow as pa
+
+from engine.errors import EngineUnavailable
+from engine.reading.storage import StoredFile, list_files, open_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from engine.spark.engines import Engine
+
+_PIECE: Final = 1 << 20
+_PIECES_KEPT: Final = 64
+_LISTING_S: Final = 10.0
+_ANSWER: Final = pa.schema([("answer", pa.binary()), ("error", pa.string())])
+_ANSWER_DDL: Final = "answer BINARY, error STRING"
+
+
+@dataclass(eq=False)
+class EngineStorage:
+    """What an engine sees of its own disks and buckets. spark: opens its session; called when it is needed first."""
+
+    name: str
+    spark: Callable[[], SparkSession]
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _pieces: OrderedDict[tuple[StoredFile, int], bytes] = field(default_factory=OrderedDict)
+    _listings: dict[tuple[str, tuple[str, ...]], tuple[float, list[StoredFile]]] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The engine's name."""
+        return f"the engine {self.name}"
+
+    def find(self, path: str, endings: Collection[str]) -> Sequence[StoredFile]:
+        """Let a task look. Raises OSError."""
+        key = (path, tuple(sorted(endings)))
+        with self._lock:
+            known = self._listings.get(key)
+        if known is not None and time.monotonic() - known[0] < _LISTING_S:
+            return known[1]
+        listed = json.loads(self._ask(partial(_listed, path, key[1])))
+        files = [StoredFile(*each) for each in listed]
+        with self._lock:
+            self._listings[key] = (time.monotonic(), files)
+        return files
+
+    def open(self, file: StoredFile) -> IO[bytes]:
+        """Its bytes, fetched as they are read."""
+        return io.BufferedReader(cast(io.RawIOBase, _Fetched(self, file)), _PIECE)
+
+    def piece(self, file: StoredFile, number: int) -> bytes:
+        """One of its pieces of a megabyte. Raises OSError."""
+        key = (file, number)
+        with self._lock:
+            if key in self._pieces:
+                self._pieces.move_to_end(key)
+                return self._pieces[key]
+        read = self._ask(partial(_read, file.path, number * _PIECE))
+        with self._lock:
+            self._pieces[key] = read
+            while len(self._pieces) > _PIECES_KEPT:
+                self._pieces.popitem(last=False)
+        return read
+
+    def _ask(self, work: Callable[[], bytes]) -> bytes:
+        """What a task answers. Raises OSError with its reason, or that of the engine."""
+        from pyspark.errors import PySparkException
+
+        def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for _ in batches:
+                pass
+            answer, error = None, None
+            try:
+                answer = work()
+            except (OSError, pa.ArrowException) as raised:
+                error = str(raised) or type(raised).__name__
+            yield pa.RecordBatch.from_pydict({"answer": [answer], "error": [error]}, schema=_ANSWER)
+
+        try:
+            [row] = self.spark().range(0, 1, 1, 1).mapInArrow(task, _ANSWER_DDL).collect()
+        except EngineUnavailable as error:
+            message = f"{self.title} was to look for it, and {error}"
+            raise OSError(message) from error
+        except PySparkException as error:
+            message = f"{self.title} was to look for it, and did not answer: {str(error).splitlines()[0][:300]}"
+            raise OSError(message) from error
+        if row.error is not None:
+            raise OSError(row.error)
+        return bytes(row.answer)
+
+
+class _Fetched(io.RawIOBase):
+    """A file of an engine, from piece to piece."""
+
+    def __init__(self, storage: EngineStorage, file: StoredFile) -> None:
+        self._storage = storage
+        self._file = file
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._file.size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        if self._at >= self._file.size:
+            return 0
+        number, inside = divmod(self._at, _PIECE)
+        read = self._storage.piece(self._file, number)[inside : inside + len(buffer)]
+        buffer[: len(read)] = read
+        self._at += len(read)
+        return len(read)
+
+
+def storage_of(engine: Engine, spark: Callable[[], SparkSession]) -> EngineStorage | None:
+    """The storage of an engine; None where it sees what this machine sees."""
+    return EngineStorage(engine.name, spark) if engine.workspace else None
+
+
+def _listed(path: str, endings: Collection[str]) -> bytes:
+    return json.dumps(list_files(path, endings)).encode()
+
+
+def _read(path: str, start: int) -> bytes:
+    with open_file(path) as file:
+        file.seek(start)
+        return file.read(_PIECE)
