@@ -5,16 +5,20 @@ What is a key and what a time is guessed from the columns; every guess can be ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from engine.contract.source import Source
 from engine.errors import PipelineError, StudioError
 from engine.model.guesses import key_column, time_column
 from engine.model.pipeline import Edge, Node, Pipeline, free_id
 from engine.model.schema import Schema
+from engine.reading.file_source import FileSource
+from engine.reading.profile import TimeProposal
 from engine.registry import sources
+
+_TIME: Final = ("event_time", "event_time_unit", "watermark_delay_ms", "computed")
 
 
 def readable() -> tuple[str, ...]:
@@ -31,16 +35,28 @@ def first_pipeline(path: str, folder: Path) -> Pipeline:
         )
         raise PipelineError(message)
     parameters = dict(cls.parameters_for(path))
-    schema = _schema(cls, parameters, folder)
-    time = time_column(schema)
+    proposals = _proposals(cls, parameters, folder)
+    if proposals:
+        parameters |= proposals[0].parameters
+    schema = _schema(cls, {name: value for name, value in parameters.items() if name not in _TIME}, folder)
+    time = proposals[0].column if proposals else time_column(schema)
     if time is not None:
-        parameters["event_time"] = time
+        parameters.setdefault("event_time", time)
     name = Path(path).stem
     source = Node(id=free_id(Pipeline(), name), operator=cls.operator, parameters=parameters)
     step = _step(schema, time)
     nodes = [source, *([step] if step else []), Node(id="sink", operator="sink")]
     edges = tuple(Edge(source=a.id, target=b.id) for a, b in zip(nodes, nodes[1:], strict=False))
     return Pipeline(name=name, description=f"Created from the file {Path(path).name}.", nodes=tuple(nodes), edges=edges)
+
+
+def _proposals(cls: type[Source], parameters: Mapping[str, Any], folder: Path) -> Sequence[TimeProposal]:
+    """The columns that can be the event time, the likeliest first."""
+    try:
+        source = cls.model_validate(dict(parameters))
+        return source.profile("file", folder)[1] if isinstance(source, FileSource) else ()
+    except StudioError:
+        return ()
 
 
 def _schema(cls: type[Source], parameters: Mapping[str, Any], folder: Path) -> Schema | None:

@@ -222,6 +222,14 @@ def _time(text: str) -> int | None:
     return (local.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)
 
 
+def moment_of(text: str) -> int | None:
+    """A timestamp's microseconds since 1970; None of a text that is none."""
+    try:
+        return _time(text.strip(_SPACE))
+    except (ValueError, ArithmeticError):
+        return None
+
+
 def _zone(name: str) -> Any:
     """A time zone as Java knows it. Raises ValueError for one that there is not; zoneinfo keeps those that it read."""
     name = _SHORT.get(name, name)

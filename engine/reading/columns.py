@@ -49,6 +49,24 @@ def check_names(names: Sequence[str], node: str, field: str) -> None:
         seen[name.lower()] = name
 
 
+def usable_names(names: Sequence[str]) -> tuple[str, ...]:
+    """A file's names as columns have them, by place: an empty one is made up, one that is there twice gets a number.
+
+    Names that differ in case alone are the same to Spark, and those with two underscores in front are the studio's.
+    """
+    usable: list[str] = []
+    taken = {name.strip().lower() for name in names}
+    for at, name in enumerate(names, start=1):
+        wanted = name.strip().lstrip("_") if name.strip().startswith("__") else name.strip()
+        wanted = candidate = wanted or f"column{at}"
+        is_first = candidate == name.strip() and candidate.lower() not in {each.lower() for each in usable}
+        number = 2
+        while not is_first and (candidate.lower() in taken or candidate.lower() in {each.lower() for each in usable}):
+            candidate, number = f"{wanted}_{number}", number + 1
+        usable.append(candidate)
+    return tuple(usable)
+
+
 def derive_source(
     source: Source, node: str, columns: Sequence[Column], primary_key: Sequence[str] = (), changelog: bool = False
 ) -> Derived:

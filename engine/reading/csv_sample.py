@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import IO
 
-from engine.errors import PipelineError, SourceError
+from engine.errors import SourceError
 from engine.model.schema import Column
-from engine.reading.columns import check_names
+from engine.reading.columns import check_names, usable_names
 from engine.reading.files import InputFile, opened, text_lines
 from engine.reading.inference import infer_text
 
@@ -28,12 +28,16 @@ class Dialect:
     multi_line: bool
     sample_rows: int
 
+    def named(self, header: Sequence[str]) -> tuple[str, ...]:
+        """The columns' names with this header."""
+        return self.names or usable_names(header)
+
 
 @lru_cache(maxsize=64)
 def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tuple[Column, ...]:
     """Names and inferred types. A file that has changed is another one to the cache.
 
-    Raises SourceError: no header, a header unlike the first file's, the same name twice, no UTF-8.
+    Raises SourceError: no header, a header unlike the first file's, no UTF-8.
     """
     names = dialect.names
     first: InputFile | None = None
@@ -42,10 +46,11 @@ def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tup
         with opened(file, node) as stream:
             records = _records(stream, dialect)
             if dialect.header:
-                header = [name.strip() for name in next(records, [])]
-                if not header:
+                found = next(records, [])
+                if not found:
                     continue
-                _check_header(header, file, node)
+                _check_header(found, file, node)
+                header = list(usable_names(found))
                 if first is None:
                     names = names or tuple(header)
                     first = file
@@ -100,10 +105,6 @@ def _check_header(header: list[str], file: InputFile, node: str) -> None:
     if any("\ufffd" in name or "\0" in name for name in header):
         message = f"the header of {file.name} is not UTF-8 text; save the file as UTF-8."
         raise SourceError(message, node, "path")
-    try:
-        check_names(header, node, f"header of {file.name}")
-    except PipelineError as error:
-        raise SourceError(error.sentence, node, "path") from error
 
 
 def _check_width(names: tuple[str, ...], header: list[str], file: InputFile, node: str) -> None:
@@ -125,3 +126,33 @@ def _other_header(
     if what.startswith("lacks"):
         message = f"{file.name} {what}, which {first.name} has; read it as a source of its own."
     return SourceError(message, node, "path")
+
+
+def renamed_columns(header: Sequence[str]) -> dict[str, str]:
+    """What is said of the columns that are not called as in the file, by their names."""
+    said = {}
+    for name, usable in zip((name.strip() for name in header), usable_names(header), strict=True):
+        if name == usable:
+            continue
+        if not name:
+            said[usable] = "it has no name in the file"
+        elif name.startswith("__"):
+            said[usable] = f"{name!r} in the file; names with two underscores in front are the studio's"
+        else:
+            said[usable] = f"{name!r} in the file, which has another column of that name"
+    return said
+
+
+def records_of_file(file: InputFile, dialect: Dialect, node: str) -> Iterator[list[str]]:
+    """The rows of a file without its header. Raises SourceError."""
+    with opened(file, node) as stream:
+        records = _records(stream, dialect)
+        if dialect.header:
+            next(records, None)
+        yield from records
+
+
+def header_of(file: InputFile, dialect: Dialect, node: str) -> list[str]:
+    """The names as they stand in a file. Raises SourceError."""
+    with opened(file, node) as stream:
+        return next(_records(stream, dialect), []) if dialect.header and not dialect.names else []

@@ -22,6 +22,7 @@ from engine.reading import spark_casts as texts
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.files import InputFile, find_files, opened
 from engine.reading.flink_table import create_table, from_changelog
+from engine.reading.profile import ColumnProfile, TimeProposal
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -68,6 +69,10 @@ class FileSource(Source):
     def sampled(self) -> int:
         """How many lines of a file are looked at to infer types."""
         return 0
+
+    def profile(self, node: str, folder: Path) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
+        """What the beginning of the files says of their columns and times, beyond the types. Raises SourceError."""
+        return (), ()
 
     def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
         """The files behind the path, by name. Raises SourceError."""

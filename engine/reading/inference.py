@@ -33,7 +33,7 @@ _BIGINT: Final = range(-(1 << 63), 1 << 63)
 
 def infer_text(values: Iterable[str | None]) -> str:
     """The type of a column of texts, as CSV has them. None is null."""
-    return _join({_kind_of_text(value.strip()) for value in values if value is not None})
+    return _join({kind_of_text(value.strip()) for value in values if value is not None})
 
 
 def infer_json(values: Iterable[Any]) -> str:
@@ -55,7 +55,8 @@ def _join(kinds: set[str]) -> str:
     return "string"
 
 
-def _kind_of_text(text: str) -> str:
+def kind_of_text(text: str) -> str:
+    """The type of one text without blanks around it."""
     if text.lower() in ("true", "false"):
         return "boolean"
     if _INTEGER.fullmatch(text):

@@ -21,9 +21,15 @@ Report = dict[str, Any]
 
 def run_tasks(frame: DataFrame, task: Callable[[Batches], Iterator[Report]]) -> list[Report]:
     """Run a task over each partition of a frame and gather what they report."""
+    names = frame.columns
+    is_odd = any("`" in name for name in names)
+    if is_odd:
+        # PySpark tells the server the columns' names without quotes around them.
+        frame = frame.toDF(*(f"__column{at}" for at in range(len(names))))
 
     def reporting(batches: Batches) -> Batches:
-        reports = [json.dumps(report) for report in task(batches)]
+        given = (batch.rename_columns(names) for batch in batches) if is_odd else batches
+        reports = [json.dumps(report) for report in task(given)]
         yield pa.RecordBatch.from_arrays([pa.array(reports, pa.string())], schema=_SCHEMA)
 
     # A type, not its DDL: that would be a question to the server.

@@ -11,7 +11,7 @@ Types are inferred from the first `sample_rows` lines (`engine.reading.inference
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ from engine.reading.csv_sample import Dialect, sample_csv
 from engine.reading.csv_scan import CsvReader
 from engine.reading.file_source import RowFile, SampleRows, one_character
 from engine.reading.files import InputFile
+from engine.reading.profile import ColumnProfile, TimeProposal, profile_of
 from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
 
@@ -82,6 +83,11 @@ class Csv(RowFile):
         parts = parts_of(files, whole=self.multi_line)
         return Scan(parts, reader)
 
+    def profile(self, node: str, folder: Path) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
+        """What the first rows say of the columns."""
+        files = self.files(node, folder)
+        return profile_of(files, self._dialect(node), node)
+
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink neither skips a header nor keeps the order of several files."""
         options = {
@@ -97,7 +103,11 @@ class Csv(RowFile):
         if one_character(self.separator, node, "separator") == one_character(self.quote, node, "quote"):
             message = f"separator and quote are both {self.quote!r}; choose two different characters."
             raise PipelineError(message, node, "quote")
-        dialect = Dialect(
+        found = sample_csv(files, self._dialect(node), node)
+        return self.overridden(found, node)
+
+    def _dialect(self, node: str) -> Dialect:
+        return Dialect(
             self.header,
             self.names,
             one_character(self.separator, node, "separator"),
@@ -106,7 +116,6 @@ class Csv(RowFile):
             self.multi_line,
             self.sample_rows,
         )
-        return self.overridden(sample_csv(files, dialect, node), node)
 
 
 SOURCE = Csv

@@ -11,6 +11,7 @@ import pytest
 
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import TimeUnit
+from engine.reading.csv_sample import renamed_columns
 from engine.sources.csv import Csv
 from tests.engine.sources.reading import read, types
 
@@ -256,8 +257,6 @@ def test_event_times_of_all_kinds_are_the_same_instant(
         ({}, {"path": ""}, "no file is chosen"),
         ({"in.csv": ""}, {}, "in.csv is empty, so its columns are not known; give a file with a header, or names."),
         ({"in.csv": "\na\n"}, {}, "line 1 of in.csv is blank"),
-        ({"in.csv": "k,K\n1,2\n"}, {}, "header of in.csv: the columns 'k' and 'K' have the same name"),
-        ({"in.csv": "k,\n1,2\n"}, {}, "header of in.csv: a column has no name"),
         ({"in.csv": "k\n1\n"}, {"names": ["a", "b"]}, "names: 2 names, but in.csv has 1 columns: k."),
         ({"in.csv": "k\n1\n"}, {"types": {"v": "INT"}}, "types: unknown column 'v'. Available: k."),
         ({"_in.csv": "k\n1\n"}, {"path": "_in.csv"}, "Spark skips files whose name starts with _"),
@@ -312,3 +311,22 @@ def test_flink_sql_is_a_filesystem_table(tmp_path: Path) -> None:
     assert "`at` TIMESTAMP(3)" in sql
     assert "WATERMARK FOR `at` AS `at` - INTERVAL '5' SECOND" in sql
     assert "'connector' = 'filesystem'" in sql
+
+
+@pytest.mark.parametrize(
+    ("header", "names", "said"),
+    [
+        ("order id,a.b,`c`,größe,kind", ("order id", "a.b", "`c`", "größe", "kind"), {}),
+        ("k,K,k", ("k", "K_2", "k_3"), {"K_2": "'K' in the file, which", "k_3": "'k' in the file, which"}),
+        ("k,,column2", ("k", "column2_2", "column2"), {"column2_2": "it has no name"}),
+        ("__seq,b", ("seq", "b"), {"seq": "'__seq' in the file; names with two underscores"}),
+    ],
+)
+def test_every_name_in_a_header_is_usable_or_renamed_with_a_sentence(
+    tmp_path: Path, header: str, names: tuple[str, ...], said: dict[str, str]
+) -> None:
+    (tmp_path / "in.csv").write_text(f"{header}\n{','.join('1' * len(names))}\n", encoding="utf-8")
+    assert Csv(path="in.csv").derive("n", tmp_path).schema.names == names
+    found = renamed_columns(header.split(","))
+    assert found.keys() == said.keys()
+    assert all(found[name].startswith(sentence) for name, sentence in said.items())

@@ -1,0 +1,212 @@
+"""What the beginning of a file says of its columns, for people: the type of each and why, and which is the time.
+
+    ordered_at   timestamp_ntz   2,018 of 2,021 are times, such as 2024-05-01 10:00:00; 3 are not, such as "n/a"
+    ts           bigint          all 2,021 are integers; they count milliseconds since 1970
+
+A column of which almost all values are of one type is proposed as that: the rest is rejected then, or all are texts.
+The delay of the watermark comes from how far out of order the times are.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from typing import Final
+
+from engine.model.schema import TimeUnit, quote
+from engine.reading.csv_sample import Dialect, header_of, records_of_file, renamed_columns
+from engine.reading.files import InputFile
+from engine.reading.inference import infer_text, kind_of_text
+
+ROWS: Final = 20_000
+"""So many rows are looked at."""
+_ALMOST_ALL: Final = 0.95
+_KEPT: Final = 0.99
+_PLURAL: Final = {
+    "bigint": "integers",
+    "double": "numbers",
+    "boolean": "true or false",
+    "date": "dates",
+    "timestamp_ntz": "times without a zone",
+    "timestamp": "times with a zone",
+    "string": "texts",
+}
+# Years 2000 to 2100, in seconds.
+_PLAUSIBLE_S: Final = (946_684_800, 4_102_444_800)
+_UNITS: Final = {"s": 1, "ms": 1000, "us": 1_000_000}
+_COUNTED: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds"}
+_TIME_ENDINGS: Final = ("time", "timestamp", "date", "_at", "_ts", "epoch", "rowtime")
+_DELAYS_MS: Final = tuple(
+    1000 * each for each in (0, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
+)
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column. type: as it is read where nobody says otherwise; proposed: as it had better be; why: in words.
+
+    unit: what its integers count since 1970, where they look like times. note: why it is called otherwise than in the
+    file, or "".
+    """
+
+    name: str
+    type: str
+    proposed: str
+    why: str
+    unit: str | None = None
+    note: str = ""
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it can be an event time as it is proposed."""
+        return self.unit is not None or self.proposed.startswith("timestamp")
+
+
+@dataclass(frozen=True)
+class TimeProposal:
+    """An event time with its watermark. parameters: of the source; why: in words."""
+
+    column: str
+    parameters: dict[str, object] = field(hash=False)
+    why: str = ""
+
+
+@lru_cache(maxsize=32)
+def profile_of(
+    files: tuple[InputFile, ...], dialect: Dialect, node: str
+) -> tuple[tuple[ColumnProfile, ...], tuple[TimeProposal, ...]]:
+    """The columns of CSV files, and by column that can be the event time what to make of it. Raises SourceError."""
+    rows: list[list[str]] = []
+    header: list[str] = []
+    for file in files:
+        header = header or header_of(file, dialect, node)
+        rows.extend(islice(records_of_file(file, dialect, node), ROWS - len(rows)))
+    width = len(dialect.names or header) or max(map(len, rows), default=0)
+    fitting = [row for row in rows if len(row) == width]
+    notes = renamed_columns(header) if not dialect.names else {}
+    names = dialect.names or dialect.named(header) or tuple(f"column{at}" for at in range(1, width + 1))
+    nulls = ("", dialect.null_text)
+    columns, proposals = [], []
+    for at, name in enumerate(names):
+        texts = [None if row[at].strip() in nulls else row[at].strip() for row in fitting]
+        sampled = infer_text(texts[: dialect.sample_rows])
+        column = _profile(name, sampled, texts, notes.get(name, ""))
+        columns.append(column)
+        if column.is_time and (proposal := _proposal(column, texts)) is not None:
+            proposals.append(proposal)
+    return tuple(columns), tuple(sorted(proposals, key=lambda each: _rank(each.column, columns)))
+
+
+def _profile(name: str, type_: str, texts: Sequence[str | None], note: str) -> ColumnProfile:
+    values = [text for text in texts if text is not None]
+    kinds = Counter(map(kind_of_text, values))
+    missing = len(texts) - len(values)
+    empty = f"; {missing:,} empty" if missing else ""
+    if not values:
+        return ColumnProfile(name, type_, type_, "no value", note=note)
+    proposed, fit = type_, len(values)
+    for kind, parts in _WIDER.items():
+        count = sum(kinds[part] for part in parts)
+        if type_ == "string" and kinds[kind] and _ALMOST_ALL * len(values) <= count < len(values):
+            proposed, fit = kind, count
+            break
+    unit = _unit_of(name, values) if type_ == "bigint" else None
+    if fit < len(values):
+        odd = next(text for text in values if kind_of_text(text) not in _WIDER[proposed])
+        rest = len(values) - fit
+        others = f"{rest:,} {'is' if rest == 1 else 'are'} not"
+        said = f'{fit:,} of {len(values):,} are {_PLURAL[proposed]}; {others}, such as "{odd[:40]}"'
+        return ColumnProfile(name, type_, proposed, said + empty, note=note)
+    said = (
+        f"all {len(values):,} are {_PLURAL.get(type_, type_)}" if type_ != "string" else f'such as "{values[0][:40]}"'
+    )
+    if unit is not None:
+        said += f", {_COUNTED[unit]} since 1970"
+    return ColumnProfile(name, type_, type_, said + empty, unit, note)
+
+
+_WIDER: Final = {
+    "bigint": ("bigint",),
+    "double": ("double", "bigint"),
+    "date": ("date",),
+    "timestamp": ("timestamp", "timestamp_ntz", "date"),
+    "timestamp_ntz": ("timestamp_ntz", "date"),
+    "boolean": ("boolean",),
+}
+
+
+def _unit_of(name: str, values: Iterable[str]) -> str | None:
+    """What integers count, where all of them are plausible times; few digits only where the name says so, too."""
+    numbers = [int(value) for value in values]
+    low, high = _PLAUSIBLE_S
+    for unit, factor in _UNITS.items():
+        if all(low * factor <= number < high * factor for number in numbers):
+            return unit if unit != "s" or _is_named_as_time(name) else None
+    return None
+
+
+def _is_named_as_time(name: str) -> bool:
+    lower = name.lower().strip()
+    return lower in ("ts", "t", "at") or lower.endswith(_TIME_ENDINGS) or lower.startswith(("time", "date"))
+
+
+def _rank(name: str, columns: Sequence[ColumnProfile]) -> tuple[bool, bool, int]:
+    column = next(each for each in columns if each.name == name)
+    place = [each.name for each in columns].index(name)
+    return not _is_named_as_time(name), not column.proposed.startswith("timestamp"), place
+
+
+def _proposal(column: ColumnProfile, texts: Iterable[str | None]) -> TimeProposal | None:
+    times = [ms for text in texts if text is not None and (ms := _milliseconds(text, column)) is not None]
+    if not times:
+        return None
+    delay, why = delay_of(times)
+    parameters: dict[str, object] = {"event_time": column.name, "watermark_delay_ms": delay}
+    if column.unit == "s":
+        parameters["event_time_unit"] = TimeUnit.EPOCH_S.value
+    elif column.unit == "us":
+        name = f"{column.name}_time"
+        parameters["computed"] = [{"name": name, "expression": f"timestamp_micros({quote(column.name)})"}]
+        parameters["event_time"] = name
+    if column.proposed != column.type:
+        parameters["types"] = {
+            column.name: "TIMESTAMP(3)" if column.proposed == "timestamp_ntz" else "TIMESTAMP_LTZ(3)"
+        }
+    return TimeProposal(column.name, parameters, why)
+
+
+def delay_of(times_ms: Sequence[int]) -> tuple[int, str]:
+    """The shortest usual delay in ms that keeps 99 % of some times in order of arrival, and what it keeps, in words."""
+    behind, top = [], times_ms[0]
+    for time in times_ms:
+        top = max(top, time)
+        behind.append(top - time)
+    behind.sort()
+    wanted = behind[min(len(behind) - 1, int(_KEPT * len(behind)))]
+    at = bisect_left(_DELAYS_MS, wanted)
+    delay = _DELAYS_MS[at] if at < len(_DELAYS_MS) else -(-wanted // 86_400_000) * 86_400_000
+    kept = sum(each <= delay for each in behind)
+    if not behind[-1]:
+        return 0, "the records are in order of their time"
+    share = f"{100 * kept / len(behind):.4g} %" if kept < len(behind) else "all"
+    return delay, f"keeps {share} of the first {len(behind):,} records; the last is {_length(behind[-1])} behind"
+
+
+def _length(ms: int) -> str:
+    for unit, size in (("days", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
+        if ms >= 2 * size:
+            return f"{ms / size:.3g} {unit}"
+    return f"{ms} ms"
+
+
+def _milliseconds(text: str, column: ColumnProfile) -> int | None:
+    from engine.reading.casts import moment_of
+
+    if column.unit is not None:
+        return int(text) * 1000 // _UNITS[column.unit]
+    micros = moment_of(text)
+    return None if micros is None else micros // 1000

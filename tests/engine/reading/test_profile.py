@@ -1,0 +1,75 @@
+"""What is proposed for a file's columns: types, the event time, and the delay that its records need."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engine.examples.from_file import first_pipeline
+from engine.reading.profile import delay_of
+from engine.sources.csv import Csv
+
+START = datetime(2024, 5, 1, 10, tzinfo=UTC)
+# Every tenth record is 8 s behind, one of a thousand six minutes.
+TIMES = [START + timedelta(seconds=at - (8 if at % 10 == 9 else 0) - (360 if at == 700 else 0)) for at in range(1000)]
+
+
+@pytest.mark.parametrize(
+    ("write", "parameters"),
+    [
+        (lambda time: time.strftime("%Y-%m-%d %H:%M:%S"), {}),
+        (lambda time: time.isoformat(), {}),
+        (lambda time: f"{time:%Y-%m-%dT%H:%M:%S}Z", {}),
+        (lambda time: f"{time.timestamp():.0f}", {"event_time_unit": "epoch_s"}),
+        (lambda time: f"{time.timestamp() * 1000:.0f}", {}),
+        (
+            lambda time: f"{time.timestamp() * 1_000_000:.0f}",
+            {
+                "event_time": "order time_time",
+                "computed": [{"name": "order time_time", "expression": "timestamp_micros(`order time`)"}],
+            },
+        ),
+        (
+            lambda time: "n/a" if time == TIMES[500] else f"{time:%Y-%m-%d %H:%M}",
+            {"types": {"order time": "TIMESTAMP(3)"}, "watermark_delay_ms": 0},
+        ),
+    ],
+    ids=["local", "zone", "utc", "s", "ms", "us", "one is none"],
+)
+def test_a_column_of_times_is_proposed_as_event_time_with_the_delay_that_its_records_need(
+    tmp_path: Path, write: object, parameters: dict[str, object]
+) -> None:
+    assert callable(write)
+    lines = [f"{at},{1000000000 + at},{write(time)}" for at, time in enumerate(TIMES)]
+    (tmp_path / "in.csv").write_text("\n".join(["order id,phone,order time", *lines]), encoding="utf-8")
+    source = first_pipeline("in.csv", tmp_path).nodes[0]
+    assert (
+        source.parameters == {"path": "in.csv", "event_time": "order time", "watermark_delay_ms": 10_000} | parameters
+    )
+
+
+def test_almost_all_values_say_what_a_column_is_and_the_others_are_named(tmp_path: Path) -> None:
+    rows = [f"{'x' if at == 7 else at},{'' if at < 2 else 'a'},{at}.5" for at in range(100)]
+    (tmp_path / "in.csv").write_text("\n".join(["n,a,a", *rows]), encoding="utf-8")
+    columns, times = Csv(path="in.csv").profile("n", tmp_path)
+    assert [(column.name, column.type, column.proposed) for column in columns] == [
+        ("n", "string", "bigint"),
+        ("a", "string", "string"),
+        ("a_2", "double", "double"),
+    ]
+    assert columns[0].why == '99 of 100 are integers; 1 is not, such as "x"'
+    assert columns[1].why == 'such as "a"; 2 empty'
+    assert columns[2].note == "'a' in the file, which has another column of that name"
+    assert times == ()
+
+
+def test_the_delay_is_the_shortest_usual_one_that_keeps_99_of_100() -> None:
+    in_order = list(range(0, 100_000, 100))
+    assert delay_of(in_order) == (0, "the records are in order of their time")
+    assert delay_of([*in_order[:980], *[time - 42_000 for time in in_order[980:]]])[0] == 60_000
+    few = [*in_order[:995], *[time - 42_000 for time in in_order[995:]]]
+    assert delay_of(few) == (0, "keeps 99.5 % of the first 1,000 records; the last is 41.9 s behind")
+    far = [0, -400 * 86_400_000]
+    assert delay_of(far) == (400 * 86_400_000, "keeps all of the first 2 records; the last is 400 days behind")
