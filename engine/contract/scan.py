@@ -66,6 +66,7 @@ class Scan:
 
 
 RAW_CHARS: Final = 500
+LINE_BYTES: Final = 16 << 20
 """So much is kept of a row that cannot be read."""
 # So many records fit between the ordinals of two parts.
 _PART_BITS: Final = 32

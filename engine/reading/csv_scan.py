@@ -17,11 +17,11 @@ import pyarrow as pa
 from pyarrow import csv
 
 from engine.contract.frames import KIND
-from engine.contract.scan import ReadPart, Rejected
+from engine.contract.scan import LINE_BYTES, ReadPart, Rejected
 from engine.model.schema import Column, arrow_type
 from engine.reading.casts import cast_texts
 from engine.reading.kinds import kinds_of
-from engine.reading.text_files import NOT_UTF8, Block, LineNumbers, TextPart, blocks_of
+from engine.reading.text_files import NOT_UTF8, TOO_LONG, Block, LineNumbers, TextPart, blocks_of
 from engine.reading.typed_rows import RowTypes, all_fit, records_of
 
 _OPEN: Final = "a quoted field is not closed in its line, or continues after its closing quote"
@@ -73,7 +73,8 @@ class _Reading:
             size -= 1
         if not block:
             return
-        records = None if self.how.multi_line else self._at_once(block, size)
+        # So large a block may be one line that is too long.
+        records = None if self.how.multi_line or len(block) > LINE_BYTES else self._at_once(block, size)
         if records is None:
             yield self._one_by_one(block, first)
         else:
@@ -173,6 +174,8 @@ class _Reading:
     def _fields(self, raw: bytes) -> list[str | None] | str:
         """The fields of a line, null where nothing stands or the NULL text; or why it has none."""
         how = self.how
+        if len(raw) > LINE_BYTES:
+            return TOO_LONG
         try:
             line = raw.decode("utf-8")
         except UnicodeDecodeError:

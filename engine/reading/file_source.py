@@ -20,7 +20,7 @@ from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
 from engine.reading import spark_casts as texts
 from engine.reading.columns import check_names, declared_type, derive_source
-from engine.reading.files import InputFile, find_files, opened
+from engine.reading.files import InputFile, find_files, opened, raw_lines
 from engine.reading.flink_table import create_table, from_changelog
 from engine.reading.profile import ColumnProfile, TimeProposal
 
@@ -93,7 +93,7 @@ class FileSource(Source):
     def write_head(self, rows: int, node: str, file: InputFile, target: Path) -> None:
         """Copy the first rows of a file, uncompressed. Raises SourceError."""
         with opened(file, node) as stream, target.open("wb") as head:
-            head.writelines(islice(stream, rows + 1))
+            head.writelines(islice(raw_lines(stream), rows + 1))
 
     def overridden(self, columns: Sequence[Column], node: str) -> tuple[Column, ...]:
         """The columns with the types that somebody set. Raises SourceError for one that the file lacks."""

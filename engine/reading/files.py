@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from engine.contract.scan import LINE_BYTES
 from engine.errors import SourceError
 from engine.reading.storage import (
     Storage,
@@ -29,6 +30,7 @@ from engine.reading.storage import (
 )
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")
+_CHUNK: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,11 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
         raise SourceError(message, node, "path")
     if is_uri(path):
         return _stored_files(path, node, endings, elsewhere())
-    place = Path(os.path.normpath(folder.absolute() / Path(path).expanduser()))
+    try:
+        place = Path(os.path.normpath(folder.absolute() / Path(path).expanduser()))
+    except RuntimeError as error:
+        message = f"path: {path[:80]!r} begins with the home of a user that does not exist; give the full path."
+        raise SourceError(message, node, "path") from error
     try:
         place.stat()
     except (OSError, ValueError) as error:
@@ -109,6 +115,9 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
             )
             raise SourceError(message, node, "path")
     for file in files:
+        if not file.is_file():
+            message = f"{file.name} is not a regular file but a device, a pipe or a socket; copy its data to a file."
+            raise SourceError(message, node, "path")
         if ":" in file.name:
             message = f"{file.name} has a colon in its name, which Spark cannot read; rename it."
             raise SourceError(message, node, "path")
@@ -144,9 +153,24 @@ def opened(file: InputFile, node: str) -> Iterator[IO[bytes]]:
         raise SourceError(message, node, "path") from error
 
 
+def raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """The lines with their ends. Of one that is longer than LINE_BYTES what makes it too long, without the rest."""
+    while raw := stream.readline(LINE_BYTES + 1):
+        if len(raw) > LINE_BYTES and not raw.endswith(b"\n"):
+            while (more := stream.readline(_CHUNK)) and not more.endswith(b"\n"):
+                pass
+            raw += b"\n"
+        yield raw
+
+
 def text_lines(stream: IO[bytes]) -> Iterator[str]:
-    """The lines as Spark splits them, without their ends and without a byte order mark; U+FFFD for what is no UTF-8."""
-    for at, raw in enumerate(stream):
+    """The lines as Spark splits them, without their ends and without a byte order mark; U+FFFD for what is no UTF-8.
+
+    Without those that are too long, which are rejected when they are read.
+    """
+    for at, raw in enumerate(raw_lines(stream)):
+        if len(raw) > LINE_BYTES:
+            continue
         text = raw.decode("utf-8", errors="replace")
         text = text.removeprefix("\ufeff") if at == 0 else text
         yield from _LINE_END.split(text.removesuffix("\n").removesuffix("\r"))

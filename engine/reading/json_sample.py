@@ -11,7 +11,7 @@ from typing import Any, Final
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column
 from engine.reading.columns import check_names, declared_type
-from engine.reading.files import InputFile, opened
+from engine.reading.files import InputFile, opened, raw_lines
 
 ENDINGS: Final = (".jsonl", ".ndjson", ".json")
 
@@ -48,10 +48,13 @@ def _sampled(
     objects: list[dict[str, Any]] = []
     for file in files:
         with opened(file, node) as stream:
-            for line in islice(stream, sample_rows - len(objects)):
+            for line in islice(raw_lines(stream), sample_rows - len(objects)):
                 try:
                     value = json.loads(line.decode("utf-8-sig"))
-                except ValueError:  # broken JSON or no UTF-8: rejected when it is read
+                except (
+                    ValueError,
+                    RecursionError,
+                ):  # no JSON, no UTF-8, too deep: rejected when it is read
                     continue
                 if isinstance(value, dict):
                     objects.append(value)

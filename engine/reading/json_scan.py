@@ -21,17 +21,19 @@ import pyarrow as pa
 from pyarrow import json as arrow_json
 
 from engine.contract.frames import KIND
-from engine.contract.scan import ReadPart, Rejected
+from engine.contract.scan import LINE_BYTES, ReadPart, Rejected
 from engine.model.schema import arrow_type
 from engine.reading.casts import cast_texts
 from engine.reading.kinds import kinds_of
 from engine.reading.nested import Number, decoder, parsed, text_of
-from engine.reading.text_files import NOT_UTF8, Block, LineNumbers, TextPart, blocks_of
+from engine.reading.text_files import NOT_UTF8, TOO_LONG, Block, LineNumbers, TextPart, blocks_of
 from engine.reading.typed_rows import RowTypes, all_fit, records_of
 
 _NO_OBJECT: Final = "the line is not a JSON object"
 _BROKEN: Final = "the line is broken JSON"
 _SEVERAL: Final = "the line has more than one JSON object"
+_LEVELS: Final = 200
+_TOO_DEEP: Final = f"the line is nested more than {_LEVELS} levels deep"
 _SPACE: Final = " \t\r\n"
 
 # What Arrow reads as the same where it reads it at all; it takes a text for no number, nor a number for a text.
@@ -64,7 +66,8 @@ class JsonReader:
         """Its records and rejected lines."""
         numbers = LineNumbers(part)
         for block in blocks_of(part):
-            records = _at_once(block, self.rows)
+            # So large a block may be one line that is too long.
+            records = _at_once(block, self.rows) if len(block.text) <= LINE_BYTES else None
             if records is not None:
                 yield ReadPart(records, part.name, range(block.first, block.first + block.size), (), numbers.before)
                 continue
@@ -162,11 +165,17 @@ def objects_of(block: Block, numbers: LineNumbers, *, skip_null: bool = False) -
     lines: list[Line] = []
     rejected: list[Rejected] = []
     for number, raw in enumerate(block.text.removesuffix(b"\n").split(b"\n"), block.first):
+        if len(raw) > LINE_BYTES:
+            rejected.append(numbers.rejected(number, raw, TOO_LONG))
+            continue
         try:
             text = raw.decode()
             value, end = scan(text)
             if type(value) is dict and (end == len(text) or not text[end:].strip(_SPACE)):
-                lines.append(Line(number, raw, value))
+                if _is_deep(raw, value):
+                    rejected.append(numbers.rejected(number, raw, _TOO_DEEP))
+                else:
+                    lines.append(Line(number, raw, value))
                 continue
         except (ValueError, RecursionError):
             pass
@@ -178,11 +187,24 @@ def objects_of(block: Block, numbers: LineNumbers, *, skip_null: bool = False) -
             one = _object_in(text)
         except UnicodeDecodeError:
             one = NOT_UTF8
-        if isinstance(one, str):
-            rejected.append(numbers.rejected(number, raw, one))
+        if isinstance(one, str) or _is_deep(raw, one):
+            rejected.append(numbers.rejected(number, raw, one if isinstance(one, str) else _TOO_DEEP))
         else:
             lines.append(Line(number, raw, one))
     return lines, rejected
+
+
+def _is_deep(raw: bytes, value: Any) -> bool:
+    """Whether a value, whose text this is, is nested more deeply than Python can take it apart."""
+    if raw.count(b"{") + raw.count(b"[") <= _LEVELS:
+        return False
+    level = [value]
+    for _ in range(_LEVELS):
+        level = [item for each in level for item in (each.values() if isinstance(each, dict) else each)]
+        level = [item for item in level if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def _object_in(text: str) -> Row | str:
@@ -191,7 +213,9 @@ def _object_in(text: str) -> Row | str:
         return _NO_OBJECT
     try:
         values = parsed(f"[{text}]")
-    except (ValueError, RecursionError):
+    except RecursionError:
+        return _TOO_DEEP
+    except ValueError:
         return _BROKEN
     if any(not isinstance(value, dict | None) for value in values):
         return _BROKEN

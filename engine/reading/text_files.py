@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Final, NamedTuple
 
-from engine.contract.scan import RAW_CHARS, Rejected
+from engine.contract.scan import LINE_BYTES, RAW_CHARS, Rejected
 from engine.reading.files import InputFile
 from engine.reading.storage import is_packed, open_file, unpacked
 
 NOT_UTF8: Final = "the line is not UTF-8; save the file as UTF-8"
+TOO_LONG: Final = f"the line is longer than {LINE_BYTES >> 20} MB"
 _PART: Final = 16 << 20
 _BLOCK: Final = 4 << 20
 _MARK: Final = b"\xef\xbb\xbf"
@@ -49,28 +50,31 @@ def parts_of(files: Sequence[InputFile], *, whole: bool = False, size: int = _PA
 
 
 def blocks_of(part: TextPart, quote: bytes = b"", size: int = _BLOCK) -> Iterator[Block]:
-    """The part in blocks of whole lines; with a quote, of lines that leave none open."""
+    """The part in blocks of whole lines; with a quote, of lines that leave none open.
+
+    Of a line that is longer than LINE_BYTES it has the start, which is too long as well.
+    """
     line = 1
     with _opened(part.path) as stream:
-        for number, raw in enumerate(_readable(part, stream, quote, size)):
+        for number, (raw, left_out) in enumerate(_readable(part, stream, quote, size)):
             text = raw.removeprefix(_MARK) if number == 0 and part.start == 0 else raw
             if b"\r" in text:
                 text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
             lines = text.count(b"\n") + (not text.endswith(b"\n"))
             yield Block(text, line, lines)
-            line += lines
+            line += lines + left_out
 
 
-def _readable(part: TextPart, stream: IO[bytes], quote: bytes, size: int) -> Iterator[bytes]:
+def _readable(part: TextPart, stream: IO[bytes], quote: bytes, size: int) -> Iterator[tuple[bytes, int]]:
     lines = 0
     try:
         end = None if part.end is None else _line_from(stream, part.end)
         start = _line_from(stream, part.start)
         stream.seek(start)
         left = None if end is None else end - start
-        for raw in _cut(stream, left, quote, size):
-            yield raw
-            lines += raw.count(b"\n")
+        for raw, left_out in _cut(stream, left, quote, size):
+            yield raw, left_out
+            lines += raw.count(b"\n") + left_out
     except (OSError, EOFError, zlib.error) as error:
         message = f"{part.name} is damaged after line {_count_lines(part) + lines}: {error}. Save or copy it again."
         raise OSError(message) from error
@@ -87,27 +91,61 @@ def _line_from(stream: IO[bytes], at: int) -> int:
     """Where the first line begins that does so at a place or behind it."""
     if at:
         stream.seek(at - 1)
-        stream.readline()
+        while (read := stream.readline(_BLOCK)) and not read.endswith(b"\n"):
+            pass
         return stream.tell()
     return 0
 
 
-def _cut(stream: IO[bytes], left: int | None, quote: bytes, size: int) -> Iterator[bytes]:
+def _cut(stream: IO[bytes], left: int | None, quote: bytes, size: int) -> Iterator[tuple[bytes, int]]:
+    """Blocks that end with a line, each with how many line ends were left out after it."""
+    reads = _reads(stream, left, size)
     rest = b""
-    while left is None or left > 0:
-        read = stream.read(size if left is None else min(size, left))
-        if not read:
-            break
-        left = None if left is None else left - len(read)
+    for read in reads:
         block = rest + read
-        end = block.rfind(b"\n") + 1
-        while quote and end and block.count(quote, 0, end) % 2:
-            end = block.rfind(b"\n", 0, end - 1) + 1
-        rest = block[end:]
-        if end:
-            yield block[:end]
+        end = _end_of_lines(block, quote)
+        if end or len(block) <= LINE_BYTES:
+            rest = block[end:]
+            if end:
+                yield block[:end], 0
+            continue
+        head = block[: LINE_BYTES + 1] + b"\n"
+        passed, rest = _line_end(block, reads, quote)
+        yield head, passed - head.count(b"\n")
     if rest:
-        yield rest
+        yield rest, 0
+
+
+def _reads(stream: IO[bytes], left: int | None, size: int) -> Iterator[bytes]:
+    while read := stream.read(size if left is None else min(size, left)):
+        left = None if left is None else left - len(read)
+        yield read
+
+
+def _end_of_lines(block: bytes, quote: bytes) -> int:
+    """Where the last line ends that leaves no quote open; 0 where none does."""
+    end = block.rfind(b"\n") + 1
+    while quote and end and block.count(quote, 0, end) % 2:
+        end = block.rfind(b"\n", 0, end - 1) + 1
+    if not end and not quote and len(block) > LINE_BYTES:
+        # Perhaps lines end with CR alone. The last byte may be half of CRLF.
+        end = block.rfind(b"\r", 0, len(block) - 1) + 1
+    return end
+
+
+def _line_end(block: bytes, reads: Iterator[bytes], quote: bytes) -> tuple[int, bytes]:
+    """The line ends up to that of the line, or the record, with which a block begins; and what follows it."""
+    passed, is_open = 0, False
+    while block:
+        at = 0
+        while end := block.find(b"\n", at) + 1:
+            is_open ^= bool(quote) and block.count(quote, at, end) % 2 == 1
+            passed, at = passed + 1, end
+            if not is_open:
+                return passed, block[end:]
+        is_open ^= bool(quote) and block.count(quote, at) % 2 == 1
+        block = next(reads, b"")
+    return passed + 1, b""
 
 
 class LineNumbers:
