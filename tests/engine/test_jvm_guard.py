@@ -18,9 +18,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Stands for the app: it says the number of its child, and waits to be killed. The child does not listen.
 PARENT = """
-import subprocess, sys, time
+import signal, subprocess, sys, time
 from pathlib import Path
 from engine.spark.jvm_guard import GuardedJvm
+# A suite that runs in the background hands on that SIGINT is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 child = subprocess.Popen(["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"])
 guarded = GuardedJvm(child, Path(sys.argv[1]), grace_s=1)
 print(child.pid, flush=True)
