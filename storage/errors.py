@@ -4,7 +4,9 @@
     ├── StoreUnavailable            the file cannot be opened
     │   ├── StoreLocked             another process has it
     │   ├── StoreTooNew             a newer studio wrote it
-    │   └── StoreUnreadable         not a store, damaged, no permission
+    │   ├── StoreUnreadable         not a store, no permission
+    │   ├── StoreDamaged            parts of the file are missing or were changed by something else
+    │   └── StoreForeign            a database of something else
     ├── StoreWriteFailed            a full disk or another error while writing: nothing of it was kept
     ├── UnknownPipeline             no pipeline (or version) with that number
     ├── UnknownRun                  no run with that number
@@ -64,7 +66,7 @@ class StoreTooNew(StoreUnavailable):
 
 
 class StoreUnreadable(StoreUnavailable):
-    """The file is not a store, is damaged, or may not be read or written."""
+    """The file is not a store, or may not be read or written."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path = path
@@ -72,6 +74,30 @@ class StoreUnreadable(StoreUnavailable):
         super().__init__(
             f"the store {path} cannot be opened: {reason} "
             "Move it away or use another file: set CHANGELOG_STUDIO_STORE or --store."
+        )
+
+
+class StoreDamaged(StoreUnavailable):
+    """Parts of the file are missing, or are not what was written."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(
+            f"the store {path} is damaged: {reason} Put a copy of it in its place, or use another file: set "
+            "CHANGELOG_STUDIO_STORE or --store."
+        )
+
+
+class StoreForeign(StoreUnavailable):
+    """A database that something else made. It is left as it is."""
+
+    def __init__(self, path: Path, tables: Sequence[str]) -> None:
+        self.path = path
+        self.tables = tuple(tables)
+        super().__init__(
+            f"{path} is no store of the studio but a database with other tables ({', '.join(tables)}). It is left as "
+            "it is. Use another file, which need not exist: set CHANGELOG_STUDIO_STORE or --store."
         )
 
 

@@ -97,7 +97,7 @@ class Store:
     """An open store, safe to use from several threads.
 
     Opening the same file again in one process gives the same object; the last `close` closes the file.
-    Raises on opening: StoreLocked, StoreTooNew, StoreUnreadable.
+    Raises on opening: StoreLocked, StoreTooNew, StoreUnreadable, StoreDamaged, StoreForeign.
     """
 
     _shared: ClassVar[dict[Path, Store]] = {}
@@ -106,16 +106,16 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._users = 0
-        self._database = Database(path)
+        self._database = database = Database(path)
         try:
-            migrate(self._database)
+            migrate(database)
+            self.runs = Runs(database)
+            self.runs.interrupt_abandoned()
         except BaseException:
-            self._database.close()
+            database.close()
             raise
-        database = self._database
         self.pipelines = Pipelines(database)
         self.drafts = Drafts(database)
-        self.runs = Runs(database)
         self.batch_checks = BatchChecks(database, self.runs)
 
         self._recordings: WeakSet[Recording] = WeakSet()
@@ -142,7 +142,6 @@ class Store:
 
         self.queries = Queries(database)
         self.catalog = Catalog(database, self.runs)
-        self.runs.interrupt_abandoned()
 
     @classmethod
     def open(cls, path: Path | str | None = None) -> Store:

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 import duckdb
 
-from storage.errors import StoreLocked, StoreUnreadable, StoreWriteFailed
+from storage.errors import StoreDamaged, StoreLocked, StoreUnreadable, StoreWriteFailed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,14 +28,21 @@ Parameters = Mapping[str, object] | Sequence[object] | None
 Cursor = duckdb.DuckDBPyConnection
 
 NOW: Final = "CAST(now() AS TIMESTAMP)"
+_LOCKED: Final = re.compile(r"\block\b", re.IGNORECASE)
 _LOCK_HOLDER: Final = re.compile(r"\(PID (\d+)\)")
+_DAMAGED: Final = re.compile(
+    r"could not read enough bytes|corrupt|checksum|deserializ|failed to load metadata|INTERNAL Error", re.IGNORECASE
+)
+_OWN_FOLDER: Final = 0o700
+_OWN_FILE: Final = 0o600
 _DISK_FULL: Final = ("no space left", "disk full", "file too large", "disk quota", "not enough space")
 
 
 class Database:
     """A DuckDB file that this process owns.
 
-    Raises: StoreLocked, StoreUnreadable on opening; StoreWriteFailed from a transaction.
+    A new file is readable for this user only. Raises: StoreLocked, StoreUnreadable on opening; StoreWriteFailed from a
+    transaction; StoreDamaged from all.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,7 +54,8 @@ class Database:
 
     def _connect(self) -> Cursor:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            is_new = not self.path.exists()
+            self.path.parent.mkdir(_OWN_FOLDER, parents=True, exist_ok=True)
             connection = duckdb.connect(
                 str(self.path),
                 config={"memory_limit": f"{memory_limit_mib()}MiB", "temp_directory": f"{self.path}.tmp"},
@@ -56,9 +64,13 @@ class Database:
             connection.execute("SET GLOBAL TimeZone = 'UTC'")
             # DuckDB 2.0.0: a filter on rowid with LIMIT and OFFSET ends in an internal error in this optimizer.
             connection.execute("SET GLOBAL disabled_optimizers = 'late_materialization'")
+            if is_new:
+                self.path.chmod(_OWN_FILE)
         except (duckdb.Error, OSError) as error:
             text = str(error)
-            if "lock" in text.lower():
+            if _DAMAGED.search(text):
+                raise StoreDamaged(self.path, first_sentence(text)) from error
+            if _LOCKED.search(text):
                 holder = _LOCK_HOLDER.search(text)
                 raise StoreLocked(self.path, int(holder[1]) if holder else 0) from error
             raise StoreUnreadable(self.path, first_sentence(text)) from error
@@ -89,20 +101,30 @@ class Database:
         self, sql: str, parameters: Parameters = None, *, tables: Mapping[str, pa.Table] | None = None
     ) -> list[Row]:
         """The result of a query as tuples. tables: tables that it reads besides those of the file, by name."""
-        with self.cursor() as cursor:
+        with self._reading() as cursor:
             for name, table in (tables or {}).items():
                 cursor.register(name, table)
             return cursor.execute(sql, parameters).fetchall()
 
     def row(self, sql: str, parameters: Parameters = None) -> Row | None:
         """The first row of a query, or None."""
-        with self.cursor() as cursor:
+        with self._reading() as cursor:
             return cursor.execute(sql, parameters).fetchone()
 
     def arrow(self, sql: str, parameters: Mapping[str, object] | None = None) -> pa.Table:
         """The result of a query as an Arrow table."""
-        with self.cursor() as cursor:
+        with self._reading() as cursor:
             return cursor.sql(sql, params=dict(parameters or {})).to_arrow_table()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Cursor]:
+        with self.cursor() as cursor:
+            try:
+                yield cursor
+            except duckdb.Error as error:
+                if _DAMAGED.search(str(error)):
+                    raise StoreDamaged(self.path, first_sentence(str(error))) from error
+                raise
 
     @contextmanager
     def transaction(self) -> Iterator[Cursor]:
@@ -112,10 +134,13 @@ class Database:
                 cursor.execute("BEGIN")
                 yield cursor
                 cursor.execute("COMMIT")
+                self._keep_private()
             except duckdb.Error as error:
                 self._roll_back(cursor)
                 self._reopen_after(error)
                 reason = first_sentence(str(error))
+                if _DAMAGED.search(str(error)):
+                    raise StoreDamaged(self.path, reason) from error
                 full = any(sign in str(error).lower() for sign in _DISK_FULL)
                 raise StoreWriteFailed(self.path, reason, full=full) from error
             except BaseException:
@@ -134,6 +159,14 @@ class Database:
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
+
+    def _keep_private(self) -> None:
+        """Whoever may not read the file may not read its log either, which DuckDB makes anew from time to time."""
+        with contextlib.suppress(OSError):
+            mode = self.path.stat().st_mode & 0o777
+            log = self.path.with_name(f"{self.path.name}.wal")
+            if log.stat().st_mode & 0o777 != mode:
+                log.chmod(mode)
 
     @staticmethod
     def _roll_back(cursor: Cursor) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from storage.database.connection import NOW, Cursor, Database
-from storage.errors import StoreTooNew
+from storage.errors import StoreForeign, StoreTooNew
 
 CATALOG: Final = f"""
 CREATE SEQUENCE pipeline_ids;
@@ -131,11 +131,18 @@ MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
 )
 VERSION: Final = MIGRATIONS[-1][0]
 
+_TABLES: Final = """
+SELECT table_name FROM duckdb_tables() WHERE NOT internal
+UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal
+ORDER BY 1 LIMIT 3
+"""
+
 
 def version_of(cursor: Cursor) -> int:
     """The number of the last migration that ran, 0 for a new file."""
     exists = cursor.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE schema_name = 'main' AND table_name = 'migrations'"
+        "SELECT 1 FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = 'migrations' "
+        "AND column_name IN ('number', 'name', 'applied_at') HAVING count(*) = 3"
     ).fetchone()
     if exists is None:
         return 0
@@ -144,9 +151,12 @@ def version_of(cursor: Cursor) -> int:
 
 
 def migrate(database: Database, migrations: tuple[tuple[int, str, str], ...] = MIGRATIONS) -> None:
-    """Bring the file up to date. Raises StoreTooNew for a file of a newer version, which stays as it is."""
+    """Bring the file up to date. Raises StoreTooNew and StoreForeign, and leaves such a file as it is."""
     with database.cursor() as cursor:
         version = version_of(cursor)
+        tables = [] if version else cursor.execute(_TABLES).fetchall()
+    if tables:
+        raise StoreForeign(database.path, [str(name) for (name,) in tables])
     known = migrations[-1][0]
     if version > known:
         raise StoreTooNew(database.path, version, known)

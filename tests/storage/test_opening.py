@@ -14,7 +14,14 @@ import storage
 from storage import Store
 from storage.database.connection import Database
 from storage.database.migrations import MIGRATIONS, VERSION, migrate, version_of
-from storage.errors import StoreLocked, StoreTooNew, StoreUnreadable, StoreWriteFailed
+from storage.errors import (
+    StoreDamaged,
+    StoreForeign,
+    StoreLocked,
+    StoreTooNew,
+    StoreUnreadable,
+    StoreWriteFailed,
+)
 from storage.model import RunStatus
 from tests.storage.written_runs import Epoch, columns, edge, plan
 
@@ -213,3 +220,42 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(tmp_path: Path) -> None:
     sentence, before, after = said.stdout.splitlines()
     assert sentence.startswith("the disk is full at the store")
     assert (before, after) == ("1 kept", "199999")
+
+
+def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
+    for name, sql in [("a", "CREATE TABLE sales (n INT)"), ("b", "CREATE TABLE migrations (id INT)")]:
+        path = tmp_path / f"{name}.duckdb"
+        with duckdb.connect(str(path)) as client:
+            client.execute(sql)
+        before = path.read_bytes()
+        with pytest.raises(StoreForeign, match="is no store of the studio but a database with other tables"):
+            Store.open(path)
+        assert path.read_bytes() == before
+
+
+def test_a_damaged_file_is_said_to_be_damaged(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.duckdb"
+    with Store.open(whole) as store:
+        for number in range(50):
+            store.pipelines.save("{}" * 1000, name=f"pipeline {number}")
+    data = whole.read_bytes()
+    middle = len(data) // 2
+    block = 3 * 262_144 + 12_288
+    for damaged in (data[:middle], data[: len(data) - 4096], data[:block] + b"\xff" * 8 + data[block + 8 :]):
+        path = tmp_path / "damaged.duckdb"
+        path.write_bytes(damaged)
+        with pytest.raises(StoreDamaged, match="is damaged: .* Put a copy of it in its place"):
+            _read_and_write(path)
+
+
+def _read_and_write(path: Path) -> None:
+    with Store.open(path) as store:
+        store.pipelines.list()
+        store.pipelines.save("{}", name="another")
+
+
+def test_what_is_stored_is_readable_for_this_user_only(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "made" / "s.duckdb") as store:
+        store.pipelines.save("{}", name="mine")
+        modes = {path.name: path.stat().st_mode & 0o777 for path in [*tmp_path.iterdir(), *tmp_path.glob("*/*")]}
+    assert modes == {"made": 0o700, "s.duckdb": 0o600, "s.duckdb.wal": 0o600}
