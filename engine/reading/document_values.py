@@ -16,6 +16,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any, Final
 
+from engine.model.schema import flink_type
+
 # The years 1 to 9999, which Python, Arrow and DuckDB all can write. Beyond them it is the unit that is wrong.
 MIN_EVENT_TIME_MS: Final = -62_135_596_800_000
 MAX_EVENT_TIME_MS: Final = 253_402_300_799_999
@@ -150,7 +152,7 @@ def _instant(value: Any) -> datetime:
 
 def with_article(type_: str) -> str:
     """A type in a sentence: a BIGINT, an INT."""
-    name = type_.upper()
+    name = flink_type(type_)
     return f"{'an' if name[0] in 'AI' else 'a'} {name}"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.errors import ExpressionError
 from engine.examples import examples
-from engine.model.pipeline import Pipeline
+from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema
 from storage import Store
 from tests.ui.conftest import OpenView
@@ -115,6 +116,37 @@ def test_flink_s_spelling_is_understood_and_no_error_of_the_analyzer_takes_the_c
     assert labelled(app.text_input, "Condition").value == typed
     assert "cannot be checked" in " ".join(each.value for each in (*app.markdown, *app.caption))
     assert kept(store).node("latest").parameters["condition"] == typed
+
+
+def test_a_file_s_columns_are_a_table_in_which_types_and_event_time_are_chosen(
+    store: Store, open_draft: OpenDraft, tmp_path: Path
+) -> None:
+    lines = [
+        f"{at},{'x' if at == 9 else at / 2},{'n/a' if at == 3 else f'2024-05-01 10:00:{at % 60:02}'}"
+        for at in range(60)
+    ]
+    (tmp_path / "orders.csv").write_text("\n".join(["order id,unit price,ordered at", *lines]), encoding="utf-8")
+    source = Node(id="orders", operator="csv", parameters={"path": str(tmp_path / "orders.csv")})
+    app = open_draft(
+        Pipeline(nodes=(source, Node(id="sink", operator="sink")), edges=(Edge(source="orders", target="sink"),))
+    )
+    captions = [caption.value for caption in app.caption]
+    assert any(said.startswith("59 of 60 are times without a zone; 1 is not") for said in captions)
+    labelled(app.selectbox, "Type of unit price").set_value("DOUBLE").run()
+    assert kept(store).node("orders").parameters["types"] == {"unit price": "DOUBLE"}
+    labelled(app.checkbox, "ordered at is the event time").check().run()
+    parameters = kept(store).node("orders").parameters
+    assert parameters["types"] == {"unit price": "DOUBLE", "ordered at": "TIMESTAMP(3)"}
+    assert (parameters["event_time"], parameters["watermark_delay_ms"]) == ("ordered at", 0)
+    assert any("2 rows would be rejected" in caption.value for caption in app.caption)
+    # A typo in the delay leaves the event time alone, and what mends it stays to be chosen.
+    labelled(app.text_input, "Watermark delay").set_value("2 parsecs").run()
+    labelled(app.text_input, "Watermark delay").set_value("2 min").run()
+    parameters = kept(store).node("orders").parameters
+    assert (parameters["event_time"], parameters["watermark_delay_ms"]) == ("ordered at", 120_000)
+    assert labelled(app.checkbox, "ordered at is the event time").value
+    labelled(app.checkbox, "ordered at is the event time").uncheck().run()
+    assert "event_time" not in kept(store).node("orders").parameters
 
 
 def test_undo_and_redo_reach_the_widgets(open_draft: OpenDraft) -> None:

@@ -68,9 +68,13 @@ def output_schema(node: Node, verdict: Check) -> Schema | None:
     if cls is None or not issubclass(cls, Source):
         return None
     shared = {field.name for field in fields_of(cls)} & set(Source.model_fields)
-    own = {name: value for name, value in node.parameters.items() if name not in shared}
-    alone = checked(Pipeline(nodes=(node.model_copy(update={"parameters": own}),)))
-    return alone.derived[node.id].schema if node.id in alone.derived else None
+    # A computed column is what mends a time that is wrong: it is left out only where it is wrong itself.
+    for left_out in (shared - {"computed"}, shared):
+        own = {name: value for name, value in node.parameters.items() if name not in left_out}
+        alone = checked(Pipeline(nodes=(node.model_copy(update={"parameters": own}),)))
+        if node.id in alone.derived:
+            return alone.derived[node.id].schema
+    return None
 
 
 def edge_reason(verdict: Check, source: str, target: str, port: str) -> str:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import streamlit as st
 
-from engine.model.schema import Schema
+from engine.model.schema import Schema, quote
 from ui.builder.editing import ABSENT
 from ui.forms.binding import FormContext
 from ui.forms.files import file_field
 from ui.forms.grid import grid_field
 from ui.forms.items import computed_columns, items_field
 from ui.forms.marking import marked_html
+from ui.forms.source_columns import source_columns
 from ui.forms.spec import Field, FieldKind
 from ui.shell.durations import format_duration, parse_duration
 from ui.shell.guard import as_sentence
@@ -44,6 +45,8 @@ def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
             file_field(field, form)
         case FieldKind.GRID:
             grid_field(field, form)
+        case FieldKind.TYPES if source_columns(form):
+            pass
         case FieldKind.ITEMS:
             items_field(field, form, draw_field)
         case _:
@@ -93,7 +96,7 @@ def _placeholder(field: Field) -> str | None:
         case FieldKind.WORDS:
             return "one, two, three"
         case FieldKind.TYPES:
-            return "amount DECIMAL(10,2), seen_at TIMESTAMP(3)"
+            return "amount DECIMAL(10,2), `seen at` TIMESTAMP(3)"
     return "automatic" if field.is_optional and field.default is None else None
 
 
@@ -115,17 +118,20 @@ def _words_text(value: Any) -> str:
 
 
 def _types_value(text: str) -> object:
-    """`a BIGINT, b DECIMAL(10,2)` as an object; commas inside brackets belong to the type."""
+    """`a BIGINT, `b c` DECIMAL(10,2)` as an object; commas inside brackets belong to the type."""
     types_by_name: dict[str, str] = {}
-    for part in re.split(r",(?![^(<]*[)>])", text):
-        name, _, type_ = part.strip().partition(" ")
+    for part in re.split(r",(?![^(<]*[)>])(?=(?:[^`]*`[^`]*`)*[^`]*$)", text):
+        quoted = re.match(r"\s*`((?:[^`]|``)*)`\s*(.*)", part, re.DOTALL)
+        name, type_ = (quoted[1].replace("``", "`"), quoted[2]) if quoted else part.strip().partition(" ")[::2]
         if name:
             types_by_name[name] = type_.strip()
     return types_by_name
 
 
 def _types_text(value: Any) -> str:
-    return ", ".join(f"{name} {type_}" for name, type_ in value.items()) if isinstance(value, dict) else _plain(value)
+    if not isinstance(value, dict):
+        return _plain(value)
+    return ", ".join(f"{name if name.isidentifier() else quote(name)} {type_}" for name, type_ in value.items())
 
 
 def _json_value(text: str) -> object:
@@ -214,7 +220,9 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     choices = options if field.is_required else [_NOTHING, *options]
     value = _NOTHING if value is None and not field.is_required else value
     shown = value if value in choices else None
-    form.bind(field, key, shown, lambda chosen: ABSENT if chosen in (None, _NOTHING) else chosen)
+    form.bind(
+        field, key, shown, lambda chosen: ABSENT if chosen in (None, _NOTHING) else _without_words(chosen, options)
+    )
     st.selectbox(
         field.title,
         choices,
@@ -225,6 +233,12 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         accept_new_options=schema is None or field.is_free,
         **look,
     )
+
+
+def _without_words(chosen: str, names: Sequence[str]) -> str:
+    """A column's name; where the choices had to be drawn anew, the browser may send what it showed for one."""
+    name, mark, _ = chosen.rpartition(" · ")
+    return name if mark and chosen not in names else chosen
 
 
 def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:

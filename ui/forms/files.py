@@ -40,7 +40,7 @@ def file_field(field: Field, form: FormContext) -> None:
         st.file_uploader(
             f"{field.title}: drop a file", key=upload, on_change=guarded(take), label_visibility="collapsed"
         )
-    if value and (lines := first_lines(_resolved(str(value)))):
+    if value and (lines := first_lines(_resolved(str(value)), most=4)):
         st.code("\n".join(lines), language=None)
 
 

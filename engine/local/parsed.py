@@ -1,0 +1,51 @@
+"""The first rows of a source as they are parsed, and those that are rejected, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+from engine.contract.scan import Rejected
+from engine.contract.source import Source
+from engine.model.schema import Schema
+from engine.reading.computed import computation_of
+
+LOOKED_AT: Final = 1000
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """rows: the first ones, of `columns`. rejected: of the `looked_at` rows in front. left_out: columns for Spark."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[Any]]
+    rejected: Sequence[Rejected]
+    looked_at: int
+    left_out: tuple[str, ...] = ()
+
+
+def parsed_rows(source: Source, schema: Schema, node: str, folder: Path, rows: int = 10) -> Parsed | None:
+    """The first rows of a source that workers read by themselves; None of any other. Raises SourceError.
+
+    schema: the source's output, computed columns included where they are known.
+    """
+    scan = source.scan(node, folder)
+    if scan is None:
+        return None
+    compute = computation_of(source, schema, node, folder)
+    names = schema.names if compute is not None else source.derive(node, folder).schema.names
+    found: list[Sequence[Any]] = []
+    rejected: list[Rejected] = []
+    looked_at = 0
+    for part in chain.from_iterable(map(scan.read, scan.parts)):
+        given = part if compute is None else compute(part)
+        wanted = given.records.slice(0, rows - len(found)).select(list(names))
+        found += zip(*(column.to_pylist() for column in wanted.columns), strict=True)
+        looked_at += part.records.num_rows + len(part.rejected)
+        rejected += given.rejected
+        if looked_at >= LOOKED_AT:
+            break
+    return Parsed(names, found, rejected, looked_at, tuple(name for name in schema.names if name not in names))

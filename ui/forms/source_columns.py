@@ -1,0 +1,271 @@
+"""The columns of a file, a row each: what was found and why, the type to read it as, whether it is the event time.
+
+Below them ten rows as they are parsed, and those that are rejected, before anything runs.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import streamlit as st
+from pydantic import ValidationError
+
+from engine.contract.source import Source
+from engine.errors import StudioError
+from engine.local.parsed import Parsed, parsed_rows
+from engine.model.schema import Schema, flink_type
+from engine.reading.file_source import FileSource
+from engine.reading.files import InputFile
+from engine.reading.profile import ColumnProfile, TimeProposal
+from engine.registry import sources
+from ui.builder.editing import ABSENT, set_parameter
+from ui.builder.pending import pending
+from ui.components.grid import Cell, Row, Table, grid
+from ui.forms.binding import FormContext
+from ui.shell import words, workspace
+from ui.shell.durations import format_duration
+from ui.shell.guard import as_sentence, guarded
+from ui.shell.words import escaped
+
+_TYPES: Final = (
+    "BIGINT",
+    "INT",
+    "DOUBLE",
+    "DECIMAL(10, 2)",
+    "STRING",
+    "BOOLEAN",
+    "DATE",
+    "TIMESTAMP(3)",
+    "TIMESTAMP_LTZ(3)",
+)
+_AS_FOUND: Final = ""
+_WIDTHS: Final = [22, 41, 27, 10]
+_MOST: Final = 60
+_ROWS_HEIGHT: Final = 240
+_OF_TIME: Final = ("event_time", "event_time_unit", "watermark_delay_ms", "computed")
+_TIMES: Final = ("timestamp", "timestamp_ntz", "tinyint", "smallint", "int", "bigint")
+
+
+def source_columns(form: FormContext) -> bool:
+    """Draw the table. False where the columns are not known, so that the types have to be typed."""
+    source = _source(form.node.operator, form.node.parameters)
+    if source is None:
+        return False
+    try:
+        files = source.files(form.node.id, workspace.folder())
+        columns, proposals = _columns(source, files, form.node.id)
+    except StudioError:
+        return False
+    if not columns or len(columns) > _MOST:
+        return False
+    st.markdown("**Columns**")
+    for title, place in zip(("Name", "Found", "Type", "Time"), st.columns(_WIDTHS), strict=True):
+        place.caption(title)
+    types = form.node.parameters.get("types")
+    chosen = types if isinstance(types, Mapping) else {}
+    with st.container(height=330 if len(columns) > 6 else "content", border=False, gap="xsmall"):
+        for at, column in enumerate(columns):
+            _row(form, at, column, chosen.get(column.name), proposals)
+    _proposal(form, proposals)
+    _first_rows(form, source, files)
+    return True
+
+
+def _row(form: FormContext, at: int, column: ColumnProfile, chosen: object, proposals: Sequence[TimeProposal]) -> None:
+    name, why, type_, time = st.columns(_WIDTHS, vertical_alignment="center", gap="xsmall")
+    name.markdown(escaped(column.name))
+    said = f"{column.why} ({column.note})" if column.note else column.why
+    if column.proposed != column.type and not chosen:
+        said += f". Choose {flink_type(column.proposed)} to reject these"
+    why.caption(escaped(said))
+    with type_:
+        _type(form, at, column, chosen)
+    proposal = next((each for each in proposals if each.column == column.name), None)
+    with time:
+        _tick(form, at, column, chosen, proposal)
+
+
+def _type(form: FormContext, at: int, column: ColumnProfile, chosen: object) -> None:
+    shown = chosen if isinstance(chosen, str) else _AS_FOUND
+    key = _key(form, f"types.{at}", column.name)
+    options = [_AS_FOUND, *_TYPES, *([shown] if shown not in ("", *_TYPES) else [])]
+    found = f"{flink_type(column.type)} (as found)"
+
+    def take(typed: Any) -> None:
+        if form.is_current(key):
+            wanted = str(typed or "").strip()
+            form.write(("types", column.name), ABSENT if wanted in (_AS_FOUND, found) else wanted)
+
+    pending().draw(key, shown, take)
+    st.selectbox(
+        f"Type of {column.name}",
+        options,
+        options.index(shown),
+        key=key,
+        format_func=lambda each: each or found,
+        accept_new_options=True,
+        label_visibility="collapsed",
+    )
+
+
+def _tick(form: FormContext, at: int, column: ColumnProfile, chosen: object, proposal: TimeProposal | None) -> None:
+    parameters = form.node.parameters
+    is_time = parameters.get("event_time") == column.name or (
+        proposal is not None and parameters.get("event_time") == proposal.parameters.get("event_time")
+    )
+    output = form.output.column(column.name) if form.output is not None and column.name in form.output else None
+    can_be = is_time or proposal is not None or (output is not None and output.type in _TIMES)
+    key = _key(form, f"event_time.{at}", column.name)
+
+    def take(ticked: Any) -> None:
+        if form.is_current(key):
+            _set_time(form, (proposal.parameters if proposal else {"event_time": column.name}) if ticked else {})
+
+    pending().draw(key, is_time, take)
+    st.checkbox(
+        f"{column.name} is the event time",
+        is_time,
+        key=key,
+        disabled=not can_be,
+        label_visibility="collapsed",
+        help=None if can_be else "Choose TIMESTAMP(3) as its type first.",
+    )
+
+
+def _set_time(form: FormContext, parameters: Mapping[str, Any]) -> None:
+    """Make these the event time, its unit and its delay; what is not said is as if nobody had."""
+    drafting = form.drafting
+    node = drafting.pipeline.node(form.node.id)
+    kept = [each for each in node.parameters.get("computed", ()) if each.get("name") != parameters.get("event_time")]
+    types = {**node.parameters.get("types", {}), **parameters.get("types", {})}
+    wanted: dict[str, Any] = {name: parameters.get(name, ABSENT) for name in _OF_TIME}
+    wanted["computed"] = [*kept, *parameters.get("computed", ())] or ABSENT
+    wanted["types"] = types or ABSENT
+    document = drafting.pipeline
+    for name, value in wanted.items():
+        document = set_parameter(document, node.id, name, value)
+    drafting.edit(document)
+
+
+def _proposal(form: FormContext, proposals: Sequence[TimeProposal]) -> None:
+    """What the data says of the event time and its delay, with a button where something else is set."""
+    if not proposals:
+        return
+    current = form.node.parameters.get("event_time")
+    best = next((each for each in proposals if each.parameters["event_time"] == current), proposals[0])
+    delay = best.parameters["watermark_delay_ms"]
+    assert isinstance(delay, int)
+    said = (
+        f"A watermark delay of {format_duration(delay)} {best.why}."
+        if delay
+        else f"No watermark delay is needed: {best.why}."
+    )
+    if not delay and best.why.startswith("keeps"):
+        said = f"A watermark without delay {best.why}."
+    is_chosen = best.parameters["event_time"] == current
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f":material/schedule: {said}")
+        if is_chosen and form.node.parameters.get("watermark_delay_ms", 0) != delay:
+            st.button(
+                f"Use {format_duration(delay)}",
+                key=form.key("watermark_delay_ms.proposed"),
+                type="tertiary",
+                on_click=guarded(_set_delay),
+                args=(form, delay),
+            )
+        elif not is_chosen:
+            st.button(
+                f"Use {best.column} as event time",
+                key=form.key("event_time.proposed"),
+                type="tertiary",
+                on_click=guarded(_set_time),
+                args=(form, best.parameters),
+            )
+
+
+def _set_delay(form: FormContext, delay: int) -> None:
+    form.write(("watermark_delay_ms",), delay, redraw=True)
+
+
+def _first_rows(form: FormContext, source: FileSource, files: tuple[InputFile, ...]) -> None:
+    schema = form.output
+    if schema is None:
+        return
+    try:
+        parsed = _parsed(
+            form.node.operator, json.dumps(form.node.parameters), schema, files, form.node.id, workspace.folder()
+        )
+    except StudioError as error:
+        st.caption(as_sentence(error.sentence))
+        return
+    if parsed is None:
+        return
+    lost = f"Of the first {parsed.looked_at:,}, {words.count(len(parsed.rejected), 'row')} would be rejected."
+    later = f"{', '.join(parsed.left_out)}: see First records." if parsed.left_out else ""
+    st.caption(" ".join(["The first rows as they are read.", *([lost] if parsed.rejected else []), later]).strip())
+    rows = tuple(Row(tuple(Cell.of(value) for value in row)) for row in parsed.rows)
+    numbers = {
+        name
+        for at, name in enumerate(parsed.columns)
+        if all(isinstance(row[at], int | float | Decimal | None) for row in parsed.rows)
+    }
+    grid(
+        Table(parsed.columns, rows, frozenset(numbers)),
+        key=form.key("types.rows"),
+        height=_ROWS_HEIGHT,
+        label="Parsed rows",
+    )
+    if parsed.rejected:
+        lines = tuple(
+            Row(
+                (Cell(f"{each.line:,}", is_number=True), Cell(each.reason, is_prose=True), Cell(each.raw, is_code=True))
+            )
+            for each in parsed.rejected[:10]
+        )
+        table = Table(("line", "reason", "row"), lines, frozenset({"line"}))
+        grid(table, key=form.key("types.rejected"), height=_ROWS_HEIGHT, label="Rejected rows")
+
+
+def _source(operator: str, parameters: Mapping[str, Any]) -> FileSource | None:
+    """The source without what is said of its types and times, right or wrong; None where it is no source of files."""
+    cls = sources().get(operator)
+    if cls is None or not issubclass(cls, FileSource):
+        return None
+    shared = {*Source.model_fields, "types", "primary_key"}
+    try:
+        return cls.model_validate({name: value for name, value in parameters.items() if name not in shared})
+    except ValidationError:
+        return None
+
+
+def _columns(
+    source: FileSource, files: tuple[InputFile, ...], node: str
+) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
+    columns, proposals = source.profile(node, workspace.folder())
+    if not columns:
+        schema = source.derive(node, workspace.folder()).schema
+        columns = [ColumnProfile(column.name, column.type, column.type, "") for column in schema]
+    return columns, proposals
+
+
+@lru_cache(maxsize=32)
+def _parsed(
+    operator: str, parameters: str, schema: Schema, files: tuple[InputFile, ...], node: str, folder: Path
+) -> Parsed | None:
+    """The first rows; the files are for the cache: one that has changed is another one to it."""
+    try:
+        source = sources()[operator].model_validate(json.loads(parameters))
+    except ValidationError:
+        return None
+    return parsed_rows(source, schema, node, folder)
+
+
+def _key(form: FormContext, place: str, name: str) -> str:
+    """A widget's key: another one for another column, whatever its name is made of."""
+    return form.key(f"{place}.{zlib.crc32(name.encode()):x}")
