@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import SqlglotError
 
+from engine.model.schema import quote
+
 # Beside its own errors the parser stumbles over a few texts that it does not expect, and over very deep ones.
 UNREADABLE: Final = (SqlglotError, ValueError, TypeError, AttributeError, LookupError, RecursionError)
 SPARK: Final = "spark"
@@ -55,6 +57,24 @@ def words_of(text: str) -> tuple[Word, ...] | None:
         else Word(token.text.lower(), token.token_type is TokenType.IDENTIFIER)
         for token in tokens
     )
+
+
+def renamed_in(text: str, old: str, new: str) -> str:
+    """An expression that means another column wherever it named one; in no text literal and no comment."""
+    try:
+        tokens = Dialect.get_or_raise(SPARK).tokenize(text)
+    except UNREADABLE:
+        return text
+    written, place = "", 0
+    for at, token in enumerate(tokens):
+        is_quoted = token.token_type is TokenType.IDENTIFIER
+        is_call = not is_quoted and at + 1 < len(tokens) and tokens[at + 1].text == "("
+        is_field = at > 0 and tokens[at - 1].text == "."
+        if token.token_type in VALUES or token.text.lower() != old.lower() or is_call or is_field:
+            continue
+        written += text[place : token.start] + (new if new.isidentifier() and new.isascii() else quote(new))
+        place = token.end + 1
+    return written + text[place:]
 
 
 def tree_of(text: str, dialect: str | type[Dialect] = SPARK) -> exp.Expr:

@@ -171,8 +171,15 @@ class GivenWindows(MadeWindows):
         """Raise where neither the event time nor the columns are there."""
         if self.window_columns:
             require_bounds(node, schema, ("window_start", "window_end"), self.window_columns)
-        else:
-            self.require_event_time(node, schema)
+            return
+        has_bounds = all(name in schema for name in BOUNDS[:2])
+        if schema.event_time is None and has_bounds:
+            message = (
+                "its rows have windows already: set Window start to window_start and Window end to window_end, and "
+                "clear the lengths."
+            )
+            raise PlanRejected(message, node)
+        self.require_event_time(node, schema)
 
 
 def windows_over(windowing: Windowing, table: str, schema: Schema, partition_by: Sequence[str] = ()) -> str:

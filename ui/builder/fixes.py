@@ -1,8 +1,10 @@
 """What one click can do about a problem. A fix is tried before it is offered: the planner has to be content with it.
 
 reorder       a node that needs insertions goes before the one that updates
+rename        a column that is not there any more, wherever it is asked for
 choose        another choice of one of the node's own parameters
 replace       another operator that does the same, as the node's own operator offers it
+take over     the windows that the rows of the input have already
 declare time  the source gets the event time that its columns suggest
 fill in       needed parameters get the values that are usual
 connect       an open input takes the one output that nobody uses
@@ -11,25 +13,31 @@ unite         several edges into one input go through a union
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import chain
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
-from engine.errors import StudioError
+from engine.errors import ExpressionError, StudioError, UnknownColumn
 from engine.model.guesses import time_column
 from engine.model.pipeline import Edge, Node, Pipeline, Place
 from engine.planner import Check
 from engine.registry import configured, operators
+from engine.windows.parameters import LENGTHS
 from ui.builder.checking import checked, errors, input_schemas, output_schema
 from ui.builder.editing import add_node, connect, descendants, operator_class, set_parameter, takes_many
+from ui.builder.renaming import with_column_renamed
 from ui.forms.spec import FieldKind, fields_of
-from ui.forms.suggest import suggested
+from ui.forms.suggest import suggested, windows_of
 
 _MOST: Final = 3
+_UNRESOLVED: Final = re.compile(r"with name `((?:[^`]|``)+)` cannot be resolved")
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ def fixes(pipeline: Pipeline, problem: StudioError, verdict: Check) -> tuple[Fix
     if node is None or operator_class(node.operator) is None:
         return ()
     working: list[Fix] = []
-    for fix in _candidates(pipeline, node, verdict):
+    for fix in (*_rename(pipeline, problem, verdict), *_candidates(pipeline, node, verdict)):
         if len(working) < _MOST and all(fix.label != each.label for each in working) and _works(fix, node.id, verdict):
             working.append(fix)
     return tuple(working)
@@ -107,9 +115,42 @@ def _candidates(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]
     if whole != pipeline:
         yield Fix("Fill in usual values", whole)
     yield from _reorder(pipeline, node, verdict)
+    yield from _take_over_windows(pipeline, node, verdict)
     yield from _declare_time(pipeline, node, verdict)
     yield from _replace(pipeline, node, verdict)
     yield from _choose(pipeline, node)
+
+
+def _rename(pipeline: Pipeline, problem: StudioError, verdict: Check) -> Iterator[Fix]:
+    """A column that its inputs do not have, as one that they have: here, and wherever else it is missing then."""
+    old = _missing_column(problem)
+    schemas = input_schemas(pipeline, problem.node, verdict).values()
+    names = [name for schema in schemas if schema is not None for name in schema.names]
+    if old is None or old in names:
+        return
+    written = " ".join(
+        each.model_dump_json(include={"parameters"}) for each in pipeline.nodes if pipeline.inputs(each.id)
+    )
+    # A name that nobody mentions yet is new itself.
+    likely = sorted(names, key=lambda name: (name in written, -SequenceMatcher(None, old, name).ratio()))
+    for new in likely[:2]:
+        document = pipeline
+        for _ in pipeline.nodes:
+            missing = {each.node for each in errors(checked(document)) if _missing_column(each) == old}
+            if not missing:
+                break
+            for node_id in missing:
+                document = with_column_renamed(document, node_id, old, new)
+        yield Fix(f"Rename {old} to {new} everywhere", document)
+
+
+def _missing_column(problem: StudioError) -> str | None:
+    if isinstance(problem, UnknownColumn):
+        return problem.name
+    if isinstance(problem, ExpressionError):
+        match = _UNRESOLVED.search(problem.reason)
+        return match[1].replace("``", "`") if match else None
+    return None
 
 
 def _reorder(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
@@ -136,6 +177,19 @@ def _moved_before(pipeline: Pipeline, node_id: str, step: str, before: str) -> P
     free = pipeline.node(node_id).model_copy(update={"place": Place()})
     nodes = tuple(free if each.id == node_id else each for each in pipeline.nodes)
     return pipeline.model_copy(update={"nodes": nodes, "edges": edges})
+
+
+def _take_over_windows(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
+    """The windows that the rows have already, in place of others that would be made of their event time."""
+    cls = operator_class(node.operator)
+    windows = windows_of(cls, input_schemas(pipeline, node.id, verdict)) if cls is not None else {}
+    if not windows:
+        return
+    lengths = {"kind", "windows", "offset_ms", *chain.from_iterable(LENGTHS.values())}
+    kept = {name: value for name, value in node.parameters.items() if name not in lengths}
+    taken = node.model_copy(update={"parameters": {**kept, **windows}})
+    nodes = tuple(taken if each is node else each for each in pipeline.nodes)
+    yield Fix("Use the windows of its input", pipeline.model_copy(update={"nodes": nodes}))
 
 
 def _declare_time(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from engine.model.guesses import key_column, measure_column
 from engine.model.schema import Schema
+from engine.windows.parameters import BOUNDS, GivenWindows, MadeWindows
 from ui.forms.spec import Field, FieldKind, fields_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _STARTS: Final = {FieldKind.DURATION: _TEN_SECONDS, FieldKind.NUMBER: 3}
 
 def suggested(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
     """Parameters for a node whose inputs have these columns."""
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = windows_of(model, inputs)
     for field in fields_of(model):
         guess = _guess(field, _columns(field, inputs))
         if guess is not None:
@@ -32,6 +33,23 @@ def suggested(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> di
     if any(field.kind is FieldKind.GRID for field in fields_of(model)):
         return parameters | _first_rows(model)
     return parameters if _is_whole(model, parameters) else _filled(model, parameters, inputs)
+
+
+def windows_of(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
+    """The windows that the rows of an input have already, for an operator that can take them over; else {}."""
+    sides = {f"{port}_window": port for port in ("left", "right")}
+    if sides.keys() <= model.model_fields.keys():
+        given = all(_has_windows(inputs.get(port)) for port in sides.values())
+        return {name: list(BOUNDS[:2]) for name in sides} if given else {}
+    schema = next((schema for schema in inputs.values() if schema is not None), None)
+    bounds = GivenWindows.model_fields.keys() - MadeWindows.model_fields.keys()
+    can_take = bounds <= model.model_fields.keys() and _has_windows(schema)
+    return {name: name for name in BOUNDS[:2]} if can_take else {}
+
+
+def _has_windows(schema: Schema | None) -> bool:
+    types = {column.name: column.type for column in schema or ()}
+    return all(types.get(name, "").startswith("timestamp") for name in BOUNDS[:2])
 
 
 def _first_rows(model: type[BaseModel]) -> dict[str, Any]:

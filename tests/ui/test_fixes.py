@@ -1,0 +1,92 @@
+"""What one click mends: columns that are called otherwise now, and windows that the rows have already."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.errors import ExpressionError
+from engine.expressions import Expression
+from engine.model.pipeline import Edge, Node, Pipeline
+from engine.model.schema import Schema
+from ui.builder.checking import checked, errors
+from ui.builder.editing import add_node
+from ui.builder.fixes import fixes, suggested_for
+
+
+class Names:
+    """Spark's analyzer as far as these tests need it: a column that is not there is said as Spark says it."""
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        words = Expression.parse(expression)._words or ()
+        for word in words:
+            if word.is_name and word.text not in ("and", "upper") and word.text not in map(str.lower, schema.names):
+                reason = f"A column, variable, or function parameter with name `{word.text}` cannot be resolved."
+                raise ExpressionError(node, field, expression, reason)
+        column = words and next((each for each in schema if each.name.lower() == words[0].text), None)
+        return column.type if column and len(words) == 1 else "boolean" if ">" in expression else "bigint"
+
+
+@pytest.fixture(autouse=True)
+def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.builder.checking.gate", Names)
+
+
+def orders(amount: str) -> Pipeline:
+    columns = [
+        {"name": "id", "type": "bigint"},
+        {"name": amount, "type": "bigint"},
+        {"name": "ts", "type": "timestamp"},
+    ]
+    source = Node(id="orders", operator="rows", parameters={"columns": columns, "rows": [], "event_time": "ts"})
+    large = Node(id="large", operator="filter", parameters={"condition": "amount > 10 AND upper('amount') > id"})
+    sums = {"function": "SUM", "argument": "amount", "name": "amount"}
+    per_window = {"kind": "tumble", "size_ms": 1000, "group_by": ["id"], "aggregates": [sums]}
+    best = {
+        "order_by": [{"column": "amount"}],
+        "rank_end": 3,
+        "window_start": "window_start",
+        "window_end": "window_end",
+    }
+    nodes = (
+        source,
+        large,
+        Node(id="sums", operator="window_aggregate", parameters=per_window),
+        Node(id="best", operator="window_topn", parameters=best),
+        Node(id="sink", operator="sink"),
+    )
+    ways = ("orders", "large", "sums", "best", "sink")
+    edges = tuple(Edge(source=a, target=b) for a, b in zip(ways, ways[1:], strict=False))
+    return Pipeline(nodes=nodes, edges=edges)
+
+
+def test_a_column_that_was_renamed_in_a_source_is_renamed_everywhere() -> None:
+    assert not errors(checked(orders("amount")))
+    document = orders("unit price")
+    verdict = checked(document)
+    [problem] = errors(verdict)
+    found = {fix.label: fix.document for fix in fixes(document, problem, verdict)}
+    mended = found["Rename amount to unit price everywhere"]
+    assert not errors(checked(mended))
+    assert mended.node("large").parameters["condition"] == "`unit price` > 10 AND upper('amount') > id"
+    assert mended.node("sums").parameters["aggregates"][0] == {
+        "function": "SUM",
+        "argument": "unit price",
+        "name": "amount",
+    }
+    # What the aggregate calls its result is its own name, and stays.
+    assert mended.node("best") == document.node("best")
+
+
+def test_the_windows_of_an_input_are_taken_over_and_offered() -> None:
+    document = orders("amount")
+    grown, best = add_node(document, "window_topn", "sums")
+    parameters = suggested_for(grown, best).node(best).parameters
+    assert (parameters["window_start"], parameters["window_end"]) == ("window_start", "window_end")
+    assert "size_ms" not in parameters
+
+    broken = {"order_by": [{"column": "amount"}], "rank_end": 3, "kind": "tumble", "size_ms": None}
+    document, top = add_node(document, "window_topn", "sums", broken)
+    verdict = checked(document)
+    [problem] = [each for each in errors(verdict) if each.node == top]
+    labels = [fix.label for fix in fixes(document, problem, verdict)]
+    assert "Use the windows of its input" in labels
