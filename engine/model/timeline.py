@@ -99,5 +99,5 @@ def _hold_back(line: Timeline, by_ms: int) -> Timeline:
     if by_ms == 0:
         return line
     marks = np.where(line.marks == MAX_WATERMARK, MAX_WATERMARK, line.marks - by_ms)
-    start = line.start_ms if line.start_ms == MIN_WATERMARK else line.start_ms - by_ms
+    start = line.start_ms if line.start_ms in (MIN_WATERMARK, MAX_WATERMARK) else line.start_ms - by_ms
     return Timeline(start, line.seqs, marks)

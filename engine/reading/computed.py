@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, TIME, WATERMARK
 from engine.contract.operator import Analyzer, Derived
-from engine.contract.scan import RAW_CHARS, ReadPart, Rejected, milliseconds
+from engine.contract.scan import RAW_CHARS, ReadPart, Rejected, Scan, milliseconds, rows_of
 from engine.contract.source import ComputedColumn, Source, SourceFrames
 from engine.expressions import Expression
 from engine.expressions.failing import failure_of
@@ -49,12 +49,19 @@ def output_of(source: Source, node: str, folder: Path, analyzer: Analyzer) -> De
 
 
 def frames_of(
-    source: Source, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str] | None = None
+    source: Source, spark: SparkSession, node: str, folder: Path, given: Scan | Mapping[str, str] | None = None
 ) -> SourceFrames:
-    """All records with their computed columns. places: as `Source.read` has it. Raises SourceError."""
+    """All records with their computed columns. given: a scan of them, or places as `Source.read` has them.
+
+    Raises SourceError.
+    """
     from pyspark.sql import functions as F
 
-    frames = source.read(spark, node, folder, places)
+    if isinstance(given, Scan):
+        schema = source.derive(node, folder).schema
+        frames = SourceFrames(rows_of(given, spark, schema, with_lines=bool(source.computed)))
+    else:
+        frames = source.read(spark, node, folder, given)
     if not source.computed:
         return frames
     # Of a rejected row some values are there, others not: nothing is computed of it, nor can that fail.

@@ -1,8 +1,9 @@
 """Running a plan on Spark, epoch by epoch.
 
 workspace    where the files of a run are, and who opens them
-ingest       read the sources, each once
+intake       read the sources, each once
 units        what a task makes of a source
+ingest       the events of the sources, with their numbers and watermarks
 numbering    the numbers of the events
 clocks       the watermark of every source and operator, as shared arrays
 edges        a run's edges as tasks and Spark read them
@@ -52,7 +53,8 @@ from engine.planner import Plan
 from engine.runtime.epoch import EpochRunner, NodeOutput
 from engine.runtime.explain import explanation
 from engine.runtime.failures import failing_node, failure_sentence
-from engine.runtime.ingest import ingest
+from engine.runtime.ingest import EpochEvents, ingest
+from engine.runtime.intake import given_of, take_in
 from engine.runtime.views import views_of
 from engine.spark.cancelling import cancellable
 from engine.spark.run_files import RunFiles, brought
@@ -115,45 +117,54 @@ def _run(
     progress.phase = "reading the sources"
     for node in plan.sources:
         progress.nodes[node.id].state = "running"
-    ingested = ingest(plan, spark, folder, files, epochs)
+    read = take_in([given_of(node, folder) for node in plan.sources], spark, folder, files)
+    ingested = ingest(plan, spark, read, files, epochs=epochs)
     _check_cancelled(cancel)
     progress.epochs = ingested.epochs
     cores = int(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4)
-    runner = EpochRunner(plan, spark, ingested, views, files, partitions, cores)
-    for epoch in range(ingested.epochs):
-        progress.epoch = epoch
-        outputs: dict[str, NodeOutput] = {}
-        edges: dict[tuple[str, str], tuple[EdgeFile, ...]] = {}
-        for node in plan.nodes:
-            _check_cancelled(cancel)
-            progress.phase = f"running {node.id}"
-            at = progress.nodes[node.id]
-            at.state, at.epoch = "running", epoch
-            started = time.monotonic()
-            outputs[node.id] = runner.run_node(node, epoch)
-            at.seconds += time.monotonic() - started
-            at.records_out = (at.records_out or 0) + outputs[node.id].records.rows
-            for port, records in ((OUT, outputs[node.id].records), *outputs[node.id].second.items()):
-                if (node.id, port) not in views:
-                    edges[node.id, port] = records.files
-                    if files.are_here:
-                        recorder.take(epoch, node.id, port, records.files)
-            at.state = "done" if epoch == ingested.epochs - 1 else "waiting"
+    runner = EpochRunner(plan, spark, views, files, partitions, cores)
+    for events in ingested:
+        output = _run_epoch(runner, events, recorder, progress, cancel)
         _check_cancelled(cancel)
         progress.phase = "keeping the changelogs"
-        output = EpochOutput(
-            epoch=epoch,
-            edges=edges,
-            clocks=ingested.clock_files(epoch),
-            watermarks=ingested.watermark_files(epoch, files),
-            late=tuple(file for output in outputs.values() for file in output.late),
-            fires=tuple(file for output in outputs.values() for file in output.fires),
-            rejected=ingested.rejected if epoch == 0 else (),
-            key_times={name: output.key_times for name, output in outputs.items() if output.key_times},
-            last_seq=ingested.bounds(epoch)[1],
-            is_last=epoch == ingested.epochs - 1,
-        )
         recorder.commit(brought(files, output))
+
+
+def _run_epoch(
+    runner: EpochRunner, events: EpochEvents, recorder: Recorder, progress: Progress, cancel: Event
+) -> EpochOutput:
+    """Run every node in one epoch. An edge is handed over as soon as it is complete."""
+    files, epoch = runner.files, events.number
+    progress.epoch = epoch
+    outputs: dict[str, NodeOutput] = {}
+    edges: dict[tuple[str, str], tuple[EdgeFile, ...]] = {}
+    for node in runner.plan.nodes:
+        _check_cancelled(cancel)
+        progress.phase = f"running {node.id}"
+        at = progress.nodes[node.id]
+        at.state, at.epoch = "running", epoch
+        started = time.monotonic()
+        outputs[node.id] = runner.run_node(node, events)
+        at.seconds += time.monotonic() - started
+        at.records_out = (at.records_out or 0) + outputs[node.id].records.rows
+        for port, records in ((OUT, outputs[node.id].records), *outputs[node.id].second.items()):
+            if (node.id, port) not in runner.views:
+                edges[node.id, port] = records.files
+                if files.are_here:
+                    recorder.take(epoch, node.id, port, records.files)
+        at.state = "done" if events.is_last else "waiting"
+    return EpochOutput(
+        epoch=epoch,
+        edges=edges,
+        clocks=events.clock_files(),
+        watermarks=events.watermark_files(files),
+        late=tuple(file for output in outputs.values() for file in output.late),
+        fires=tuple(file for output in outputs.values() for file in output.fires),
+        rejected=events.rejected,
+        key_times={name: output.key_times for name, output in outputs.items() if output.key_times},
+        last_seq=events.last_seq,
+        is_last=events.is_last,
+    )
 
 
 def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]) -> RunPlan:

@@ -10,7 +10,7 @@ the events in the form that a follower takes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -43,13 +43,17 @@ class Rises:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A source's watermark over a whole run. ends_only: nothing but its end counts."""
+    """A source's watermark over some events. end_seq: that of its end, where it is one of them.
+
+    start_ms: what it was before them.
+    """
 
     rises: tuple[Rises, ...]
-    end_seq: int
+    end_seq: int | None
+    start_ms: int = MIN_WATERMARK
 
     def load(self, workspace: Workspace, *, ends_only: bool) -> Timeline:
-        """The watermark as a step function of the run."""
+        """The watermark as a step function of these events. ends_only: nothing but its end counts."""
         seqs: list[Longs] = []
         marks: list[Longs] = []
         for file in () if ends_only else self.rises:
@@ -59,9 +63,11 @@ class SourceLine:
                 rows, tops = rows[from_here:], tops[from_here:]
             seqs.append(rows + file.first_seq)
             marks.append(tops - file.delay_ms)
-        seqs.append(np.array([self.end_seq], dtype=np.int64))
-        marks.append(np.array([MAX_WATERMARK], dtype=np.int64))
-        return Timeline(MIN_WATERMARK, np.concatenate(seqs), np.concatenate(marks))
+        ends = [] if self.end_seq is None else [(self.end_seq, MAX_WATERMARK)]
+        seqs.append(np.array([seq for seq, _ in ends], dtype=np.int64))
+        marks.append(np.array([mark for _, mark in ends], dtype=np.int64))
+        start_ms = MIN_WATERMARK if ends_only and self.start_ms != MAX_WATERMARK else self.start_ms
+        return Timeline(start_ms, np.concatenate(seqs), np.concatenate(marks))
 
 
 @dataclass(frozen=True)
@@ -112,24 +118,46 @@ class Followed:
     step_ms: int | None
 
 
-def follow(how: Followed, events: Iterable[tuple[Longs, Longs, Longs]]) -> Iterator[tuple[Longs, Longs, Longs, Longs]]:
+@dataclass
+class Reached:
+    """How far a source has been followed. index: how many events it had; mark_ms: the watermark after them.
+
+    top_ms: what its next watermark would be; sent_ms: the last one; step, stepped_ms: where that moves in steps.
+    """
+
+    index: int = 0
+    top_ms: int = MIN_WATERMARK
+    sent_ms: int = MIN_WATERMARK
+    step: int = 0
+    stepped_ms: int = MIN_WATERMARK
+    mark_ms: int = MIN_WATERMARK
+
+
+def follow(
+    how: Followed, events: Iterable[tuple[Longs, Longs, Longs]], reached: Reached
+) -> Iterator[tuple[Longs, Longs, Longs, Longs]]:
     """The watermark after each event.
 
     events: numbers, event times and explicit watermarks, NO_TIME where there is none. They come out as they are,
-    with the watermark as a fourth. Source of the steps: Flink RowTimeMiniBatchAssginerOperator.
+    with the watermark as a fourth. reached: with the events before; it is moved on. Source of the steps: Flink
+    RowTimeMiniBatchAssginerOperator.
     """
-    index, top, sent, reached, stepped = 0, MIN_WATERMARK, MIN_WATERMARK, 0, MIN_WATERMARK
     for seqs, times, explicit in events:
         timed = times if how.delay_ms is None else np.where(times == NO_TIME, NO_TIME, times - how.delay_ms)
         own = np.full(len(seqs), NO_TIME) if how.delay_ms is None else timed
         candidates = np.where(explicit == NO_TIME, own, explicit)
-        tops = np.maximum.accumulate(np.concatenate(([np.int64(top)], candidates)))[1:]
-        sends = ((np.arange(index + 1, index + len(seqs) + 1) % how.every) == 0) | (explicit != NO_TIME)
-        marks = np.maximum.accumulate(np.concatenate(([np.int64(sent)], np.where(sends, tops, NO_TIME))))[1:]
+        tops = np.maximum.accumulate(np.concatenate(([np.int64(reached.top_ms)], candidates)))[1:]
+        places = np.arange(reached.index + 1, reached.index + len(seqs) + 1)
+        sends = ((places % how.every) == 0) | (explicit != NO_TIME)
+        sent = np.concatenate(([np.int64(reached.sent_ms)], np.where(sends, tops, NO_TIME)))
+        marks = np.maximum.accumulate(sent)[1:]
         if len(seqs):
-            index, top, sent = index + len(seqs), int(tops[-1]), int(marks[-1])
+            reached.index += len(seqs)
+            reached.top_ms, reached.sent_ms = int(tops[-1]), int(marks[-1])
         if how.step_ms is not None:
-            marks, reached, stepped = _in_steps(marks, how.step_ms, reached, stepped)
+            marks, reached.step, reached.stepped_ms = _in_steps(marks, how.step_ms, reached.step, reached.stepped_ms)
+        if len(seqs):
+            reached.mark_ms = int(marks[-1])
         yield seqs, times, explicit, marks
 
 
@@ -147,27 +175,36 @@ def _in_steps(marks: Longs, step_ms: int, reached: int, stepped: int) -> tuple[L
 
 @dataclass(frozen=True)
 class Trail:
-    """What a task left that followed a source: the array of rises, and by epoch a file of `watermarks_schema`."""
+    """What a task left that followed a source: the array of rises, and by epoch a file of `watermarks_schema`.
+
+    reached: after the last event.
+    """
 
     rises: str
     events: Mapping[int, str]
+    reached: Reached
 
 
 @dataclass(frozen=True)
 class SourceFollower:
-    """The task that follows one source: writes the trail. bounds: the last event of each epoch."""
+    """The task that follows one source: writes the trail. bounds: the last event of each epoch.
+
+    before: how far it has been followed.
+    """
 
     workspace: Workspace
     how: Followed
     bounds: tuple[int, ...]
+    before: Reached
 
     def __call__(self, events: Iterable[tuple[Longs, Longs, Longs]]) -> Report:
         folder = ("watermarks", self.how.source, task_name())
         files: dict[int, PartFile] = {}
         seqs_found: list[Longs] = []
         marks_found: list[Longs] = []
-        top = MIN_WATERMARK
-        for seqs, times, _, marks in follow(self.how, events):
+        reached = replace(self.before)
+        top = reached.mark_ms
+        for seqs, times, _, marks in follow(self.how, events, reached):
             epochs = np.searchsorted(np.array(self.bounds), seqs, side="left")
             for epoch in np.unique(epochs).tolist():
                 if epoch not in files:
@@ -185,7 +222,8 @@ class SourceFollower:
         nothing = np.zeros(0, np.int64)
         both = np.stack([np.concatenate([nothing, *seqs_found]), np.concatenate([nothing, *marks_found])])
         rises = self.workspace.save(self.workspace.place(*folder, "rises.npy"), both)
-        return {"source": self.how.source, "rises": rises, "events": {str(at): file.path for at, file in files.items()}}
+        paths = {str(at): file.path for at, file in files.items()}
+        return {"source": self.how.source, "rises": rises, "events": paths, "reached": asdict(reached)}
 
     def _batch(self, seqs: Longs, times: Longs, marks: Longs) -> pa.RecordBatch:
         size = len(seqs)
@@ -235,7 +273,8 @@ def trail_of_events(spark: SparkSession, follower: SourceFollower, paths: Sequen
 
 def _trail(reports: Sequence[Report]) -> Trail:
     (report,) = reports
-    return Trail(report["rises"], {int(at): path for at, path in report["events"].items()})
+    paths = {int(at): path for at, path in report["events"].items()}
+    return Trail(report["rises"], paths, Reached(**report["reached"]))
 
 
 def _longs(batch: pa.RecordBatch, name: str) -> Longs:

@@ -30,7 +30,7 @@ from engine.runtime.chunks import ColumnarTask
 from engine.runtime.clocks import Clock
 from engine.runtime.edge_files import EdgeFiles, Follower
 from engine.runtime.edges import EdgeRecords
-from engine.runtime.ingest import Ingested
+from engine.runtime.ingest import EpochEvents
 from engine.runtime.keyed import (
     Gathered,
     Piece,
@@ -77,7 +77,6 @@ class EpochRunner:
 
     plan: Plan
     spark: SparkSession
-    ingested: Ingested
     views: Mapping[tuple[str, str], EdgeView]
     files: RunFiles
     partitions: int | None
@@ -92,34 +91,35 @@ class EpochRunner:
         """Where tasks read and write."""
         return self.files.workspace
 
-    def run_node(self, node: NodePlan, epoch: int) -> NodeOutput:
+    def run_node(self, node: NodePlan, events: EpochEvents) -> NodeOutput:
         """Run one node in one epoch; its inputs have run."""
         followed = self._followed.pop(node.id, None)
-        output = self._run(node, epoch) if followed is None else NodeOutput(followed)
+        output = self._run(node, events) if followed is None else NodeOutput(followed)
         self._records[node.id, OUT] = output.records
         self._records |= {(node.id, port): records for port, records in output.second.items()}
         return output
 
-    def _run(self, node: NodePlan, epoch: int) -> NodeOutput:
+    def _run(self, node: NodePlan, events: EpochEvents) -> NodeOutput:
         if not isinstance(node.operator, Operator):
-            return self._run_source(node, epoch)
+            return self._run_source(node, events)
         view = self.views.get((node.id, OUT))
         if view is not None:
             return NodeOutput(self._records[view.node, view.port].seen_as(view, node.schema))
         step = step_of(self.plan, node)
         if isinstance(step, Native):
-            return NodeOutput(self._run_native(node, step, epoch))
-        return self._run_keyed(node, step, epoch)
+            return NodeOutput(self._run_native(node, step, events.number))
+        return self._run_keyed(node, step, events)
 
     @property
     def _drops_retractions(self) -> bool:
         return not is_on(self.plan.pipeline.options, RETRACTION)
 
-    def _run_source(self, node: NodePlan, epoch: int) -> NodeOutput:
-        records = self.ingested.records(node, epoch)
+    def _run_source(self, node: NodePlan, events: EpochEvents) -> NodeOutput:
+        records = events.records(node)
         if not self._drops_retractions or node.derived.is_insert_only:
             return NodeOutput(records)
-        return NodeOutput(self._write(self._without_retractions(records.frame(self.spark), node), node, OUT, epoch))
+        frame = self._without_retractions(records.frame(self.spark), node)
+        return NodeOutput(self._write(frame, node, OUT, events.number))
 
     def _without_retractions(self, records: DataFrame, node: NodePlan) -> DataFrame:
         """Where retraction is switched off, what takes rows back goes nowhere."""
@@ -203,13 +203,13 @@ class EpochRunner:
         self._followed |= written
         return own
 
-    def _run_keyed(self, node: NodePlan, step: Keyed, epoch: int) -> NodeOutput:
-        is_last = epoch == self.ingested.epochs - 1
-        gathered = self._gathered(node, step, epoch)
+    def _run_keyed(self, node: NodePlan, step: Keyed, events: EpochEvents) -> NodeOutput:
+        epoch = events.number
+        gathered = self._gathered(node, step, events)
         clock = None
         if step.uses_time:
             # Its own timers follow the watermark that reaches it; what it holds back is for those below.
-            clock = self._clock(merge_holdbacks(tuple(input_.derived for input_ in node.inputs)), epoch)
+            clock = self._clock(merge_holdbacks(tuple(input_.derived for input_ in node.inputs)), events)
         layout = layout_of(node, gathered.shape)
         make = step.columnar.make if step.bundling is None else None
         kept = pa.schema(arrow_fields(STATE)) if make is None else make(layout).state_schema
@@ -219,7 +219,7 @@ class EpochRunner:
             epoch,
             node.operator.ports,
             frozenset(int(kind) for kind in node.mode),
-            None if is_last else states.arrow,
+            None if events.is_last else states.arrow,
             self._drops_retractions,
         )
         task = (
@@ -240,12 +240,13 @@ class EpochRunner:
             output.second[port] = self._write(self._lost(node, port, late), node, port, epoch)
         return output
 
-    def _gathered(self, node: NodePlan, step: Keyed, epoch: int) -> Gathered:
+    def _gathered(self, node: NodePlan, step: Keyed, events: EpochEvents) -> Gathered:
         """A keyed step's input, by buckets of keys."""
+        epoch = events.number
         inputs = [self._records[input_.node, input_.port] for input_ in node.inputs]
         folder = ("inputs", node.id, f"epoch={epoch}")
         if step.bundling is not None:
-            shape, pieces = self._bundles(node, step, inputs, epoch, folder)
+            shape, pieces = self._bundles(node, step, inputs, events, folder)
         else:
             passing = [self._passing(input_) for input_ in node.inputs]
             shape, pieces = gather(self.spark, self.workspace, step, inputs, passing, folder)
@@ -260,22 +261,28 @@ class EpochRunner:
         size = self.files.size([file.path for records in inputs for file in records.files])
         return max(self.cores, -(-rows // _MANY), -(-size // _LARGE))
 
-    def _clock(self, holdbacks: Mapping[str, int], epoch: int, ends_only: frozenset[str] = frozenset()) -> Clock:
-        low, high = self.ingested.bounds(epoch)
-        return Clock(self.workspace, self.ingested.lines, holdbacks, low, high, ends_only)
+    def _clock(
+        self, holdbacks: Mapping[str, int], events: EpochEvents, ends_only: frozenset[str] = frozenset()
+    ) -> Clock:
+        return Clock(self.workspace, events.lines, holdbacks, events.after_seq, events.last_seq, ends_only)
 
     def _bundles(
-        self, node: NodePlan, step: Keyed, inputs: Sequence[EdgeRecords], epoch: int, folder: Sequence[str]
+        self,
+        node: NodePlan,
+        step: Keyed,
+        inputs: Sequence[EdgeRecords],
+        events: EpochEvents,
+        folder: Sequence[str],
     ) -> tuple[Shape, tuple[Piece, ...]]:
         """Of a step's input in mini-batch what is in bundles that end; the rest is kept for the next epoch."""
         assert step.bundling is not None
-        ends_only = frozenset(self.ingested.lines) - sources_by_event_time(self.plan)
+        ends_only = frozenset(events.lines) - sources_by_event_time(self.plan)
         bundled = bundle(
             self.spark,
             gathered_frame(self.spark, step, inputs, [self._passing(input_) for input_ in node.inputs]),
             self._open_bundles.get(node.id, ()),
             step.bundling,
-            Flushes(tuple(self._clock(dict(input_.derived.holdbacks), epoch, ends_only) for input_ in node.inputs)),
+            Flushes(tuple(self._clock(dict(input_.derived.holdbacks), events, ends_only) for input_ in node.inputs)),
             rank=node.rank,
             keys=[key_name(at) for at in hashed_order(step, node.inputs[0].schema)],
         )

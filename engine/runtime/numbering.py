@@ -37,28 +37,25 @@ Units = Mapping[str, Sequence[Unit]]
 
 @dataclass(frozen=True)
 class Numbers:
-    """How the events of a run are numbered. ends: the seq of each source's end. last_seq: of all, ends included."""
+    """How events that are taken together are numbered.
 
-    counts: Mapping[str, int]
-    last_ranks: Mapping[str, int]
+    after_seq, last_seq: the last event before them, and the last of them, ends included. ends: the seq of each end that
+    is among them. last_ranks: where ends come between the others, the rank of the event before each.
+    """
+
+    after_seq: int
+    last_seq: int
     ends: Mapping[str, int]
-    together: bool
-
-    @property
-    def last_seq(self) -> int:
-        """The last event's."""
-        return max(self.ends.values())
+    last_ranks: tuple[int, ...]
 
     def seq_of(self, rank: int) -> int:
         """The number of the event with a rank."""
-        return rank + 1 + (0 if self.together else sum(last < rank for last in self.last_ranks.values()))
+        return self.after_seq + rank + 1 + sum(last < rank for last in self.last_ranks)
 
     def seqs_of(self, ranks: Longs) -> Longs:
         """The numbers of events with these ranks."""
-        if self.together:
-            return ranks + 1
-        ended: Longs = np.searchsorted(np.sort(np.array([*self.last_ranks.values()])), ranks, side="left")
-        return ranks + 1 + ended
+        ended: Longs = np.searchsorted(np.array(self.last_ranks, np.int64), ranks, side="left")
+        return self.after_seq + ranks + 1 + ended
 
 
 def follow_each_other(plan: Plan) -> bool:
@@ -67,17 +64,21 @@ def follow_each_other(plan: Plan) -> bool:
     return mode == "one_after_the_other" or (mode == "in_turn" and len(plan.sources) == 1)
 
 
-def numbers_of(arrival: Arrival, counts: Mapping[str, int], last_ranks: Mapping[str, int]) -> Numbers:
-    """The ends of the sources: right after a source's last event, or after the last event of all."""
-    names, together = list(counts), arrival.ends == "together"
-    if together:
-        total = sum(counts.values())
-        ends = {name: total + at + 1 for at, name in enumerate(names)}
-    else:
-        in_order = sorted(names, key=lambda name: (last_ranks[name], names.index(name)))
-        # Before the end of a source come its last event's rank + 1 events and the ends of those that ended earlier.
-        ends = {name: last_ranks[name] + 1 + at + 1 for at, name in enumerate(in_order)}
-    return Numbers(counts, last_ranks, ends, together)
+def numbers_of(
+    arrival: Arrival, counts: Mapping[str, int], last_ranks: Mapping[str, int], after_seq: int, ending: Sequence[str]
+) -> Numbers:
+    """The numbers of so many events of each source, of which some end with them.
+
+    The end of a source comes right after its last event, or after the last event of all.
+    """
+    total = sum(counts.values())
+    last_seq = after_seq + total + len(ending)
+    if arrival.ends == "together":
+        return Numbers(after_seq, last_seq, {name: after_seq + total + at + 1 for at, name in enumerate(ending)}, ())
+    in_order = sorted(ending, key=lambda name: (last_ranks[name], ending.index(name)))
+    # Before the end of a source come its last event's rank + 1 events and the ends of those that ended earlier.
+    ends = {name: after_seq + last_ranks[name] + 1 + at + 1 for at, name in enumerate(in_order)}
+    return Numbers(after_seq, last_seq, ends, tuple(last_ranks[name] for name in in_order))
 
 
 def offsets_of(counts: Mapping[str, int]) -> dict[str, int]:
@@ -271,9 +272,11 @@ def write_numbered(
     numbers: Numbers,
     bounds: Sequence[int],
 ) -> dict[str, Written]:
-    """Number the events of all sources and write them, a task per unit. bounds: the last event of each epoch."""
+    """Number the events of the sources and write them, a task per unit. bounds: the last event of each epoch."""
     tasks = []
     for node in plan.sources:
+        if node.id not in read:
+            continue
         files, units = read[node.id]
         first = 0
         for unit in units:

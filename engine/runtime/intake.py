@@ -1,0 +1,180 @@
+"""Reading sources, or what an epoch takes of them, each once, into units (`engine.runtime.units`).
+
+What workers read by themselves goes straight into Arrow, a task per part; the rest is a job of Spark per source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.contract.frames import FILE, LINE, ORDINAL, RAW, REASON, TIME, rejected_schema
+from engine.contract.scan import ReadPart, Rejected, Scan, milliseconds
+from engine.contract.source import Source, SourceFrames
+from engine.errors import SourceError
+from engine.planner import NodePlan
+from engine.reading.computed import computation_of, frames_of
+from engine.runtime.failures import NodeFailed, failing_node, reason_of
+from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
+from engine.runtime.units import Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
+from engine.spark.run_files import RunFiles
+from engine.spark.workspace import PartFile, Workspace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Read(NamedTuple):
+    """What was read of a source: its units in order of arrival, and the files of rejected rows."""
+
+    files: UnitFiles
+    units: list[Unit]
+    rejected: list[str]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is to be read of a source: a scan by workers, or the source itself where Spark reads it."""
+
+    node: NodePlan
+    source: Source
+    scan: Scan | None
+
+
+def given_of(node: NodePlan, folder: Path) -> Given:
+    """A source, whole. Raises SourceError."""
+    source = node.operator
+    assert isinstance(source, Source)
+    return Given(node, source, source.scan(node.id, folder))
+
+
+def take_in(givens: Sequence[Given], spark: SparkSession, folder: Path, run_files: RunFiles) -> dict[str, Read]:
+    """Read sources: those that workers read by themselves in one job, the others in a job each.
+
+    Raises SourceError where one cannot be read at all.
+    """
+    from pyspark.errors import PySparkException
+
+    files: dict[str, UnitFiles] = {}
+    scanned: list[tuple[_Scanned, int]] = []
+    reports: list[Report] = []
+    for given in givens:
+        node, source, scan = given.node, given.source, given.scan
+        places = run_files.send(source.inputs(node.id, folder))
+        compute = computation_of(source, node.schema, node.id, folder) if scan is not None else None
+        changes = not node.derived.is_insert_only
+        if scan is not None and compute is not None:
+            files[node.id] = _unit_files(node, run_files.workspace, changes, has_marks=scan.has_marks)
+            scanned += [(_Scanned(files[node.id], scan.at(places), compute), at) for at in range(len(scan.parts))]
+            continue
+        files[node.id] = _unit_files(node, run_files.workspace, changes, has_marks=scan is None or scan.has_marks)
+        try:
+            frames = frames_of(source, spark, node.id, folder, scan.at(places) if scan is not None else places)
+            reports += _read_by_spark(node, files[node.id], frames)
+        except PySparkException as error:
+            message = f"it cannot be read: {reason_of(error)}"
+            raise SourceError(message, node.id) from error
+    try:
+        # One job for the parts of all scans. A part is a unit, and its number that of both.
+        reports += run_each(spark, [partial(_read_part, *each) for each in scanned])
+    except PySparkException as error:
+        if not (node_id := failing_node(error)):
+            raise
+        message = f"it cannot be read: {reason_of(error)}"
+        raise SourceError(message, node_id) from error
+    return {name: Read(files[name], units_of(reports, name), rejected_of(reports, name)) for name in files}
+
+
+def _unit_files(node: NodePlan, workspace: Workspace, changes: bool, *, has_marks: bool) -> UnitFiles:
+    return UnitFiles(
+        workspace, node.id, node.schema, node.schema.event_time is not None, has_kinds=changes, has_marks=has_marks
+    )
+
+
+@dataclass(frozen=True)
+class _Scanned:
+    """A scan, and what is made of its records: their computed columns, and TIME."""
+
+    files: UnitFiles
+    scan: Scan
+    compute: Callable[[ReadPart], ReadPart]
+
+
+def _read_part(source: _Scanned, number: int) -> Iterator[Report]:
+    name = f"{number:06d}-{task_name()}"
+    files = source.files
+    unit, rejected = files.begin(number, name), files.rejected(name)
+    try:
+        for part in source.scan.read(source.scan.parts[number]):
+            computed = source.compute(part)
+            unit.write(computed.records, number, number)
+            rejected.write(_rejected_batch(files.node, computed.rejected))
+    except Exception as error:
+        raise NodeFailed(files.node, error) from error
+    yield from close_all(files.node, iter((unit,)), rejected)
+
+
+def _rejected_batch(node: str, rows: Sequence[Rejected]) -> pa.RecordBatch:
+    schema = rejected_schema()
+    columns = [[node] * len(rows), *(zip(*rows, strict=True) if rows else [[]] * 4)]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(list(values), field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
+    )
+
+
+def _read_by_spark(node: NodePlan, files: UnitFiles, frames: SourceFrames) -> list[Report]:
+    """A job that reads one source through Spark: its partitions are cut into units where the ordinals start anew."""
+    time = node.schema.event_time
+    node_id = node.id
+
+    def task(batches: Batches) -> Iterator[Report]:
+        name = task_name()
+        number = int(name.partition("-")[0])
+        rejected = files.rejected(name)
+        unit = files.begin(number, name)
+        done: list[UnitWriter] = [unit]
+        before = -1
+        for batch in batches:
+            records = _split(node_id, batch, rejected)
+            ordinals = records.column(ORDINAL).to_numpy()
+            cuts = [0, *(np.flatnonzero(np.diff(ordinals) < 0) + 1).tolist(), len(ordinals)]
+            for low, high in zip(cuts, cuts[1:], strict=False):
+                if low == high:
+                    continue
+                if ordinals[low] < before:
+                    # The numbers of units are those of partitions, and then on in steps that no partition reaches.
+                    number += 1 << 16
+                    unit = files.begin(number, f"{name}-{len(done)}")
+                    done.append(unit)
+                before = int(ordinals[high - 1])
+                part = records.slice(low, high - low)
+                if time is not None:
+                    part = part.append_column(TIME, milliseconds(part.column(time.name), time))
+                unit.write(part, int(ordinals[low]), before)
+        yield from close_all(node_id, iter(done), rejected)
+
+    reports = run_tasks(frames.rows, task)
+    units = units_of(reports, node_id)
+    if any(one.last > other.first for one, other in zip(units, units[1:], strict=False)):
+        # Somebody mixed the rows of several places: put them in order first.
+        reports = run_tasks(frames.rows.orderBy(ORDINAL), task)
+    return reports
+
+
+def _split(node: str, batch: pa.RecordBatch, rejected: PartFile) -> pa.RecordBatch:
+    """The records of a batch; its rejected rows go to their file."""
+    reasons = batch.column(REASON)
+    if reasons.null_count == batch.num_rows:
+        return batch
+    is_rejected = pc.is_valid(reasons)
+    rows = batch.filter(is_rejected)
+    columns = [pa.array([node] * rows.num_rows), *(rows.column(name) for name in (FILE, LINE, RAW, REASON))]
+    rejected.write(pa.RecordBatch.from_arrays(columns, schema=rejected_schema()))
+    return batch.filter(pc.invert(is_rejected))
