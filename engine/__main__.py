@@ -2,15 +2,18 @@
 
     python -m engine run PIPELINE [--engine local[2]] [--epochs N] [--edge NODE] [--format table|jsonl] [--store FILE]
                                   [--check]
+    python -m engine run --live PIPELINE [--interval TIME] [--records N] ...
+    python -m engine resume RUN [--end] [--store FILE] ...
     python -m engine explain PIPELINE
     python -m engine sql PIPELINE [--program]
     python -m engine servers [--stop]
 
 PIPELINE is a document (.json) or a script of Flink SQL (.sql), of which the last SELECT or INSERT is the job; paths in
 it are relative to it. `run` prints the changelog of the sink, or of one node, on standard output; `sql` the pipeline as
-a script, or as a PySpark program; `servers` the Spark servers that wait for the next run. Exit status 2 and one
-sentence on standard error for anything that the user got wrong, 1 where a run fails, 130 where it is interrupted; what
-a script says in vain is warned of there.
+a script, or as a PySpark program; `servers` the Spark servers that wait for the next run. A live run takes what its
+sources get, until Ctrl-C stops it; one that is in a store goes on with `resume`, and `resume --end` ends its sources.
+Exit status 2 and one sentence on standard error for anything that the user got wrong, 1 where a run fails, 130 where
+it is interrupted; what a script says in vain is warned of there.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +30,8 @@ from typing import TYPE_CHECKING
 from engine.contract.operator import OUT, Analyzer
 from engine.contract.recorder import Recorder
 from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError, unknown_name
+from engine.live_command import resume_live, start_live
+from engine.model.options import milliseconds
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import Plan, plan
@@ -49,23 +54,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="run a pipeline and print a changelog")
     running.add_argument("--epochs", type=_count, help="split the run into this many epochs; default: by input size")
-    running.add_argument("--edge", metavar="NODE", help="print this output (NODE or NODE.late) instead of the sink's")
-    running.add_argument("--format", choices=["table", "jsonl"], default="table")
     running.add_argument("--check", action="store_true", help="compare the result with Spark's own batch answer")
-    running.add_argument("--store", type=Path, metavar="FILE", help="also store the run in this DuckDB file")
+    running.add_argument("--live", action="store_true", help="go on with what the sources get, until Ctrl-C")
+    resuming = commands.add_parser("resume", help="go on with a live run that was stopped or killed")
+    resuming.add_argument("run", type=_count, metavar="RUN", help="its number in the store")
+    resuming.add_argument("--end", action="store_true", help="take what is there and end the sources")
+    for command in (running, resuming):
+        command.add_argument(
+            "--edge", metavar="NODE", help="print this output (NODE or NODE.late) instead of the sink's"
+        )
+        command.add_argument("--format", choices=["table", "jsonl"], default="table")
+        command.add_argument("--store", type=Path, metavar="FILE", help="the DuckDB file that keeps the run")
+        command.add_argument("--interval", type=_time_ms, metavar="TIME", help="of a live run's epochs, such as 500ms")
+        command.add_argument("--records", type=_count, metavar="N", help="of a live run's epoch at most")
     explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies, kernels and why")
     writing = commands.add_parser("sql", help="print the pipeline as a script of Flink SQL")
     writing.add_argument("--program", action="store_true", help="print a PySpark program instead")
+    of_engine = f"local[N], spark://..., sc://..., or an engine's name (default {DEFAULT_MASTER})"
     for command in (running, explaining, writing):
         command.add_argument("pipeline", type=Path, metavar="PIPELINE", help="a .json document or a .sql script")
-        of_engine = f"local[N], spark://..., sc://..., or an engine's name (default {DEFAULT_MASTER})"
         command.add_argument("--engine", default=DEFAULT_MASTER, help=of_engine)
+    resuming.add_argument("--engine", help="default: the one on which it was")
     listing = commands.add_parser("servers", help="list the Spark servers that the studio keeps running, or end them")
     listing.add_argument("--stop", action="store_true", help="end them; runs on them fail")
     args = parser.parse_args(arguments)
     try:
         if args.command == "servers":
             return _servers(args)
+        if args.command == "resume":
+            return _resume(args)
         with looking_at(_storage_of(args.engine)):
             return {"explain": _explain, "run": _run, "sql": _sql}[args.command](args)
     except (RunFailed, RunCancelled) as error:
@@ -124,14 +141,24 @@ def _run(args: argparse.Namespace) -> int:
     # The store first: that another process has it is known at once, and Spark takes seconds to start.
     with _opened(args.store) as store:
         job = _job(args)
+        if args.live:
+            return start_live(args, job.pipeline, job.analyzer, job.folder, _edge_of(args, job.sink), store)
         planned = plan(job.pipeline, job.analyzer, job.folder)
-        edge = _edge(planned, args.edge, job.sink)
+        edge = _edge_of(args, job.sink)(planned)
         kept = None
         if store is not None:
             name = engine_called(args.engine).name
             created = store.runs.create(args.pipeline.stem, job.pipeline.to_json(), engine=name)
             kept = store.record(created.run_id)
         return _print(args, planned, job.folder, edge, kept)
+
+
+def _resume(args: argparse.Namespace) -> int:
+    from storage import default_path
+
+    with _opened(args.store or default_path()) as store:
+        assert store is not None
+        return resume_live(args, _edge_of(args, None), store)
 
 
 def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[str, str], kept: Recorder | None) -> int:
@@ -213,6 +240,10 @@ def _job(args: argparse.Namespace) -> _Job:
     return _Job(script.pipeline, analyzer, folder, script.jobs[-1] if script.jobs else None)
 
 
+def _edge_of(args: argparse.Namespace, job: str | None) -> Callable[[Plan], tuple[str, str]]:
+    return lambda planned: _edge(planned, args.edge, job)
+
+
 def _edge(planned: Plan, wanted: str | None, job: str | None) -> tuple[str, str]:
     """The node and port of `NODE` or `NODE.PORT`; without either those of the one sink."""
     if wanted is not None:
@@ -243,6 +274,14 @@ def _count(text: str) -> int:
         message = f"{text!r} is not a number of at least 1"
         raise argparse.ArgumentTypeError(message)
     return int(text)
+
+
+def _time_ms(text: str) -> int:
+    length_ms = milliseconds(text)
+    if not length_ms:
+        message = f"{text!r} is not a length of time such as 500ms or 2s"
+        raise argparse.ArgumentTypeError(message)
+    return length_ms
 
 
 def _complain(sentence: str, status: int) -> int:

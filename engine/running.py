@@ -52,6 +52,16 @@ class Collected:
         if self._store is not None:
             self._store.commit(output)
 
+    def pause(self, *, paused: bool) -> None:
+        """Hand on."""
+        if self._store is not None:
+            self._store.pause(paused=paused)
+
+    def stop(self) -> None:
+        """Hand on."""
+        if self._store is not None:
+            self._store.stop()
+
     def finish(self) -> None:
         """Hand on."""
         if self._store is not None:

@@ -180,7 +180,7 @@ class RunIsRunning(StoreError):
 
     def __init__(self, run_id: int) -> None:
         self.run_id = run_id
-        super().__init__(f"run {run_id} is still running. Cancel it first, then delete it.")
+        super().__init__(f"run {run_id} is still running. Cancel or stop it first, then delete it.")
 
 
 class QueryError(StoreError):

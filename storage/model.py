@@ -52,9 +52,16 @@ class Draft:
 
 
 class RunStatus(Enum):
-    """How a run stands. INTERRUPTED: its process was gone when the store was next opened."""
+    """How a run stands.
+
+    INTERRUPTED: its process was gone when the store was next opened; RESUMABLE: of a live run, which can go on from its
+    last epoch. PAUSED: a live run that holds. STOPPED: a live run that somebody stopped.
+    """
 
     RUNNING = "running"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+    RESUMABLE = "resumable"
     FINISHED = "finished"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -83,11 +90,22 @@ class Run:
     records: int
     late: int
     rejected: int
+    is_live: bool = False
 
     @property
     def tables(self) -> RunTables:
         """The names of the run's tables."""
         return RunTables(self.run_id)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a process is at it."""
+        return self.status in (RunStatus.RUNNING, RunStatus.PAUSED)
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether it can go on from its last epoch."""
+        return self.is_live and self.status in (RunStatus.STOPPED, RunStatus.RESUMABLE, RunStatus.FAILED)
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,8 @@ class EpochOutput:
     edges: by (node, port), those of all edges that are no views. clocks: the events of sources whose watermark follows
     their records, one by one. watermarks: files (or folders) of `watermarks_schema`, the events of all others, and the
     ends of all sources. Clocks and watermarks together have each source event once. late, fires, rejected, key_times
-    (by node): files or folders of these schemas; they need not be there. rejected comes with the first epoch.
+    (by node): files or folders of these schemas; they need not be there. decision, checkpoint: of a live run, what the
+    clock decided of the epoch, and what the run needs to go on after it (`engine.contract.live`).
     """
 
     epoch: int
@@ -114,6 +115,8 @@ class EpochOutput:
     key_times: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     last_seq: int = 0
     is_last: bool = False
+    decision: str = ""
+    checkpoint: str = ""
 
 
 @dataclass
@@ -128,6 +131,25 @@ class NodeProgress:
     error: str = ""
 
 
+@dataclass(frozen=True)
+class SourceProgress:
+    """A source of a live run. behind: how much more it has than was taken; notes: what somebody should know of it."""
+
+    behind: str = ""
+    notes: tuple[str, ...] = ()
+    is_ended: bool = False
+
+
+@dataclass(frozen=True)
+class LiveProgress:
+    """How a live run stands: running, waiting or paused; how long its last epoch took; its last event; its sources."""
+
+    state: str
+    epoch_seconds: float
+    last_seq: int
+    sources: Mapping[str, SourceProgress]
+
+
 @dataclass
 class Progress:
     """A run's progress. The engine replaces entries while it runs; readers may look at any time."""
@@ -136,6 +158,7 @@ class Progress:
     epoch: int = 0
     phase: str = "starting"
     nodes: dict[str, NodeProgress] = field(default_factory=dict)
+    live: LiveProgress | None = None
 
 
 class Recorder(Protocol):
@@ -153,6 +176,12 @@ class Recorder(Protocol):
 
     def commit(self, output: EpochOutput) -> None:
         """Take one epoch, whole or not at all. The files may be gone after the call."""
+
+    def pause(self, *, paused: bool) -> None:
+        """A live run holds, or goes on."""
+
+    def stop(self) -> None:
+        """A live run was stopped; it can go on from its last epoch."""
 
     def finish(self) -> None:
         """The run ended well."""

@@ -15,6 +15,7 @@ from pydantic import Field
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
 from engine.contract.operator import OUT, Derived, Parameters
 from engine.contract.scan import Scan, rows_of
+from engine.contract.stream import Stream, Whole
 from engine.errors import PipelineError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit, quote
@@ -173,6 +174,10 @@ class Source(Parameters):
                 with_lines=bool(self.computed),
             )
         )
+
+    def stream(self, node: str, folder: Path) -> Stream:
+        """How a live run reads it; whole, where nobody says otherwise. Raises SourceError."""
+        return Whole(self, self.scan(node, folder))
 
     @abstractmethod
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:

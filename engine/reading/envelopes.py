@@ -19,7 +19,7 @@ from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Schema
 from engine.reading.columns import derive_source
-from engine.reading.file_source import FileSource
+from engine.reading.file_source import TextFiles
 from engine.reading.flink_table import create_table
 from engine.reading.inference import infer_json
 from engine.reading.json_sample import ENDINGS, columns_of
@@ -34,7 +34,7 @@ Change = tuple[int, dict[str, Any]]
 """A kind, and the row of which it is; what its fields hold is JSON."""
 
 
-class EnvelopeFile(FileSource):
+class EnvelopeFile(TextFiles):
     """A source over files of envelopes, one per line."""
 
     endings: ClassVar[tuple[str, ...]] = ENDINGS
@@ -93,6 +93,7 @@ class EnvelopeFile(FileSource):
             "path": self.path,
             "format": self.format,
             f"{self.format}.ignore-parse-errors": "true",
+            **self.watching,
         }
         return create_table(node, schema, self, options, self.primary_key)
 

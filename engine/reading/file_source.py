@@ -15,6 +15,7 @@ from pydantic import Field
 
 from engine.contract.operator import Derived
 from engine.contract.source import Source, SourceFrames
+from engine.contract.stream import Stream
 from engine.errors import PipelineError, SourceError, unknown_name
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
@@ -103,6 +104,41 @@ class FileSource(Source):
             raise SourceError(message, node, "types")
         types: Mapping[str, str] = {name: declared_type(text, node, "types") for name, text in self.types.items()}
         return tuple(replace(column, type=types.get(column.name, column.type)) for column in columns)
+
+
+class TextFiles(FileSource):
+    """A source over files of lines, which a live run can follow."""
+
+    monitor_interval_ms: int | None = Field(
+        None,
+        ge=1,
+        title="Look for more every",
+        description="A live run looks for new lines and new files so often. Empty: the files are read once.",
+        json_schema_extra={"duration": True, "last": True},
+    )
+
+    @property
+    def open_quote(self) -> bytes:
+        """The quote in which line breaks are no ends of lines; empty where there is none."""
+        return b""
+
+    def stream(self, node: str, folder: Path) -> Stream:
+        """As they grow, where they are watched."""
+        from engine.reading.growing import GrowingFiles
+
+        if self.monitor_interval_ms is None:
+            return super().stream(node, folder)
+        if not all(file.is_here for file in self.files(node, folder)):
+            message = "path: only files of this machine can be watched. Leave 'Look for more every' empty."
+            raise PipelineError(message, node, "monitor_interval_ms")
+        scan = self.scan(node, folder)
+        assert scan is not None, "files of lines are read by workers"
+        return GrowingFiles(self, node, folder, scan, self.monitor_interval_ms, self.open_quote)
+
+    @property
+    def watching(self) -> Mapping[str, str]:
+        """Flink's option for it."""
+        return {} if self.monitor_interval_ms is None else {"source.monitor-interval": f"{self.monitor_interval_ms} ms"}
 
 
 class RowFile(FileSource):

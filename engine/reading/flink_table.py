@@ -17,9 +17,10 @@ _PLAIN_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
 
 
-def datagen_options(rows: int, rate: float) -> dict[str, str]:
-    """The connector that makes so many rows, at so many per second."""
-    return {"connector": "datagen", "number-of-rows": str(rows), "rows-per-second": str(max(1, round(rate)))}
+def datagen_options(rows: int | None, rate: float) -> dict[str, str]:
+    """The connector that makes so many rows, or rows without end, at so many per second."""
+    number = {} if rows is None else {"number-of-rows": str(rows)}
+    return {"connector": "datagen", **number, "rows-per-second": str(max(1, round(rate)))}
 
 
 def create_table(

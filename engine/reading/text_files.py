@@ -49,6 +49,12 @@ def parts_of(files: Sequence[InputFile], *, whole: bool = False, size: int = _PA
     return tuple(parts)
 
 
+def ranges_of(path: str, name: str, start: int, end: int, *, whole: bool = False) -> list[TextPart]:
+    """A range of a file, both of whose ends are those of lines, in parts."""
+    cuts = [start, *range(start + _PART, end, _PART), end] if not whole else [start, end]
+    return [TextPart(path, name, low, high) for low, high in zip(cuts, cuts[1:], strict=False) if low < high]
+
+
 def blocks_of(part: TextPart, quote: bytes = b"", size: int = _BLOCK) -> Iterator[Block]:
     """The part in blocks of whole lines; with a quote, of lines that leave none open.
 

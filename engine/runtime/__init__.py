@@ -5,6 +5,7 @@ intake       read the sources, each once
 units        what a task makes of a source
 ingest       the events of the sources, with their numbers and watermarks
 numbering    the numbers of the events
+live         the events of a live run, and what it needs to go on
 clocks       the watermark of every source and operator, as shared arrays
 edges        a run's edges as tasks and Spark read them
 views        which edges say what another one says
@@ -30,11 +31,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from engine.contract.live import Live
 from engine.contract.operator import OUT
 from engine.contract.recorder import (
     EdgeFile,
@@ -55,6 +58,7 @@ from engine.runtime.explain import explanation
 from engine.runtime.failures import failing_node, failure_sentence
 from engine.runtime.ingest import EpochEvents, ingest
 from engine.runtime.intake import given_of, take_in
+from engine.runtime.live import LiveEvents
 from engine.runtime.views import views_of
 from engine.spark.cancelling import cancellable
 from engine.spark.run_files import RunFiles, brought
@@ -75,12 +79,14 @@ def run(
     partitions: int | None = None,
     progress: Progress | None = None,
     cancel: Event | None = None,
+    live: Live | None = None,
 ) -> None:
     """Run a plan to the end of its sources and hand every epoch to the recorder.
 
     folder: what relative file names are relative to. files: of the run, which the caller removes. epochs: by default as
     many as the input is large. partitions: of the keyed steps, by default one per core, or one alone for a few records.
-    The output is the same for any number of epochs and partitions.
+    The output is the same for any number of epochs and partitions. live: where the run takes what its sources have, as
+    it comes; the workspace is then a new folder in one that the run has for itself.
     Raises SourceError, RunFailed (with the node), RunCancelled; the recorder has been told before.
     """
     progress = progress or Progress()
@@ -88,11 +94,23 @@ def run(
     progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in plan.nodes}
     try:
         with cancellable(spark, f"run-{uuid4().hex}", cancel):
-            _run(plan, spark, recorder, folder, files, epochs, partitions, progress, cancel)
-        recorder.finish()
-        progress.phase = "finished"
+            if live is not None:
+                is_over = _run_live(plan, spark, recorder, folder, files, live, partitions, progress, cancel)
+            else:
+                _run(plan, spark, recorder, folder, files, epochs, partitions, progress, cancel)
+                is_over = True
+        if is_over:
+            recorder.finish()
+        else:
+            recorder.stop()
+        progress.phase = "finished" if is_over else "stopped"
     except Exception as error:
         failed = _failure(error, spark, progress, cancel)
+        if live is not None and isinstance(failed, RunCancelled):
+            # What was not committed never happened.
+            progress.phase = "stopped"
+            recorder.stop()
+            raise failed from error
         progress.phase = "failed"
         _mark(progress, failed)
         recorder.fail(str(failed), failed.node, cancelled=isinstance(failed, RunCancelled))
@@ -121,13 +139,46 @@ def _run(
     ingested = ingest(plan, spark, read, files, epochs=epochs)
     _check_cancelled(cancel)
     progress.epochs = ingested.epochs
-    cores = int(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4)
-    runner = EpochRunner(plan, spark, views, files, partitions, cores)
+    runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark))
     for events in ingested:
         output = _run_epoch(runner, events, recorder, progress, cancel)
         _check_cancelled(cancel)
         progress.phase = "keeping the changelogs"
         recorder.commit(brought(files, output))
+
+
+def _run_live(
+    plan: Plan,
+    spark: SparkSession,
+    recorder: Recorder,
+    folder: Path,
+    files: RunFiles,
+    live: Live,
+    partitions: int | None,
+    progress: Progress,
+    cancel: Event,
+) -> bool:
+    """Run what comes, epoch by epoch. False where somebody stopped it."""
+    views = views_of(plan)
+    arriving = LiveEvents(plan, spark, folder, files, live, progress, recorder, cancel)
+    recorder.begin(described(plan, 1, views))
+    runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark))
+    runner.go_on(arriving.kept())
+    arriving.sweep(runner.kept)
+    for events in arriving:
+        output = _run_epoch(runner, events, recorder, progress, cancel)
+        _check_cancelled(cancel)
+        progress.phase = "keeping the changelogs"
+        checkpoint = arriving.checkpoint(events, runner.kept)
+        recorder.commit(replace(output, decision=arriving.decision, checkpoint=checkpoint))
+        progress.epochs = events.number + 1
+        progress.phase = "waiting for records"
+        arriving.sweep(runner.kept)
+    return not arriving.was_stopped
+
+
+def _cores(spark: SparkSession) -> int:
+    return int(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4)
 
 
 def _run_epoch(

@@ -71,6 +71,20 @@ class NodeOutput:
     key_times: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What stays between epochs, by node: the files of its state, and those of records in open bundles."""
+
+    states: Mapping[str, tuple[StateFile, ...]]
+    bundles: Mapping[str, tuple[str, ...]]
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """All of these files."""
+        states = (file.path for files in self.states.values() for file in files)
+        return frozenset((*states, *(path for paths in self.bundles.values() for path in paths)))
+
+
 @dataclass
 class EpochRunner:
     """Runs the nodes of a plan epoch by epoch and keeps track of where their state is."""
@@ -90,6 +104,15 @@ class EpochRunner:
     def workspace(self) -> Workspace:
         """Where tasks read and write."""
         return self.files.workspace
+
+    @property
+    def kept(self) -> Kept:
+        """What the next epoch needs of those so far."""
+        return Kept(dict(self._states), dict(self._open_bundles))
+
+    def go_on(self, kept: Kept) -> None:
+        """Go on after epochs that another process ran."""
+        self._states, self._open_bundles = dict(kept.states), dict(kept.bundles)
 
     def run_node(self, node: NodePlan, events: EpochEvents) -> NodeOutput:
         """Run one node in one epoch; its inputs have run."""

@@ -41,18 +41,22 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True)
 class Given:
-    """What is to be read of a source: a scan by workers, or the source itself where Spark reads it."""
+    """What is to be read of a source: a scan by workers, or the source itself where Spark reads it.
+
+    inputs: the files of this machine that it reads.
+    """
 
     node: NodePlan
     source: Source
     scan: Scan | None
+    inputs: tuple[Path, ...]
 
 
 def given_of(node: NodePlan, folder: Path) -> Given:
     """A source, whole. Raises SourceError."""
     source = node.operator
     assert isinstance(source, Source)
-    return Given(node, source, source.scan(node.id, folder))
+    return Given(node, source, source.scan(node.id, folder), source.inputs(node.id, folder))
 
 
 def take_in(givens: Sequence[Given], spark: SparkSession, folder: Path, run_files: RunFiles) -> dict[str, Read]:
@@ -67,7 +71,7 @@ def take_in(givens: Sequence[Given], spark: SparkSession, folder: Path, run_file
     reports: list[Report] = []
     for given in givens:
         node, source, scan = given.node, given.source, given.scan
-        places = run_files.send(source.inputs(node.id, folder))
+        places = run_files.send(given.inputs)
         compute = computation_of(source, node.schema, node.id, folder) if scan is not None else None
         changes = not node.derived.is_insert_only
         if scan is not None and compute is not None:

@@ -33,6 +33,12 @@ class _Nobody:
     def commit(self, output: EpochOutput) -> None:
         """Nothing."""
 
+    def pause(self, *, paused: bool) -> None:
+        """Nothing."""
+
+    def stop(self) -> None:
+        """Nothing."""
+
     def finish(self) -> None:
         """Nothing."""
 

@@ -20,9 +20,11 @@ from sqlglot import exp
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
 from engine.errors import StudioError, unknown_name
+from engine.model.options import milliseconds
 from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema
 from engine.reading.columns import INTEGERS
+from engine.reading.paced import SAMPLE
 from engine.registry import configured
 from engine.script.tables import TableDdl
 from engine.sql.algebra import Expr
@@ -41,7 +43,7 @@ _OF_NO_MATTER: Final = re.compile(
     r"(source|sink|scan|auto-compaction|compaction|partition)\..*|.*\.(ignore-parse-errors|fail-on-missing-field"
     r"|timestamp-format\.standard|allow-comments|encode\..*|map-null-key\..*)"
 )
-_UNBOUNDED_ROWS: Final = 1000
+_WATCH: Final = "source.monitor-interval"
 _CHANGELOG_FORMATS: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
 _ANY_SINK: Final = ("print", "blackhole", "collect", "values", "")
 
@@ -155,6 +157,11 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
     if operator == "csv":
         parameters |= {"header": False, "names": [column.name for column in ddl.columns]}
         parameters |= {name: options.pop(option) for option, name in _CSV.items() if option in options}
+    if operator != "parquet" and (text := options.pop(_WATCH, None)) is not None:
+        parameters["monitor_interval_ms"] = milliseconds(text)
+        if not parameters["monitor_interval_ms"]:
+            message = f"the option {_WATCH!r} is a time such as 5 s, not {text!r}."
+            raise ddl.rejected(message)
     for option in options:
         if not _OF_NO_MATTER.fullmatch(option):
             warnings.append(f"{ddl.name}: the option {option!r} is ignored; it has no effect here.")
@@ -181,7 +188,7 @@ def _datagen(ddl: TableDdl, warnings: list[str]) -> dict[str, Any]:
     rows = options.pop("number-of-rows", None)
     if rows is None:
         warnings.append(
-            f"{ddl.name}: datagen without 'number-of-rows' never ends; here it makes {_UNBOUNDED_ROWS} rows."
+            f"{ddl.name}: datagen without 'number-of-rows' never ends; a run that is not live makes {SAMPLE} rows."
         )
     columns = []
     for column in ddl.columns:
@@ -201,7 +208,7 @@ def _datagen(ddl: TableDdl, warnings: list[str]) -> dict[str, Any]:
         columns.append(made)
     rate = _number(ddl, "rows-per-second", options.pop("rows-per-second", "10000"), float)
     warnings += [f"{ddl.name}: the option {option!r} is ignored; it has no effect here." for option in options]
-    count = _UNBOUNDED_ROWS if rows is None else _number(ddl, "number-of-rows", rows, int)
+    count = None if rows is None else _number(ddl, "number-of-rows", rows, int)
     return {"columns": columns, "rows": count, "rate": rate}
 
 

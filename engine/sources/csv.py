@@ -23,14 +23,14 @@ from engine.errors import PipelineError
 from engine.model.schema import Column, Schema
 from engine.reading.csv_sample import Dialect, sample_csv
 from engine.reading.csv_scan import CsvReader
-from engine.reading.file_source import RowFile, SampleRows, one_character
+from engine.reading.file_source import RowFile, SampleRows, TextFiles, one_character
 from engine.reading.files import InputFile
 from engine.reading.profile import ColumnProfile, TimeProposal, profile_of
 from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
 
 
-class Csv(RowFile):
+class Csv(TextFiles, RowFile):
     """CSV files."""
 
     operator: ClassVar[str] = "csv"
@@ -57,6 +57,11 @@ class Csv(RowFile):
     def sampled(self) -> int:
         """The rows for types."""
         return self.sample_rows
+
+    @property
+    def open_quote(self) -> bytes:
+        """The quote, where a field may hold line breaks."""
+        return self.quote.encode() if self.multi_line else b""
 
     @classmethod
     def parameters_for(cls, path: str) -> Mapping[str, Any]:
@@ -96,6 +101,7 @@ class Csv(RowFile):
             "csv.quote-character": self.quote,
             "csv.null-literal": self.null_text,
             "csv.ignore-parse-errors": "true",
+            **self.watching,
         }
         return self.table(node, schema, options)
 

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from engine.contract.frames import ORDINAL
 from engine.contract.operator import Derived, Parameters
-from engine.contract.source import Source, SourceFrames
+from engine.contract.source import SourceFrames
 from engine.errors import PipelineError
 from engine.model.schema import Column, Schema, is_numeric
 from engine.reading.columns import (
@@ -25,6 +25,7 @@ from engine.reading.columns import (
     derive_source,
 )
 from engine.reading.flink_table import create_table, datagen_options
+from engine.reading.paced import MadeUp
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 _MOST: Final = {"tinyint": 127, "smallint": 32_767, "int": (1 << 31) - 1}
 _HEX_OF_A_HASH: Final = 32
+# A sequence has an end in Flink; this one nobody sees.
+_ENDLESS: Final = 1 << 62
 
 
 class GeneratedColumn(Parameters):
@@ -48,7 +51,7 @@ class GeneratedColumn(Parameters):
     null_rate: float = Field(0.0, ge=0, le=1, title="Share of NULL")
 
 
-class Datagen(Source):
+class Datagen(MadeUp):
     """Made-up records of any columns."""
 
     operator: ClassVar[str] = "datagen"
@@ -58,12 +61,17 @@ class Datagen(Source):
     )
 
     columns: tuple[GeneratedColumn, ...] = Field((), title="Columns", description="Their names, types and values.")
-    rows: int = Field(1000, ge=0, le=1 << 40, title="Records", description="How many records to generate.")
-    rate: float = Field(100.0, ge=0.001, le=1_000_000, title="Rate", description="Records per second of event time.")
     seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="Another seed gives other records.")
     start_ms: int = Field(
         1_704_067_200_000, title="Start", description="The first timestamp, in ms since 1970; 2024-01-01 by default."
     )
+
+    @property
+    def size(self) -> int | None:
+        """As many as it is told to make; a sequence that ends before ends the source, as in Flink."""
+        ends = [each for each in self.columns if each.kind == "sequence" and each.max is not None]
+        sizes = [max(0, self._last(each) - self._first(each) + 1) for each in ends]
+        return min([*([] if self.rows is None else [self.rows]), *sizes], default=None)
 
     def derive(self, node: str, folder: Path) -> Derived:
         """The declared columns."""
@@ -81,7 +89,7 @@ class Datagen(Source):
     def read(
         self, spark: SparkSession, node: str, folder: Path, places: Mapping[str, str] | None = None
     ) -> SourceFrames:
-        """All records; none is ever rejected. A sequence that ends before `rows` ends the source, as in Flink."""
+        """All records; none is ever rejected."""
         from pyspark.sql import functions as F
 
         schema = self.derive(node, folder).schema
@@ -89,7 +97,7 @@ class Datagen(Source):
             self._value(each, column).alias(column.name) for each, column in zip(self.columns, schema, strict=True)
         ]
         return SourceFrames.of_records(
-            spark.range(self._count()).select(
+            spark.range(*self.range).select(
                 F.col("id").alias(ORDINAL),
                 *values,
             )
@@ -97,7 +105,7 @@ class Datagen(Source):
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Datagen:
         """The first records, which do not depend on how many follow."""
-        return self.model_copy(update={"rows": min(self.rows, rows)})
+        return self.model_copy(update={"rows": rows if self.rows is None else min(self.rows, rows)})
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The connector of the same name; its random values are others."""
@@ -117,15 +125,13 @@ class Datagen(Source):
                 options[f"{field}.null-rate"] = f"{each.null_rate:g}"
         return create_table(node, schema, self, options)
 
-    def _count(self) -> int:
-        lengths = [self._last(each) - self._first(each) + 1 for each in self.columns if each.kind == "sequence"]
-        return max(0, min([self.rows, *lengths]))
-
     def _first(self, column: GeneratedColumn) -> int:
         return int(column.min) if column.min is not None else 1
 
     def _last(self, column: GeneratedColumn) -> int:
-        return int(column.max) if column.max is not None else self._first(column) + self.rows - 1
+        if column.max is not None:
+            return int(column.max)
+        return self._first(column) + (_ENDLESS if self.rows is None else self.rows) - 1
 
     def _value(self, each: GeneratedColumn, column: Column) -> SparkColumn:
         from pyspark.sql import functions as F

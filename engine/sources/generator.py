@@ -15,10 +15,11 @@ from pydantic import Field
 
 from engine.contract.frames import ORDINAL
 from engine.contract.operator import Derived
-from engine.contract.source import Source, SourceFrames
+from engine.contract.source import SourceFrames
 from engine.model.schema import Column, Schema
 from engine.reading.columns import derive_source
 from engine.reading.flink_table import create_table, datagen_options
+from engine.reading.paced import MadeUp
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -29,7 +30,7 @@ _BLOCK: Final = 8
 _MOST_DUPLICATES: Final = (_BLOCK - 1) / _BLOCK
 
 
-class Generator(Source):
+class Generator(MadeUp):
     """Made-up records."""
 
     operator: ClassVar[str] = "generator"
@@ -41,11 +42,7 @@ class Generator(Source):
     event_time: str | None = Field(
         "ts", title="Event time", description="The column with the time at which a record happened."
     )
-    rows: int = Field(1000, ge=0, le=1 << 40, title="Records", description="How many records to generate.")
     seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="Another seed gives other records.")
-    rate: float = Field(
-        100.0, ge=0.001, le=1_000_000, title="Rate", description="Records per second of event time, not of real time."
-    )
     start_ms: int = Field(
         1_704_067_200_000, title="Start", description="The first event time, in ms since 1970; 2024-01-01 by default."
     )
@@ -94,6 +91,11 @@ class Generator(Source):
         "epoch_ms", title="Type of the time", description="ts as a number of ms since 1970, or as a timestamp."
     )
 
+    @property
+    def size(self) -> int | None:
+        """As many as it is told to make."""
+        return self.rows
+
     def derive(self, node: str, folder: Path) -> Derived:
         """id, key, value and ts."""
         time = Column("ts", "bigint" if self.time_type == "epoch_ms" else "timestamp", nullable=False)
@@ -111,7 +113,7 @@ class Generator(Source):
         from pyspark.sql import functions as F
 
         self.derive(node, folder)
-        records = spark.range(self.rows).select("id", self._original(F.col("id")).alias("n"))
+        records = spark.range(*self.range).select("id", self._original(F.col("id")).alias("n"))
         ms = self._time(F.col("n"))
         return SourceFrames.of_records(
             records.select(
@@ -125,14 +127,14 @@ class Generator(Source):
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Generator:
         """The first records, which do not depend on how many follow."""
-        return self.model_copy(update={"rows": min(self.rows, rows)})
+        return self.model_copy(update={"rows": rows if self.rows is None else min(self.rows, rows)})
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """Flink's datagen: as many rows, but its own random values and no disorder."""
         options = datagen_options(self.rows, self.rate) | {
             "fields.id.kind": "sequence",
             "fields.id.start": "1",
-            "fields.id.end": str(max(1, self.rows)),
+            "fields.id.end": str(max(1, (1 << 62) if self.rows is None else self.rows)),
             "fields.key.length": "5",
             "fields.value.min": "0",
             "fields.value.max": str(self.values - 1),

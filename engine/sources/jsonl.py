@@ -17,7 +17,7 @@ from engine.contract.operator import Derived
 from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
-from engine.reading.file_source import RowFile, SampleRows
+from engine.reading.file_source import RowFile, SampleRows, TextFiles
 from engine.reading.inference import infer_json
 from engine.reading.json_sample import ENDINGS, columns_of
 from engine.reading.json_scan import JsonReader
@@ -25,7 +25,7 @@ from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
 
 
-class JsonLines(RowFile):
+class JsonLines(TextFiles, RowFile):
     """JSON Lines files."""
 
     operator: ClassVar[str] = "jsonl"
@@ -61,7 +61,7 @@ class JsonLines(RowFile):
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of several files."""
-        return self.table(node, schema, {"format": "json", "json.ignore-parse-errors": "true"})
+        return self.table(node, schema, {"format": "json", "json.ignore-parse-errors": "true", **self.watching})
 
 
 def _itself(row: dict[str, Any]) -> Sequence[Any]:

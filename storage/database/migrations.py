@@ -123,11 +123,27 @@ COMMENT ON TABLE run_lifetimes IS
 COMMENT ON COLUMN run_edges.shows IS 'For an output that is a view: the table of which, as JSON.';
 """
 
+LIVE: Final = """
+CREATE TABLE run_live (
+    run_id BIGINT NOT NULL,
+    folder VARCHAR NOT NULL,
+    interval_ms BIGINT,
+    records BIGINT,
+    checkpoint VARCHAR NOT NULL DEFAULT ''
+);
+ALTER TABLE run_epochs ADD COLUMN decision VARCHAR DEFAULT '';
+COMMENT ON TABLE run_live IS
+    'Live runs: what relative paths are relative to, and what a run needs to go on after its last epoch, as JSON.';
+COMMENT ON COLUMN run_epochs.decision IS
+    'Of a live run: what the epoch took of each source, and which of them ended, as JSON.';
+"""
+
 MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (1, "catalog", CATALOG),
     (2, "checks", CHECKS),
     (3, "answers", ANSWERS),
     (4, "lifetimes", LIFETIMES),
+    (5, "live", LIVE),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 

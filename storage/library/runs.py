@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 from engine.contract.explanation import PlanExplanation
+from engine.contract.live import Begun
 from engine.model.changelog import RowKind
 from storage.database.connection import NOW, Cursor, Database, Row
 from storage.database.sql import identifier
@@ -22,16 +25,20 @@ _TABLES: Final = (
     "run_checks",
     "run_answers",
     "run_lifetimes",
+    "run_live",
 )
 _RUN: Final = """
 SELECT run_id, name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at,
-    finished_at, error, error_node, epochs,
+    finished_at, error, error_node,
+    CASE WHEN EXISTS (SELECT 1 FROM run_live l WHERE l.run_id = r.run_id)
+        THEN (SELECT greatest(count(*), 1) FROM run_epochs e WHERE e.run_id = r.run_id) ELSE epochs END,
     (SELECT count(*) FROM run_epochs e WHERE e.run_id = r.run_id),
     coalesce((SELECT max(last_seq) FROM run_epochs e WHERE e.run_id = r.run_id), 0),
     coalesce((SELECT sum(inserts + updates_before + updates_after + deletes)
         FROM run_edges e WHERE e.run_id = r.run_id), 0)::BIGINT,
     coalesce((SELECT sum(late) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT,
-    coalesce((SELECT sum(rejected) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT
+    coalesce((SELECT sum(rejected) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT,
+    EXISTS (SELECT 1 FROM run_live l WHERE l.run_id = r.run_id)
 FROM runs r
 """
 
@@ -51,15 +58,24 @@ class Runs:
         pipeline_version: int | None = None,
         engine: str = "",
         started_at: datetime | None = None,
+        live: Begun | None = None,
     ) -> Run:
-        """Note a run that is about to start; its status is RUNNING. `started_at` (UTC) is now by default."""
+        """Note a run that is about to start; its status is RUNNING. `started_at` (UTC) is now by default.
+
+        live: where its sources go on.
+        """
         with self._database.catalog_transaction() as cursor:
             created = cursor.execute(
                 "INSERT INTO runs (name, document, pipeline_id, pipeline_version, engine, started_at) "
                 f"VALUES (?, ?, ?, ?, ?, coalesce(?, {NOW})) RETURNING run_id",
                 [name, document, pipeline_id, pipeline_version, engine, started_at],
             ).fetchone()
-        assert created is not None
+            assert created is not None
+            if live is not None:
+                cursor.execute(
+                    "INSERT INTO run_live (run_id, folder, interval_ms, records) VALUES (?, ?, ?, ?)",
+                    [created[0], live.folder, live.interval_ms, live.records],
+                )
         return self.get(int(created[0]))
 
     def list(
@@ -100,16 +116,49 @@ class Runs:
     def delete(self, run_id: int) -> None:
         """Delete a run with all of its records, for good. Raises UnknownRun, RunIsRunning."""
         run = self.get(run_id)
-        if run.status is RunStatus.RUNNING:
+        if run.goes_on:
             raise RunIsRunning(run_id)
         with self._database.catalog_transaction() as cursor:
             cursor.execute(f"DROP SCHEMA IF EXISTS {identifier(run.tables.schema)} CASCADE")
             for table in _TABLES:
                 cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
+        self.remove_state(run_id)
+
+    def live(self, run_id: int) -> Begun | None:
+        """What a live run was started with, and what it needs to go on; None for a run that is not live."""
+        row = self._database.row(
+            "SELECT folder, interval_ms, records, checkpoint FROM run_live WHERE run_id = ?", [run_id]
+        )
+        return Begun(*row) if row is not None else None
+
+    def decisions(self, run_id: int) -> tuple[str, ...]:
+        """What the clock decided of each epoch of a live run (`engine.contract.live.Decision`)."""
+        sql = "SELECT decision FROM run_epochs WHERE run_id = ? ORDER BY epoch"
+        return tuple(str(row[0]) for row in self._database.rows(sql, [run_id]))
+
+    def state_folder(self, run_id: int) -> Path:
+        """Where a live run has its state: beside the store, as long as it can go on."""
+        path = self._database.path
+        return path.absolute().parent / f"{path.stem}.live" / f"run_{run_id}"
+
+    def remove_state(self, run_id: int) -> None:
+        """Remove the state of a run that does not go on any more."""
+        shutil.rmtree(self.state_folder(run_id), ignore_errors=True)
 
     def finish(self, run_id: int, *, finished_at: datetime | None = None) -> None:
         """Note that a run ended well."""
         self._end(run_id, RunStatus.FINISHED, "", "", finished_at)
+        self.remove_state(run_id)
+
+    def pause(self, run_id: int, *, paused: bool) -> None:
+        """Note that a live run holds, or goes on."""
+        status = RunStatus.PAUSED if paused else RunStatus.RUNNING
+        with self._database.catalog_transaction() as cursor:
+            cursor.execute("UPDATE runs SET status = ? WHERE run_id = ?", [status.value, run_id])
+
+    def stop(self, run_id: int) -> None:
+        """Note that somebody stopped a live run."""
+        self._end(run_id, RunStatus.STOPPED, "", "", None)
 
     def fail(
         self,
@@ -129,13 +178,19 @@ class Runs:
 
         The last that is known of such a run is its last commit, so there it ends.
         """
-        sentence = "the studio was closed or killed during this run; the committed epochs are here."
+        lost = "the studio was closed or killed during this run; the committed epochs are here."
+        kept = "the studio was closed or killed during this run; it can go on after its last epoch."
         with self._database.catalog_transaction() as cursor:
-            cursor.execute(
-                "UPDATE runs SET status = ?, error = ?, finished_at = "
-                "(SELECT max(committed_at) FROM run_epochs WHERE run_epochs.run_id = runs.run_id) WHERE status = ?",
-                [RunStatus.INTERRUPTED.value, sentence, RunStatus.RUNNING.value],
-            )
+            for condition, status, sentence in (
+                ("run_id IN (SELECT run_id FROM run_live)", RunStatus.RESUMABLE, kept),
+                ("true", RunStatus.INTERRUPTED, lost),
+            ):
+                cursor.execute(
+                    "UPDATE runs SET status = ?, error = ?, finished_at = "
+                    "(SELECT max(committed_at) FROM run_epochs WHERE run_epochs.run_id = runs.run_id) "
+                    f"WHERE status IN ('running', 'paused') AND {condition}",
+                    [status.value, sentence],
+                )
 
     def stored(self, run_id: int) -> StoredRun:
         """A run with its plan, edges and tables; what is asked of it raises UnknownRun."""

@@ -49,10 +49,11 @@ class Recording:
         self.abandon()
         edges = _edges(self.run_id, plan.edges)
         stored = self._runs.edges(self.run_id)
-        resumed = self._committed() and bool(stored)
-        if resumed and [_shape(edge) for edge in stored] != [_shape(edge) for edge in edges]:
+        last = self._last_epoch()
+        resumed = last is not None and bool(stored)
+        if last is not None and resumed and [_shape(edge) for edge in stored] != [_shape(edge) for edge in edges]:
             reason = "its plan differs from the one of the epochs that are already stored. Start a new run."
-            raise EpochRefused(self.run_id, max(self._committed()) + 1, reason)
+            raise EpochRefused(self.run_id, last + 1, reason)
         with self._database.catalog_transaction() as cursor:
             runs.start(cursor, self.run_id, plan.pipeline_json, plan.explanation, plan.epochs)
             if not resumed:
@@ -70,7 +71,7 @@ class Recording:
 
     def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
         """Load an edge in the background. If that fails, `commit` raises the error."""
-        if epoch not in self._committed():
+        if not self._is_committed(epoch):
             self._loading(epoch).load((node, port), files)
 
     def wait(self) -> None:
@@ -80,7 +81,7 @@ class Recording:
 
     def commit(self, output: EpochOutput) -> None:
         """Store one epoch in one transaction. An epoch that is already stored is ignored."""
-        if output.epoch in self._committed():
+        if self._is_committed(output.epoch):
             self.abandon()
             return
         loading = self._loading(output.epoch)
@@ -93,6 +94,15 @@ class Recording:
             loading.transaction.abandon()
             raise
         loading.transaction.commit()
+
+    def pause(self, *, paused: bool) -> None:
+        """A live run holds, or goes on."""
+        self._runs.pause(self.run_id, paused=paused)
+
+    def stop(self) -> None:
+        """Somebody stopped a live run; what was committed stays."""
+        self.abandon()
+        self._runs.stop(self.run_id)
 
     def finish(self) -> None:
         """The run ended well. Slow answers about it are computed in the background."""
@@ -111,9 +121,13 @@ class Recording:
         if loading is not None:
             loading.transaction.abandon()
 
-    def _committed(self) -> set[int]:
-        rows = self._database.rows("SELECT epoch FROM run_epochs WHERE run_id = ?", [self.run_id])
-        return {int(row[0]) for row in rows}
+    def _last_epoch(self) -> int | None:
+        row = self._database.row("SELECT max(epoch) FROM run_epochs WHERE run_id = ?", [self.run_id])
+        return None if row is None or row[0] is None else int(row[0])
+
+    def _is_committed(self, epoch: int) -> bool:
+        sql = "SELECT 1 FROM run_epochs WHERE run_id = ? AND epoch = ?"
+        return self._database.row(sql, [self.run_id, epoch]) is not None
 
     def _loading(self, epoch: int) -> _Loading:
         """The open epoch. Another one that was left open is abandoned."""
@@ -142,9 +156,11 @@ class Recording:
                     [*(counts[kind] for kind in RowKind), self.run_id, edge.node, edge.port],
                 )
         cursor.execute(
-            "INSERT INTO run_epochs (run_id, epoch, last_seq) VALUES (?, ?, ?)",
-            [self.run_id, output.epoch, output.last_seq],
+            "INSERT INTO run_epochs (run_id, epoch, last_seq, decision) VALUES (?, ?, ?, ?)",
+            [self.run_id, output.epoch, output.last_seq, output.decision],
         )
+        if output.checkpoint:
+            cursor.execute("UPDATE run_live SET checkpoint = ? WHERE run_id = ?", [output.checkpoint, self.run_id])
         if output.is_last:
             # Without a requested number, the engine chose one when it knew the size of the input.
             cursor.execute("UPDATE runs SET epochs = ? WHERE run_id = ?", [output.epoch + 1, self.run_id])

@@ -70,6 +70,12 @@ class TraceRecorder:
         )
         self.rejected += sorted(_read(output.rejected), key=lambda row: (row["node"], row["line"] or 0))
 
+    def pause(self, *, paused: bool) -> None:
+        """Nothing is kept of it."""
+
+    def stop(self) -> None:
+        self.finished = False
+
     def finish(self) -> None:
         self.finished = True
 

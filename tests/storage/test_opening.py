@@ -182,7 +182,9 @@ def test_a_run_of_an_older_studio_is_read_and_taken_up_again(tmp_path: Path) -> 
         recording.commit(first.write(tmp_path, planned.edges))
         assert store.lifetimes.note(store.runs.edge(run.run_id, "totals"))
     with duckdb.connect(str(tmp_path / "s.duckdb")) as client:
-        client.execute("DELETE FROM migrations WHERE number = 4")
+        client.execute("DELETE FROM migrations WHERE number >= 4")
+        client.execute("DROP TABLE run_live")
+        client.execute("ALTER TABLE run_epochs DROP COLUMN decision")
         client.execute("DROP TABLE run_lifetimes")
         client.execute("ALTER TABLE run_edges DROP COLUMN shows")
         client.execute("CREATE TABLE run_1._seconds (node VARCHAR)")

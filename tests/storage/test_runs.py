@@ -81,7 +81,7 @@ def test_runs_are_listed_newest_first_renamed_and_deleted(store: Store, tmp_path
 
 def test_a_running_run_is_not_deleted(store: Store) -> None:
     run = store.runs.create("busy", "{}")
-    with pytest.raises(RunIsRunning, match="Cancel it first"):
+    with pytest.raises(RunIsRunning, match="Cancel or stop it first"):
         store.runs.delete(run.run_id)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from engine.running import finished
 from engine.sql import SqlRejected
-from tests.engine.script.scripts import operators, read
+from tests.engine.script.scripts import operators, read, written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,10 +99,24 @@ def test_datagen_makes_the_rows_that_it_is_asked_for(spark: SparkSession) -> Non
     assert found == changelog(table + "SELECT id, v, s FROM t", spark)
 
 
-def test_datagen_without_an_end_is_cut_and_says_so(spark: SparkSession) -> None:
+def test_datagen_without_an_end_has_none_where_it_runs_live_and_says_so(spark: SparkSession) -> None:
     script = read("CREATE TABLE t (v INT) WITH ('connector' = 'datagen'); SELECT v FROM t", spark)
-    assert script.pipeline.node("t").parameters["rows"] == 1000
-    assert script.warnings == ("t: datagen without 'number-of-rows' never ends; here it makes 1000 rows.",)
+    assert script.pipeline.node("t").parameters["rows"] is None
+    assert script.warnings == (
+        "t: datagen without 'number-of-rows' never ends; a run that is not live makes 1000 rows.",
+    )
+
+
+def test_a_folder_that_is_watched_is_so_in_a_script_and_back(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.csv").write_text("7\n")
+    table = "CREATE TABLE t (v INT) WITH ('connector' = 'filesystem', 'path' = 'in', 'format' = 'csv', "
+    option = "'source.monitor-interval' = '2 s'"
+    pipeline = read(f"{table}{option}); SELECT v FROM t", spark, tmp_path).pipeline
+    assert pipeline.node("t").parameters["monitor_interval_ms"] == 2000
+    assert "'source.monitor-interval' = '2000 ms'" in written(pipeline, spark, tmp_path).text
+    with pytest.raises(SqlRejected, match="'source.monitor-interval' is a time such as 5 s, not 'soon'"):
+        read(f"{table}{option.replace('2 s', 'soon')}); SELECT v FROM t", spark, tmp_path)
 
 
 def two_sinks(sums: str, sums_columns: str, counts: str) -> str:

@@ -12,6 +12,9 @@ from ui.shell.workspace import store
 
 _ICONS = {
     RunStatus.RUNNING: ":material/progress_activity:",
+    RunStatus.PAUSED: ":material/pause_circle:",
+    RunStatus.STOPPED: ":material/stop_circle:",
+    RunStatus.RESUMABLE: ":orange[:material/power_off:]",
     RunStatus.FINISHED: ":material/check_circle:",
     RunStatus.FAILED: ":red[:material/error:]",
     RunStatus.CANCELLED: ":material/cancel:",

@@ -23,6 +23,9 @@ class Look:
 _QUEUED: Final = Look("queued", ":material/hourglass_empty:", "quiet", "gray")
 _LOOKS: Final = {
     RunStatus.RUNNING: Look("running", ":material/progress_activity:", "active", "blue"),
+    RunStatus.PAUSED: Look("paused", ":material/pause_circle:", "warn", "orange"),
+    RunStatus.STOPPED: Look("stopped", ":material/stop_circle:", "warn", "orange"),
+    RunStatus.RESUMABLE: Look("can be resumed", ":material/power_off:", "warn", "orange"),
     RunStatus.FINISHED: Look("finished", ":material/check_circle:", "good", "green"),
     RunStatus.FAILED: Look("failed", ":material/error:", "bad", "red"),
     RunStatus.CANCELLED: Look("cancelled", ":material/cancel:", "warn", "orange"),

@@ -1,0 +1,132 @@
+"""Live runs whose output is looked at as it comes: for the command line. And what every live run fixes at its start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from engine.contract.frames import POSITION
+from engine.contract.operator import Analyzer
+from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, Recorder, RunPlan
+from engine.model.pipeline import Pipeline
+from engine.model.printing import Printed, aligned, cells, head, json_line, widths
+from engine.planner import Plan, plan
+from engine.reading.file_source import TextFiles
+from engine.runtime.edges import EdgeRecords, records_of
+from engine.spark.workspace import Workspace
+
+
+def plan_live(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
+    """Plan a pipeline to run live. Raises StudioError.
+
+    The types of files that grow are those of now, and stand in the document from here on: what comes later must not
+    change them, or a run that is resumed would not be the same one.
+    """
+    planned = plan(pipeline, analyzer, folder)
+    types = {
+        node.id: {column.name: column.type for column in node.operator.derive(node.id, folder).schema}
+        for node in planned.sources
+        if isinstance(node.operator, TextFiles) and node.operator.monitor_interval_ms is not None
+    }
+    if not types:
+        return planned
+    nodes = tuple(
+        node.model_copy(update={"parameters": node.parameters | {"types": types[node.id]}})
+        if node.id in types
+        else node
+        for node in pipeline.nodes
+    )
+    return plan(pipeline.model_copy(update={"nodes": nodes}), analyzer, folder)
+
+
+class Following:
+    """A recorder that shows an edge's records of each epoch as soon as they are kept.
+
+    form: "jsonl", or "table", whose columns are as wide as the first records need.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        edge: tuple[str, str],
+        form: str,
+        write: Callable[[str], None],
+        store: Recorder | None,
+    ) -> None:
+        self._workspace = workspace
+        self._edge = edge
+        self._form = form
+        self._write = write
+        self._store = store
+        self._edges: dict[tuple[str, str], EdgeInfo] = {}
+        self._wide: list[int] | None = None
+        self.counts = {"late record": 0, "rejected row": 0}
+        self.is_over = False
+
+    def begin(self, plan: RunPlan) -> None:
+        """Remember the edges, and hand on."""
+        self._edges = {(edge.node, edge.port): edge for edge in plan.edges}
+        if self._store is not None:
+            self._store.begin(plan)
+
+    def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
+        """Hand on."""
+        if self._store is not None:
+            self._store.take(epoch, node, port, files)
+
+    def commit(self, output: EpochOutput) -> None:
+        """Hand on, then show."""
+        if self._store is not None:
+            self._store.commit(output)
+        for what, files in (("late record", output.late), ("rejected row", output.rejected)):
+            self.counts[what] += sum(pq.read_metadata(file).num_rows for file in files)
+        for line in self._lines(self._records(output, self._edges[self._edge])):
+            self._write(f"{line}\n")
+
+    def pause(self, *, paused: bool) -> None:
+        """Hand on."""
+        if self._store is not None:
+            self._store.pause(paused=paused)
+
+    def stop(self) -> None:
+        """Hand on."""
+        if self._store is not None:
+            self._store.stop()
+
+    def finish(self) -> None:
+        """All sources have ended."""
+        self.is_over = True
+        if self._store is not None:
+            self._store.finish()
+
+    def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
+        """Hand on."""
+        if self._store is not None:
+            self._store.fail(sentence, node, cancelled=cancelled)
+
+    def _records(self, output: EpochOutput, info: EdgeInfo) -> EdgeRecords:
+        if info.view is not None:
+            return self._records(output, self._edges[info.view.node, info.view.port]).seen_as(info.view, info.schema)
+        return records_of(info, output.edges.get((info.node, info.port), ()))
+
+    def _lines(self, records: EdgeRecords) -> Iterator[str]:
+        names = records.schema.names
+        found = [
+            Printed(seq, bytes(step), kind, values)
+            for file in records.files
+            for batch in records.batches(self._workspace, file, [*POSITION, *names])
+            for seq, step, kind, *values in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        ]
+        found.sort(key=lambda record: (record.seq, record.step))
+        if self._form == "jsonl":
+            yield from (json_line(names, record) for record in found)
+            return
+        if self._wide is None and found:
+            self._wide = widths([head(names), *map(cells, found)])
+            yield aligned(head(names), self._wide)
+            yield aligned(["-" * width for width in self._wide], self._wide)
+        for record in found:
+            assert self._wide is not None
+            yield aligned(cells(record), self._wide)

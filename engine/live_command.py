@@ -1,0 +1,151 @@
+"""The live runs of the command line: started, stopped by Ctrl-C, and taken up again."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from types import FrameType
+from typing import Any, Protocol
+from uuid import uuid4
+
+from engine.contract.live import Begun, Checkpoint, Control, Live
+from engine.contract.operator import Analyzer
+from engine.contract.recorder import Recorder
+from engine.errors import PipelineError, RunCancelled
+from engine.following import Following, plan_live
+from engine.model.pipeline import Pipeline
+from engine.planner import Plan
+from engine.spark.engines import engine_called
+from engine.spark.run_files import LocalFiles
+from engine.spark.session import get_spark
+
+
+class Store(Protocol):
+    """What of a store is needed here."""
+
+    @property
+    def runs(self) -> Any:
+        """Its runs."""
+
+    def record(self, run_id: int) -> Recorder:
+        """The recorder of a run."""
+
+
+ChooseEdge = Callable[[Plan], tuple[str, str]]
+
+
+def start_live(
+    args: Namespace, pipeline: Pipeline, analyzer: Analyzer, folder: Path, edge: ChooseEdge, store: Store | None
+) -> int:
+    """Run a pipeline live and print an edge as it comes. Raises StudioError."""
+    if args.check or args.epochs:
+        message = "--check and --epochs are for runs that end by themselves; leave out --live, or the two."
+        raise PipelineError(message)
+    planned = plan_live(pipeline, analyzer, folder)
+    live = Live(Control(), args.interval, args.records)
+    if store is None:
+        with tempfile.TemporaryDirectory(prefix="changelog-studio-") as place:
+            return _follow(args, planned, folder, edge(planned), live, Path(place), None, "")
+    name = engine_called(args.engine).name
+    started = Begun(str(folder), args.interval, args.records)
+    created = store.runs.create(args.pipeline.stem, planned.pipeline.to_json(), engine=name, live=started)
+    state = store.runs.state_folder(created.run_id)
+    again = f"python -m engine resume {created.run_id} --store {args.store}"
+    return _follow(args, planned, folder, edge(planned), live, state, store.record(created.run_id), again)
+
+
+def resume_live(args: Namespace, edge: ChooseEdge, store: Store) -> int:
+    """Go on with a live run after its last epoch. Raises StudioError."""
+    from engine.spark.analyzer import SparkAnalyzer
+
+    run = store.runs.get(args.run)
+    begun = store.runs.live(args.run)
+    if begun is None or not run.can_resume:
+        what = "is not live" if begun is None else f"is {run.status.value}"
+        message = f"run {args.run} {what}: only a live run that was stopped, killed or has failed can go on."
+        raise PipelineError(message)
+    args.engine = args.engine or run.engine
+    folder = Path(begun.folder)
+    planned = plan_live(Pipeline.from_json(run.document), SparkAnalyzer(lambda: get_spark(args.engine)), folder)
+    checkpoint = Checkpoint.from_json(begun.checkpoint) if begun.checkpoint else None
+    live = Live(Control(), args.interval or begun.interval_ms, args.records or begun.records, checkpoint)
+    if args.end:
+        live.control.stop(end=True)
+    again = f"python -m engine resume {args.run}" + (f" --store {args.store}" if args.store else "")
+    state = store.runs.state_folder(args.run)
+    return _follow(args, planned, folder, edge(planned), live, state, store.record(args.run), again)
+
+
+def _follow(
+    args: Namespace,
+    planned: Plan,
+    folder: Path,
+    edge: tuple[str, str],
+    live: Live,
+    state: Path,
+    store: Recorder | None,
+    again: str,
+) -> int:
+    """Run, and print. state: the folder of the run's state; again: what takes the run up."""
+    from engine.runtime import run
+
+    spark = get_spark(args.engine)
+    files = LocalFiles(state / f"attempt-{uuid4().hex}")
+    if engine_called(args.engine).workspace:
+        message = "a live run keeps its state on this machine, which this engine does not see. Choose local[n]."
+        raise PipelineError(message)
+    shown = Following(files.workspace, edge, args.format, _print, store)
+    live.say = lambda node, sentence: _say(f"{node}: {sentence}")
+    cancel = Event()
+    with _stopping(live.control, cancel):
+        _say("the run is live. Ctrl-C stops it." + (f" {again} takes it up again." if again else ""))
+        stopped = False
+        try:
+            run(planned, spark=spark, recorder=shown, folder=folder, files=files, live=live, cancel=cancel)
+        except RunCancelled:
+            stopped = True
+    for what, count in shown.counts.items():
+        if count:
+            _say(f"{count} {what}{'s' * (count > 1)}.")
+    if stopped or not shown.is_over:
+        _say(f"the run was stopped. Go on with: {again}" if again else "the run was stopped; it was kept in no store.")
+    return 0
+
+
+@contextmanager
+def _stopping(control: Control, cancel: Event) -> Iterator[None]:
+    """Within it, Ctrl-C stops the run after its epoch, and a second one at once, without it."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if asked.is_set():
+            cancel.set()
+            return
+        asked.set()
+        control.stop()
+        _say("stopping after this epoch; Ctrl-C once more drops it.")
+
+    asked = Event()
+    before: dict[int, Any] = {}
+    try:
+        for number in (int(signal.SIGINT), int(signal.SIGTERM)):
+            before[number] = signal.signal(number, stop)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.flush()

@@ -1,0 +1,230 @@
+"""Files of lines that grow, and folders that get new ones: what a live run takes of them.
+
+    position   {"files": {name: [at, inode, print]}}: how far each file has been read, and by what it is known again
+    what       [[path, name, start, end], ...]: byte ranges of whole lines, in the order of the files' names
+
+A last line counts once it has its end. A file is the one that was read before where the bytes around the part that was
+read are the same; where they are not, it was written anew, and is read from its start. One that got another name
+(rotation) is read to its end first. Compressed files are read once, whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+import numpy as np
+
+from engine.contract.scan import Scan
+from engine.contract.stream import Json, Limit, Taken
+from engine.errors import SourceError
+from engine.reading.file_source import FileSource
+from engine.reading.files import InputFile
+from engine.reading.storage import is_packed
+from engine.reading.text_files import TextPart, ranges_of
+
+_BLOCK: Final = 1 << 20
+_NEWLINE: Final = 10
+# So much of the start of what was read, and of its end, tells one file from another.
+_HEAD: Final = 1024
+_TAIL: Final = 256
+
+
+class Known(NamedTuple):
+    """A file that has been read. at: up to which byte; print: of the bytes around that part."""
+
+    at: int
+    inode: int
+    print: str
+
+
+@dataclass
+class _Taking:
+    """What one poll takes. left: how much more it may. waiting: bytes that are there and are left for the next one."""
+
+    left: Limit
+    quote: bytes
+    ending: bool
+    parts: list[TextPart] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    waiting: int = 0
+
+    def take(self, path: Path, name: str, start: int, *, to_the_end: bool = False) -> int:
+        """Take whole lines of a file; where they end. to_the_end: a last line without its end, too."""
+        size = path.stat().st_size
+        if start >= size:
+            return start
+        with path.open("rb") as stream:
+            end, lines, is_cut = _whole_lines(stream, start, size, self.left, self.quote)
+            if not is_cut and to_the_end:
+                end = size
+        self.parts += ranges_of(str(path), name, start, end, whole=bool(self.quote))
+        self.left = Limit(self.left.records - lines, self.left.bytes - (end - start))
+        if is_cut:
+            # The rest of this file comes before the next one.
+            self.left = Limit(0, 0)
+            self.waiting += size - end
+        elif end < size:
+            self.notes.append(f"{name}: its last line has no end yet; it is read once it has one.")
+        return end
+
+
+@dataclass
+class GrowingFiles:
+    """The files of a source. scan: how they are read; quote: where a quoted field may hold line breaks."""
+
+    source: FileSource
+    node: str
+    folder: Path
+    scan: Scan
+    interval_ms: int
+    quote: bytes = b""
+    _looked_ms: int | None = field(default=None)
+
+    def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
+        """The lines that came since."""
+        if not ending and self._looked_ms is not None and now_ms - self._looked_ms < self.interval_ms:
+            return Taken(None, position)
+        known = {name: Known(*values) for name, values in (position or {"files": {}})["files"].items()}
+        try:
+            files = self.source.files(self.node, self.folder)
+        except SourceError as error:
+            if position is None:
+                raise
+            # It may come back.
+            self._looked_ms = now_ms
+            return Taken(None, position, notes=(error.sentence,))
+        taking = _Taking(limit, self.quote, ending)
+        try:
+            after = self._taken(files, known, taking)
+        except OSError as error:
+            self._looked_ms = now_ms
+            return Taken(None, position, notes=(f"{error.filename} cannot be read: {error.strerror}.",))
+        # What was left over is taken by the next poll, which does not wait.
+        self._looked_ms = None if taking.waiting else now_ms
+        behind = f"{taking.waiting:,} bytes" if taking.waiting else ""
+        what = [list(part) for part in taking.parts] or None
+        return Taken(what, {"files": after}, behind=behind, notes=taking.notes)
+
+    def read(self, what: Json) -> Scan:
+        """Its parts."""
+        return replace(self.scan, parts=tuple(TextPart(*part) for part in what))
+
+    def _taken(self, files: Sequence[InputFile], known: dict[str, Known], taking: _Taking) -> dict[str, Known]:
+        there = {file.name: file for file in files}
+        inodes = {name: os.stat(file.path).st_ino for name, file in there.items()}
+        _renamed(there, inodes, known)
+        rotated = set()
+        for name, read in [*known.items()]:
+            if inodes.get(name) != read.inode and (rest := self._rest(there.get(name), name, read, inodes, taking)):
+                rotated.add(name)
+                if name not in there:
+                    known[name] = rest
+        after = dict(known)
+        for name in sorted(there):
+            path = Path(there[name].path)
+            before: Known | None = known.get(name)
+            if is_packed(str(path)):
+                after[name] = before or self._whole(path, name, taking)
+                continue
+            at = 0 if before is None else before.at
+            size = path.stat().st_size
+            if before is not None and (size != at or inodes[name] != before.inode) and _print(path, at) != before.print:
+                if name not in rotated:
+                    taking.notes.append(
+                        f"{name}: it was cut off or written anew after {at:,} bytes of it had been read; it is read "
+                        "from its start."
+                    )
+                at = 0
+            exhausted = taking.left.records <= 0 or taking.left.bytes <= 0
+            if exhausted:
+                taking.waiting += max(0, size - at)
+                end = at
+            else:
+                end = taking.take(path, name, at, to_the_end=taking.ending)
+                if at == 0 < end:
+                    # Its header may be another one.
+                    self.source.derive(self.node, self.folder)
+            after[name] = (
+                before
+                if before is not None and (end, inodes[name]) == before[:2]
+                else Known(end, inodes[name], _print(path, end))
+            )
+        return after
+
+    def _whole(self, path: Path, name: str, taking: _Taking) -> Known:
+        taking.parts.append(TextPart(str(path), name, 0, None))
+        status = path.stat()
+        return Known(status.st_size, status.st_ino, "")
+
+    def _rest(
+        self, file: InputFile | None, name: str, before: Known, inodes: Mapping[str, int], taking: _Taking
+    ) -> Known | None:
+        """Of a file that has another name now, one that is none of the source's: take what was not read of it."""
+        place = Path(file.path).parent if file is not None else (self.folder.absolute() / name).parent
+        if not place.is_dir() or not before.print or before.inode in inodes.values():
+            return None
+        for path in sorted(place.iterdir()):
+            is_it = path.is_file() and path.stat().st_ino == before.inode
+            if is_it and _print(path, before.at) == before.print:
+                if path.stat().st_size == before.at:
+                    return before
+                taking.notes.append(f"{name}: it is called {path.name} now; the rest was read from there.")
+                # All of it: nobody looks for it again.
+                limit, taking.left = taking.left, Limit(1 << 60, 1 << 60)
+                end = taking.take(path, path.name, before.at, to_the_end=True)
+                taking.left = limit
+                return Known(end, before.inode, _print(path, end))
+        return None
+
+
+def _renamed(there: Mapping[str, InputFile], inodes: Mapping[str, int], known: dict[str, Known]) -> None:
+    """Files that were read under another name, and go on under their new one."""
+    for new in sorted(set(there) - set(known)):
+        for old, before in list(known.items()):
+            is_gone = inodes.get(old) != before.inode
+            if is_gone and before.inode == inodes[new] and _print(Path(there[new].path), before.at) == before.print:
+                known[new] = known.pop(old)
+                break
+
+
+def _print(path: Path, at: int) -> str:
+    """What tells a file by its first `at` bytes; another text where it has not so many."""
+    if path.stat().st_size < at:
+        return "shorter"
+    with path.open("rb") as stream:
+        head = stream.read(min(at, _HEAD))
+        stream.seek(max(0, at - _TAIL))
+        return hashlib.blake2b(head + stream.read(min(at, _TAIL)), digest_size=8).hexdigest()
+
+
+def _whole_lines(stream: BinaryIO, start: int, size: int, limit: Limit, quote: bytes) -> tuple[int, int, bool]:
+    """Where the whole lines from `start` on end, no more than so many; how many they are; whether there may be more.
+
+    At least one is taken.
+    """
+    end, lines, at, is_open = start, 0, start, 0
+    stream.seek(start)
+    while at < size and lines < limit.records and (at - start < limit.bytes or not lines):
+        room = limit.bytes - (at - start)
+        block = np.frombuffer(stream.read(min(_BLOCK, size - at, room if room > 0 else _BLOCK)), np.uint8)
+        if not len(block):
+            break
+        ends = np.flatnonzero(block == _NEWLINE)
+        if quote:
+            # A line break inside quotes ends no line.
+            quotes = np.cumsum(block == quote[0]) + is_open
+            ends = ends[quotes[ends] % 2 == 0]
+            is_open = int(quotes[-1] % 2)
+        if len(ends) > limit.records - lines:
+            ends = ends[: limit.records - lines]
+            return at + int(ends[-1]) + 1, limit.records, True
+        if len(ends):
+            lines += len(ends)
+            end = at + int(ends[-1]) + 1
+        at += len(block)
+    return end, lines, at < size

@@ -1,0 +1,292 @@
+"""The events of a live run: epoch by epoch what the sources have, until somebody stops it or all of them have ended.
+
+    positions --poll--> Decision --read--> units --ingest--> one epoch's events --run--> commit, Checkpoint
+
+An epoch without anything to do is none. What one took is decided before it is read, and kept with it. Its records stand
+in the order of arrival that the pipeline asks for, within the epoch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Final
+
+from engine.contract.live import Checkpoint, Decision, Live, Wish
+from engine.contract.recorder import LiveProgress, Progress, Recorder, SourceProgress
+from engine.contract.scan import Scan
+from engine.contract.source import Source
+from engine.contract.stream import Limit, Stream, Taken
+from engine.errors import PipelineError, RunCancelled
+from engine.planner import NodePlan, Plan
+from engine.runtime.epoch import Kept
+from engine.runtime.ingest import EPOCH, Before, EpochEvents, ingest
+from engine.runtime.intake import Given, take_in
+from engine.runtime.states import StateFile
+from engine.spark.run_files import RunFiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# An epoch shall take so long at most. What it takes is halved where it does not, and doubled where there is more.
+_TARGET_S: Final = 5.0
+_FIRST: Final = Limit(100_000, 16 << 20)
+_MOST: Final = Limit(EPOCH, 512 << 20)
+_LEAST: Final = Limit(1000, 1 << 20)
+# Half of the time the machine is left to others.
+_LOAD: Final = 2.0
+_SHORTEST_S: Final = 0.2
+_LONGEST_S: Final = 30.0
+# So often the sources are asked where none had anything.
+_ASK_S: Final = 0.2
+
+
+class LiveEvents:
+    """The epochs of a live run. Whoever iterates has committed one before asking for the next."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        spark: SparkSession,
+        folder: Path,
+        files: RunFiles,
+        live: Live,
+        progress: Progress,
+        recorder: Recorder,
+        cancel: Event,
+    ) -> None:
+        check(plan, files)
+        self._recorder = recorder
+        self._cancel = cancel
+        self._plan, self._spark, self._files, self._live = plan, spark, files, live
+        self._folder = folder
+        self._progress = progress
+        self._streams: dict[str, Stream] = {node.id: _source(node).stream(node.id, folder) for node in plan.sources}
+        begun = live.checkpoint
+        self._before = Before() if begun is None else Before.from_json(begun.before)
+        self._positions = {} if begun is None else dict(begun.positions)
+        self._ended = [] if begun is None else list(begun.ended)
+        self._epoch = 0 if begun is None else begun.epoch + 1
+        self._limit = _FIRST
+        self._behind = False
+        self._is_held = False
+        self._seconds = 0.0
+        self._decision = Decision({})
+        self._synced: set[str] = set()
+        self.was_stopped = False
+
+    @property
+    def decision(self) -> str:
+        """What was decided of the epoch that is on."""
+        return self._decision.to_json()
+
+    def __iter__(self) -> Iterator[EpochEvents]:
+        """Until the sources have ended, or somebody stops it."""
+        while any(node.id not in self._ended for node in self._plan.sources):
+            decision = self._next()
+            if decision is None:
+                self.was_stopped = True
+                return
+            self._decision = decision
+            self._ended += [name for name in decision.ended if name not in self._ended]
+            self._say("running", {})
+            began = time.monotonic()
+            yield from self._taken_in(decision)
+            self._epoch += 1
+            self._live.control.stepped()
+            self._note(time.monotonic() - began)
+
+    def checkpoint(self, events: EpochEvents, kept: Kept) -> str:
+        """What the run needs to go on after this epoch. Its files are on the disk."""
+        states = {
+            node: [{**asdict(file), "path": self._inside(file.path)} for file in files]
+            for node, files in kept.states.items()
+        }
+        bundles = {node: [self._inside(path) for path in paths] for node, paths in kept.bundles.items()}
+        self._sync(kept.paths)
+        after = events.ingested.after
+        return Checkpoint(events.number, after.to_json(), self._positions, self._ended, states, bundles).to_json()
+
+    def kept(self) -> Kept:
+        """The files of the state with which the run goes on."""
+        begun = self._live.checkpoint
+        if begun is None:
+            return Kept({}, {})
+        root = self._root
+        return Kept(
+            {
+                node: tuple(StateFile(**{**file, "path": str(root / file["path"])}) for file in files)
+                for node, files in begun.states.items()
+            },
+            {node: tuple(str(root / path) for path in paths) for node, paths in begun.bundles.items()},
+        )
+
+    def sweep(self, kept: Kept) -> None:
+        """Delete the files of the run that its last epoch does not name, and those of attempts that failed."""
+        remove_all_but(self._root, kept.paths)
+
+    @property
+    def _root(self) -> Path:
+        """The folder of the run; that of this attempt is in it."""
+        return Path(self._files.workspace.root).parent
+
+    def _inside(self, path: str) -> str:
+        return str(Path(path).relative_to(self._root))
+
+    def _sync(self, paths: Iterable[str]) -> None:
+        """Spark asks no disk to write: the store must not name a file that goes with the power."""
+        new = [Path(path) for path in paths if path not in self._synced]
+        folders = {folder for path in new for folder in path.parents if folder.is_relative_to(self._root)}
+        for path in [*new, *folders]:
+            place = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(place)
+            finally:
+                os.close(place)
+        self._synced = set(paths)
+
+    def _next(self) -> Decision | None:
+        """What the next epoch takes; None where there is none."""
+        decisions = self._live.decisions
+        if decisions is not None:
+            return decisions[self._epoch] if self._epoch < len(decisions) else None
+        control, due = self._live.control, time.monotonic() + self._pause_s()
+        while True:
+            if self._cancel.is_set():
+                raise RunCancelled
+            wish = control.wish
+            if wish is Wish.STOP:
+                return None
+            if wish is Wish.GO and (control.is_paused or time.monotonic() < due):
+                self._hold(control.is_paused)
+                control.wait(_ASK_S if control.is_paused else min(_ASK_S, max(0.0, due - time.monotonic())))
+                continue
+            self._hold(False)
+            taken = self._poll(ending=wish is Wish.END)
+            self._behind = any(each.behind for each in taken.values())
+            self._say("running", taken)
+            self._positions |= {name: each.position for name, each in taken.items()}
+            self._ended += [name for name, each in taken.items() if each.is_end or wish is Wish.END]
+            took = {name: each.what for name, each in taken.items() if each.what is not None}
+            if took or self._announced():
+                return Decision(took, [name for name in self._ended if not self._before.of(name).has_ended])
+            control.wait(_ASK_S)
+
+    def _hold(self, paused: bool) -> None:
+        """A run that holds says so, once."""
+        if paused != self._is_held:
+            self._is_held = paused
+            self._recorder.pause(paused=paused)
+        if paused or self._progress.live is None or self._progress.live.state != "running":
+            self._say("paused" if paused else "waiting", {})
+
+    def _poll(self, *, ending: bool) -> dict[str, Taken]:
+        limit = Limit(1 << 60, 1 << 60) if ending else self._limit
+        if self._live.records is not None and not ending:
+            limit = Limit(self._live.records, _MOST.bytes)
+        now_ms = time.monotonic_ns() // 1_000_000
+        return {
+            node.id: self._streams[node.id].poll(self._positions.get(node.id), limit, now_ms, ending=ending)
+            for node in self._plan.sources
+            if node.id not in self._ended
+        }
+
+    def _announced(self) -> list[str]:
+        """Of the sources that have ended, those whose end is an event now: together all, once none goes on."""
+        names = [
+            node.id for node in self._plan.sources if node.id in self._ended and not self._before.of(node.id).has_ended
+        ]
+        is_together = self._plan.pipeline.arrival.ends == "together"
+        return names if not is_together or len(self._ended) == len(self._plan.sources) else []
+
+    def _taken_in(self, decision: Decision) -> Iterator[EpochEvents]:
+        self._progress.phase = "reading the sources"
+        givens = [self._given(node, decision) for node in self._plan.sources if node.id in decision.took]
+        read = take_in(givens, self._spark, self._folder, self._files)
+        ingested = ingest(
+            self._plan,
+            self._spark,
+            read,
+            self._files,
+            epochs=1,
+            before=self._before,
+            ending=self._announced(),
+            first_epoch=self._epoch,
+        )
+        self._before = ingested.after
+        yield from ingested
+
+    def _given(self, node: NodePlan, decision: Decision) -> Given:
+        given = self._streams[node.id].read(decision.took[node.id])
+        if isinstance(given, Scan):
+            inputs = tuple(Path(part.path) for part in given.parts if hasattr(part, "path"))
+            return Given(node, _source(node), given, inputs)
+        return Given(node, given, None, given.inputs(node.id, self._folder))
+
+    def _pause_s(self) -> float:
+        """How long to wait before the next epoch."""
+        if self._epoch == 0 or self._behind:
+            return 0.0
+        if self._live.interval_ms is not None:
+            return max(0.0, self._live.interval_ms / 1000 - self._seconds)
+        return min(_LONGEST_S, max(_SHORTEST_S, self._seconds * (_LOAD - 1)))
+
+    def _note(self, seconds: float) -> None:
+        """An epoch took so long: the next one takes less, or more."""
+        self._seconds = seconds
+        factor = 0.5 if seconds > _TARGET_S * 1.5 else 2.0 if self._behind and seconds < _TARGET_S / 2 else 1.0
+        self._limit = Limit(
+            int(min(_MOST.records, max(_LEAST.records, self._limit.records * factor))),
+            int(min(_MOST.bytes, max(_LEAST.bytes, self._limit.bytes * factor))),
+        )
+
+    def _say(self, state: str, taken: dict[str, Taken]) -> None:
+        """Tell how the run stands."""
+        sources = dict(self._progress.live.sources) if self._progress.live is not None else {}
+        for name, each in taken.items():
+            before = sources[name].notes if name in sources else ()
+            for note in each.notes:
+                if note not in before:
+                    self._live.say(name, note)
+            sources[name] = SourceProgress(each.behind, tuple(each.notes), is_ended=each.is_end)
+        self._progress.live = LiveProgress(state, self._seconds, self._before.last_seq, sources)
+
+
+def check(plan: Plan, files: RunFiles) -> None:
+    """Raise PipelineError for a plan that cannot run live."""
+    if plan.pipeline.arrival.mode == "listed":
+        message = (
+            "arrival.mode: a live run cannot know which events will come, so nothing can list them. Choose in_turn."
+        )
+        raise PipelineError(message, "", "arrival.mode")
+    if not files.are_here:
+        message = (
+            "a live run keeps its state in files that this machine sees, and the engine shares none with it. "
+            "Choose local[n] or spark://."
+        )
+        raise PipelineError(message)
+
+
+def remove_all_but(root: Path, kept: Iterable[str]) -> None:
+    """Delete the files below a folder, but for these, and folders that are empty then."""
+    names = set(kept)
+    for folder, _, own in os.walk(root, topdown=False):
+        for name in own:
+            path = os.path.join(folder, name)
+            if path not in names:
+                # A task of a dead client may still be writing there; it is its own.
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+        if folder != str(root):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+
+
+def _source(node: NodePlan) -> Source:
+    assert isinstance(node.operator, Source)
+    return node.operator

@@ -1,0 +1,186 @@
+"""Files that grow, and folders that get new ones: every line once, whatever happens to the files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.contract.scan import Scan
+from engine.contract.stream import Limit, Stream, Taken
+from engine.errors import SourceError
+from engine.sources.csv import Csv
+from engine.sources.jsonl import JsonLines
+
+ALL = Limit(1 << 40, 1 << 40)
+
+
+class Reader:
+    """Polls a source and gives what it has not given before, through a position that is kept as JSON."""
+
+    def __init__(self, source: Csv | JsonLines, folder: Path) -> None:
+        self.source, self.folder = source, folder
+        self.position: Any = None
+        self.notes: list[str] = []
+        self.now_ms = 0
+        self.stream: Stream = source.stream("n", folder)
+
+    def poll(self, limit: Limit = ALL, **how: bool) -> Taken:
+        self.now_ms += 1000
+        taken = self.stream.poll(self.position, limit, self.now_ms, **how)
+        self.position = taken.position
+        self.notes += taken.notes
+        return taken
+
+    def lines(self, limit: Limit = ALL, **how: bool) -> list[list[Any]]:
+        return self.read(self.poll(limit, **how).what)
+
+    def read(self, what: Any) -> list[list[Any]]:
+        if what is None:
+            return []
+        scan = self.stream.read(what)
+        assert isinstance(scan, Scan)
+        batches = [part.records for each in scan.parts for part in scan.read(each)]
+        return [list(row.values()) for batch in batches for row in batch.to_pylist()]
+
+    def again(self) -> None:
+        """In another process."""
+        self.stream = self.source.stream("n", self.folder)
+
+
+def csv(folder: Path, path: str = "in", **parameters: Any) -> Reader:
+    source = Csv.model_validate({"path": path, "types": {"k": "string", "v": "bigint"}} | parameters)
+    return Reader(source.model_copy(update={"monitor_interval_ms": 500}), folder)
+
+
+def put(file: Path, text: str, mode: str = "w") -> None:
+    file.parent.mkdir(exist_ok=True)
+    with file.open(mode) as stream:
+        stream.write(text)
+
+
+def test_a_line_counts_once_it_has_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "in" / "a.csv"
+    put(file, "k,v\na,1\nb,")
+    reader = csv(tmp_path)
+    assert reader.lines() == [["a", 1]]
+    assert reader.notes == ["in/a.csv: its last line has no end yet; it is read once it has one."]
+    put(file, "2\nc", "a")
+    assert reader.lines() == [["b", 2]]
+    assert reader.lines() == []
+    put(file, ",3", "a")
+    assert reader.lines(ending=True) == [["c", 3]]
+
+
+def test_new_files_come_in_the_order_of_their_names_and_files_that_are_taken_away_leave_nothing_behind(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path / "in" / "b.csv", "k,v\nb,1\n")
+    reader = csv(tmp_path)
+    assert reader.lines() == [["b", 1]]
+    put(tmp_path / "in" / "d.csv", "k,v\nd,1\n")
+    put(tmp_path / "in" / "a.csv", "k,v\na,1\n")
+    put(tmp_path / "in" / "b.csv", "b,2\n", "a")
+    assert reader.lines() == [["a", 1], ["b", 2], ["d", 1]]
+    for file in (tmp_path / "in").iterdir():
+        file.unlink()
+    assert reader.lines() == []
+    assert "has no file that ends in" in reader.notes[-1]
+    put(tmp_path / "in" / "e.csv", "k,v\ne,1\n")
+    assert reader.lines() == [["e", 1]]
+
+
+@pytest.mark.parametrize("limit", [Limit(2, 1 << 40), Limit(1 << 40, 7)])
+def test_what_an_epoch_has_no_room_for_comes_with_the_next_one_at_once(tmp_path: Path, limit: Limit) -> None:
+    put(tmp_path / "in" / "a.csv", "k,v\n" + "".join(f"a,{at}\n" for at in range(5)))
+    put(tmp_path / "in" / "b.csv", "k,v\nb,1\n")
+    reader = csv(tmp_path)
+    first = reader.poll(limit)
+    assert first.behind.endswith(" bytes")
+    found = reader.read(first.what)
+    assert len(found) < 5
+    # No time has passed.
+    reader.now_ms -= 1000
+    while taken := reader.poll(limit).what:
+        reader.now_ms -= 1000
+        found += reader.read(taken)
+    assert found == [["a", 0], ["a", 1], ["a", 2], ["a", 3], ["a", 4], ["b", 1]]
+
+
+def test_the_files_are_looked_at_as_often_as_is_asked_for(tmp_path: Path) -> None:
+    put(tmp_path / "in" / "a.csv", "k,v\na,1\n")
+    reader = csv(tmp_path)
+    reader.poll()
+    put(tmp_path / "in" / "a.csv", "a,2\n", "a")
+    reader.now_ms -= 600
+    assert reader.lines() == []
+    assert reader.lines() == [["a", 2]]
+
+
+@pytest.mark.parametrize("grown", [False, True])
+def test_a_file_that_is_written_anew_is_read_from_its_start_and_that_is_said(tmp_path: Path, grown: bool) -> None:
+    file = tmp_path / "in" / "a.csv"
+    put(file, "k,v\na,1\na,2\n")
+    reader = csv(tmp_path)
+    reader.lines()
+    put(file, "k,v\nb,1\n" + "b,2\nb,3\n" * grown)
+    assert reader.lines() == [["b", 1]] + [["b", 2], ["b", 3]] * grown
+    assert reader.notes == [
+        "in/a.csv: it was cut off or written anew after 12 bytes of it had been read; it is read from its start."
+    ]
+
+
+@pytest.mark.parametrize("path", ["in", "in/a.csv"])
+def test_a_file_that_is_rotated_is_read_to_its_end_first(tmp_path: Path, path: str) -> None:
+    file = tmp_path / "in" / "a.csv"
+    put(file, "k,v\na,1\n")
+    reader = csv(tmp_path, path)
+    reader.lines()
+    put(file, "a,2\n", "a")
+    file.rename(tmp_path / "in" / "a.csv.1")
+    put(file, "k,v\nb,1\n")
+    reader.again()
+    assert reader.lines() == [["a", 2], ["b", 1]]
+    assert reader.notes == ["in/a.csv: it is called a.csv.1 now; the rest was read from there."]
+
+
+def test_a_file_of_a_folder_that_gets_another_name_there_goes_on(tmp_path: Path) -> None:
+    put(tmp_path / "in" / "a.csv", "k,v\na,1\n")
+    reader = csv(tmp_path)
+    reader.lines()
+    (tmp_path / "in" / "a.csv").rename(tmp_path / "in" / "old.csv")
+    put(tmp_path / "in" / "old.csv", "a,2\n", "a")
+    put(tmp_path / "in" / "a.csv", "k,v\nb,1\n")
+    assert reader.lines() == [["b", 1], ["a", 2]]
+    assert reader.lines() == []
+
+
+def test_a_line_break_in_quotes_ends_no_line(tmp_path: Path) -> None:
+    file = tmp_path / "in" / "a.csv"
+    put(file, 'k,v\n"a\nb",1\n"c\n')
+    reader = csv(tmp_path, multi_line=True)
+    assert reader.lines() == [["a\nb", 1]]
+    put(file, 'd",2\n', "a")
+    assert reader.lines() == [["c\nd", 2]]
+
+
+def test_a_file_with_other_columns_stops_the_run_before_anything_of_it_is_taken(tmp_path: Path) -> None:
+    put(tmp_path / "in" / "a.csv", "k,v\na,1\n")
+    reader = csv(tmp_path)
+    position = reader.poll().position
+    put(tmp_path / "in" / "b.csv", "k,w\nb,1\n")
+    with pytest.raises(SourceError, match=r"in/b.csv lacks the column 'v', which in/a.csv has"):
+        reader.poll()
+    assert reader.position == position
+
+
+def test_json_lines_grow_too_and_what_was_taken_can_be_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    put(file, '{"v": 1}\n')
+    source = JsonLines.model_validate({"path": "a.jsonl", "monitor_interval_ms": 1})
+    reader = Reader(source, tmp_path)
+    first = reader.poll()
+    put(file, '{"v": 2}\n', "a")
+    assert reader.lines() == [[2]]
+    assert reader.read(first.what) == [[1]]

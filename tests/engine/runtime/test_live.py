@@ -1,0 +1,266 @@
+"""A live run: the same changelog as a bounded one, however its records came, and after whatever ended it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.contract.live import Checkpoint, Control, Decision, Live
+from engine.contract.recorder import EpochOutput
+from engine.errors import PipelineError, RunFailed
+from engine.model.pipeline import Pipeline
+from engine.runtime import run
+from engine.runtime.in_process import in_process
+from engine.spark.run_files import LocalFiles
+from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
+
+COLUMNS = {"k": "string", "v": "bigint", "ts": "bigint"}
+
+
+def source(name: str, **parameters: Any) -> dict[str, Any]:
+    timed = {"event_time": "ts", "watermark_delay_ms": 300, "types": COLUMNS, "monitor_interval_ms": 1}
+    return {"id": name, "operator": "csv", "parameters": {"path": name, **timed, **parameters}}
+
+
+def two_sources(**options: str) -> Pipeline:
+    """A window, a join of two sources, a count and a Top N: what fires, what updates and what takes back."""
+    count = {"function": "COUNT", "name": "n"}
+    total = {"function": "SUM", "argument": "v", "name": "total"}
+    nodes = [
+        source("left"),
+        source("right", watermark_every=3),
+        {
+            "id": "windows",
+            "operator": "window_aggregate",
+            "parameters": {"kind": "tumble", "size_ms": 1000, "group_by": ["k"], "aggregates": [total]},
+        },
+        {"id": "joined", "operator": "join", "parameters": {"kind": "left", "left_keys": ["k"], "right_keys": ["k"]}},
+        {"id": "counts", "operator": "aggregate", "parameters": {"group_by": ["k"], "aggregates": [count]}},
+        {
+            "id": "top",
+            "operator": "topn",
+            "parameters": {"partition_by": [], "order_by": [{"column": "n", "descending": True}], "rank_end": 2},
+        },
+    ]
+    edges = [
+        {"source": "left", "target": "windows"},
+        {"source": "left", "target": "joined", "target_port": "left"},
+        {"source": "right", "target": "joined", "target_port": "right"},
+        {"source": "joined", "target": "counts"},
+        {"source": "counts", "target": "top"},
+    ]
+    arrival = {"mode": "in_turn", "ends": "together"}
+    return Pipeline.from_dict({"nodes": nodes, "edges": edges, "arrival": arrival, "options": options})
+
+
+def rows(seed: int, size: int) -> Iterator[str]:
+    """Lines of records out of order, some of them too late, one of them broken."""
+    chance = random.Random(seed)
+    for at in range(size):
+        time = at * 40 - chance.choice([0, 0, 100, 2500])
+        yield "a,b\n" if at == size // 2 else f"{chance.choice('abc')},{chance.randrange(10)},{time}\n"
+
+
+class Fed(TraceRecorder):
+    """A recorder of a live run whose sources get more with every epoch, until nothing is left.
+
+    It remembers what a store would. lost: of which epochs the commit fails, once.
+    """
+
+    def __init__(self, feed: Callable[[], bool], lost: frozenset[int] = frozenset()) -> None:
+        super().__init__()
+        self.control = Control()
+        self.decisions: list[Decision] = []
+        self.checkpoint: Checkpoint | None = None
+        self._feed = feed
+        self._lost = set(lost)
+
+    def commit(self, output: EpochOutput) -> None:
+        if output.epoch in self._lost:
+            self._lost.remove(output.epoch)
+            message = "the power is gone"
+            raise OSError(message)
+        super().commit(output)
+        self.decisions.append(Decision.from_json(output.decision))
+        self.checkpoint = Checkpoint.from_json(output.checkpoint)
+        if not self._feed():
+            self.control.stop(end=True)
+
+    def begin(self, plan: Any) -> None:
+        if self.plan is None:
+            super().begin(plan)
+
+
+def feeder(folder: Path, seed: int, files: dict[str, list[str]]) -> Callable[[], bool]:
+    """Appends some of the lines to their files with each call, cut anywhere; a second file begins half way."""
+    chance = random.Random(seed)
+    left = {name: "".join(lines) for name, lines in files.items()}
+    sizes = {name: len(text) for name, text in left.items()}
+    current = {name: folder / name / "0.csv" for name in files}
+    for file in current.values():
+        file.parent.mkdir()
+        file.write_text("k,v,ts\n")
+
+    def feed() -> bool:
+        # Without a whole line nothing is taken, and nobody asks for more.
+        while any(left.values()) and not append():
+            pass
+        return any(left.values())
+
+    def append() -> bool:
+        has_lines = False
+        for name, text in left.items():
+            size = chance.randrange(0, 60 if len(text) > 30 else 31)
+            part, left[name] = text[:size], text[size:]
+            has_lines |= "\n" in part
+            with current[name].open("a") as stream:
+                stream.write(part)
+            if current[name].name == "0.csv" and len(left[name]) < sizes[name] / 2 and part.endswith("\n"):
+                current[name] = folder / name / "1.csv"
+                current[name].write_text("k,v,ts\n")
+        return has_lines
+
+    feed()
+    return feed
+
+
+def run_live(
+    pipeline: Pipeline, spark: SparkSession, folder: Path, state: Path, recorder: Fed, attempts: int = 1, **live: Any
+) -> None:
+    """Run until the feed ends; each attempt goes on where the one before was lost."""
+    for attempt in range(attempts):
+        how = Live(recorder.control, 1, checkpoint=recorder.checkpoint, **live)
+        plan, files = plan_of(pipeline, spark, folder), LocalFiles(state / f"attempt-{attempt}")
+        try:
+            with in_process():
+                run(plan, spark=spark, recorder=recorder, folder=folder, files=files, partitions=2, live=how)
+        except RunFailed:
+            assert attempt < attempts - 1
+    assert recorder.finished
+
+
+def listed(pipeline: Pipeline, recorder: TraceRecorder) -> Pipeline:
+    """The same pipeline, bounded, with its events in the order in which they came."""
+    order = [row["source"] for row in recorder.watermarks if not row["is_end"]]
+    arrival = {"mode": "listed", "order": order, "ends": "together"}
+    return Pipeline.from_dict(pipeline.model_dump() | {"arrival": arrival})
+
+
+def test_it_says_what_a_bounded_run_over_the_same_records_says_whatever_is_lost_on_the_way(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipeline = two_sources()
+    feed = feeder(tmp_path, 1, {"left": list(rows(1, 60)), "right": list(rows(51, 40))})
+    recorder = Fed(feed, lost=frozenset({0, 3, 4}))
+    state = tmp_path / "state"
+    run_live(pipeline, spark, tmp_path, state, recorder, attempts=4)
+    assert len(recorder.decisions) > 8
+    assert recorder.late
+    assert len(recorder.rejected) == 2
+
+    with in_process():
+        bounded = run_pipeline(
+            listed(pipeline, recorder), spark, tmp_path, tmp_path / "bounded", epochs=3, partitions=2
+        )
+    # Rejected rows have no position: they come with the epoch that met them.
+    recorder.rejected.sort(key=lambda row: (row["node"], row["file"], row["line"]))
+    assert recorder.text().splitlines() == bounded.text().splitlines()
+
+    replayed = Fed(lambda: True)
+    run_live(pipeline, spark, tmp_path, tmp_path / "again", replayed, decisions=recorder.decisions)
+    replayed.rejected.sort(key=lambda row: (row["node"], row["file"], row["line"]))
+    assert replayed.text() == recorder.text()
+
+
+def test_bundles_that_are_open_stay_open_until_their_records_have_come(spark: SparkSession, tmp_path: Path) -> None:
+    count = {"function": "COUNT", "name": "n"}
+    nodes = [
+        source("left"),
+        {"id": "counts", "operator": "aggregate", "parameters": {"group_by": ["k"], "aggregates": [count]}},
+    ]
+    options = {
+        "table.exec.mini-batch.enabled": "true",
+        "table.exec.mini-batch.size": "4",
+        "table.exec.mini-batch.allow-latency": "500 ms",
+    }
+    edges = [{"source": "left", "target": "counts"}]
+    pipeline = Pipeline.from_dict({"nodes": nodes, "edges": edges, "options": options})
+    recorder = Fed(feeder(tmp_path, 5, {"left": list(rows(5, 6))}), lost=frozenset({1}))
+    run_live(pipeline, spark, tmp_path, tmp_path / "state", recorder, attempts=2)
+    assert len(recorder.decisions) > 1
+    with in_process():
+        bounded = run_pipeline(pipeline, spark, tmp_path, tmp_path / "bounded")
+    assert recorder.text().splitlines() == bounded.text().splitlines()
+
+
+def test_a_run_that_is_stopped_leaves_nothing_but_what_it_needs_to_go_on(spark: SparkSession, tmp_path: Path) -> None:
+    pipeline = two_sources()
+    feed = feeder(tmp_path, 3, {"left": list(rows(3, 30)), "right": list(rows(4, 30))})
+    recorder = Fed(feed)
+
+    def stop() -> bool:
+        recorder.control.stop()
+        return feed()
+
+    recorder._feed = stop
+    state = tmp_path / "state"
+    (state / "attempt-lost" / "edges").mkdir(parents=True)
+    (state / "attempt-lost" / "edges" / "half.parquet").write_bytes(b"PAR1")
+    plan, files = plan_of(pipeline, spark, tmp_path), LocalFiles(state / "attempt-0")
+    with in_process():
+        run(
+            plan,
+            spark=spark,
+            recorder=recorder,
+            folder=tmp_path,
+            files=files,
+            live=Live(recorder.control, 1),
+        )
+    assert not recorder.finished
+    assert recorder.checkpoint is not None
+    named = {file["path"] for files in recorder.checkpoint.states.values() for file in files}
+    assert named == {str(path.relative_to(state)) for path in state.rglob("*") if path.is_file()}
+
+
+def test_a_step_runs_one_epoch_of_as_many_records_as_are_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "left").mkdir()
+    (tmp_path / "left" / "0.csv").write_text("k,v,ts\n" + "a,1,1\n" * 5)
+    pipeline = Pipeline.from_dict(
+        {"nodes": [source("left"), {"id": "out", "operator": "sink"}], "edges": [{"source": "left", "target": "out"}]}
+    )
+    sizes: list[int] = []
+    control = Control(paused=True)
+    control.step()
+
+    class Stepping(TraceRecorder):
+        held = 0
+
+        def commit(self, output: EpochOutput) -> None:
+            super().commit(output)
+            sizes.append(len(self.records["left"]))
+
+        def pause(self, *, paused: bool) -> None:
+            self.held += paused
+            if self.held == 1:
+                control.step()
+            elif self.held == 2:
+                control.stop()
+
+    plan, files = plan_of(pipeline, spark, tmp_path), LocalFiles(tmp_path / "state" / "attempt")
+    with in_process():
+        run(plan, spark=spark, recorder=Stepping(), folder=tmp_path, files=files, live=Live(control, records=2))
+    # The line of names is one, too.
+    assert sizes == [1, 3, 5]
+
+
+def test_events_that_are_listed_cannot_be_waited_for(spark: SparkSession, tmp_path: Path) -> None:
+    feeder(tmp_path, 1, {"left": ["a,1,1\n"], "right": ["a,1,1\n"]})
+    pipeline = Pipeline.from_dict(two_sources().model_dump() | {"arrival": {"mode": "listed", "order": ["left"]}})
+    plan, files = plan_of(pipeline, spark, tmp_path), LocalFiles(tmp_path / "state" / "attempt")
+    with pytest.raises(PipelineError, match="so nothing can list them"):
+        run(plan, spark=spark, recorder=TraceRecorder(), folder=tmp_path, files=files, live=Live())
