@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import OpenPage, wait_until_settled
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
@@ -18,3 +18,18 @@ def test_the_app_opens_in_the_colours_of_the_system(open_page: OpenPage, color_s
 
 def test_the_title_names_the_studio(page: Page) -> None:
     expect(page).to_have_title("Changelog Studio")
+
+
+def test_nothing_lies_over_the_navigation_however_wide_the_window_is(page: Page) -> None:
+    tools = page.locator(".st-key-page-tools")
+    expect(page.get_by_role("button", name="Present")).to_be_visible()
+    for width in (1280, 1200, 1100, 1024, 800):
+        page.set_viewport_size({"width": width, "height": 768})
+        wait_until_settled(page)
+        above = tools.bounding_box()
+        assert above is not None
+        for link in page.get_by_test_id("stTopNavLink").all():
+            below = link.bounding_box()
+            assert below is not None
+            is_beside = below["x"] + below["width"] <= above["x"] or above["x"] + above["width"] <= below["x"]
+            assert is_beside or below["y"] + below["height"] <= above["y"], f"at {width} pixels"

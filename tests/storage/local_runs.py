@@ -22,18 +22,20 @@ from engine.planner import NodePlan, Plan, plan
 from engine.runtime import described
 from engine.runtime.views import views_of
 from storage import Store
+from storage.model import SavedPipeline
 from tests.engine.planning import KnownTypes
 from tests.storage.written_runs import Epoch, Event
 
 
-def run_locally(store: Store, folder: Path, pipeline: Pipeline) -> int:
+def run_locally(store: Store, folder: Path, pipeline: Pipeline, saved: SavedPipeline | None = None) -> int:
     """Run a pipeline in one epoch and keep it; its number. folder: what relative file names are relative to."""
-    return keep(store, pipeline, *computed(pipeline, folder))
+    return keep(store, pipeline, *computed(pipeline, folder), saved)
 
 
-def keep(store: Store, pipeline: Pipeline, run_plan: RunPlan, epoch: Epoch) -> int:
-    """Keep a run of one epoch as finished; its number."""
-    run = store.runs.create(pipeline.name, pipeline.to_json(), engine="local[2]")
+def keep(store: Store, pipeline: Pipeline, run_plan: RunPlan, epoch: Epoch, saved: SavedPipeline | None = None) -> int:
+    """Keep a run of one epoch as finished; its number. saved: the version that it is of."""
+    of_version = {} if saved is None else {"pipeline_id": saved.pipeline_id, "pipeline_version": saved.version}
+    run = store.runs.create(pipeline.name, pipeline.to_json(), engine="local[2]", **of_version)
     recorder = store.record(run.run_id)
     recorder.begin(run_plan)
     with TemporaryDirectory() as files:

@@ -112,3 +112,33 @@ def test_an_interval_join_keeps_rows_for_longer_and_its_results_wait_for_nothing
     [row] = rows_of(app, f"what-if-grid-{run}")
     # Without windows there is no end of one; what the row said has the names of its own input.
     assert (row[0], row[1], row[3], row[4]) == ("5", "still lost", "4.901 s", "id=2, ts=100")
+
+
+def test_on_an_older_run_the_newest_version_keeps_its_changes(
+    store: Store, tmp_path: Path, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrivals = [[1, 0], [2, 5000], [3, 9000], [2, 100]]
+    pipeline = pipeline_of(
+        "clicks -> sums -> out",
+        clicks=rows("id bigint, ts bigint", rows=arrivals, event_time="ts", watermark_delay_ms=500),
+        sums=("window_aggregate", {"size_ms": 1000, "aggregates": [{"function": "COUNT", "name": "n"}]}),
+        out=("sink", {"mode": "append"}),
+    )
+    saved = store.pipelines.save(pipeline.to_json(), name="clicks")
+    run = run_locally(store, tmp_path, pipeline, saved)
+    out = pipeline.node("out").model_copy(update={"parameters": {}})
+    nodes = tuple(out if node.id == "out" else node for node in pipeline.nodes)
+    store.pipelines.save(
+        pipeline.model_copy(update={"nodes": nodes}).to_json(), name="clicks", pipeline_id=saved.pipeline_id
+    )
+    app = open_view("what_if", run=run)
+    assert "version 2 is the newest and has other settings of out" in app.info[0].value
+    monkeypatch.setattr(runs.RunManager, "start", lambda *_, **__: 1)
+    app.button(key=f"what-if-{run}-sums-lossless").click().run()
+    app.button(key="what-if-run").click()
+    app.run()
+    head = store.pipelines.load(saved.pipeline_id)
+    document = Pipeline.from_json(head.document)
+    assert (head.version, document.node("out").parameters) == (3, {})
+    assert document.node("clicks").parameters["watermark_delay_ms"] > 500
+    assert head.note.endswith("based on version 2")

@@ -12,8 +12,10 @@ from typing import Final
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
+from storage.model import SavedPipeline
 from ui.builder.editing import changed_places, edge_at, placed_like, unplaced
 from ui.builder.history import History
+from ui.builder.merging import is_same, merged
 from ui.shell.state import state
 from ui.shell.workspace import store
 
@@ -27,6 +29,7 @@ class Drafting:
     selection: a node's id or an edge's key; `publish` puts it into the URL.
     started: a run that was started and is not open yet. note: what the next version is kept with.
     notices: what is to be known of the document until the next edit, in sentences.
+    newer: a version that somebody else saved since, when this one was to be saved; what becomes of it is to be chosen.
     """
 
     def __init__(self, key: str, history: History, pipeline_id: int | None = None, version: int | None = None) -> None:
@@ -39,6 +42,8 @@ class Drafting:
         self.started: int | None = None
         self.note = ""
         self.notices: tuple[str, ...] = ()
+        self.newer: SavedPipeline | None = None
+        self._kept: str | None = None
         self._published: str | None = None
         self._generations = Counter[str]()
 
@@ -84,14 +89,41 @@ class Drafting:
         if self.history.redo():
             self._moved(before)
 
-    def save(self) -> None:
-        """Save the document as the next version of its pipeline, or as a new pipeline."""
+    def save(self, *, over_newer: bool = False) -> None:
+        """Save the document as the next version of its pipeline, or as a new pipeline.
+
+        Where somebody else has saved another one since, nothing is saved but `newer` is set; over_newer: save anyway.
+        """
         name = self.pipeline.name.strip() or "untitled"
+        self.newer = None if over_newer else self._saved_since()
+        if self.newer is not None:
+            return
         saved = store().pipelines.save(self.pipeline.to_json(), name=name, pipeline_id=self.pipeline_id, note=self.note)
         self.note = ""
         self.redraw("note")
         self.pipeline_id, self.version, self.saved_as = saved.pipeline_id, saved.version, self.pipeline
         self._keep()
+
+    def take_newer(self, *, merge: bool) -> None:
+        """Go on from the newer version: with one's own changes where merge, else as it was saved."""
+        newer = self.newer
+        if newer is None or self.pipeline_id is None:
+            return
+        theirs = Pipeline.from_json(newer.document).model_copy(update={"name": newer.name})
+        document = theirs
+        if merge:
+            base = store().pipelines.load(self.pipeline_id, self.version)
+            document = merged(Pipeline.from_json(base.document), self.pipeline, theirs).pipeline
+        self.newer, self.version, self.saved_as = None, newer.version, theirs
+        self.edit(placed_like(document, self.pipeline))
+
+    def _saved_since(self) -> SavedPipeline | None:
+        """The newest version, where it is another one than this document began with and says something else."""
+        if self.pipeline_id is None or self.version is None:
+            return None
+        newest = store().pipelines.load(self.pipeline_id)
+        is_other = newest.version != self.version and not is_same(Pipeline.from_json(newest.document), self.pipeline)
+        return newest if is_other else None
 
     def discard(self) -> None:
         """Forget the draft; what was saved stays."""
@@ -117,7 +149,19 @@ class Drafting:
         self._keep()
 
     def _keep(self) -> None:
-        store().drafts.save(self.key, self.history.to_json(), pipeline_id=self.pipeline_id, version=self.version)
+        document = self.history.to_json()
+        stored = store().drafts.load(self.key) if self._kept is not None else None
+        if stored is not None and stored.document != self._kept:
+            # Somebody goes on with the same draft in another tab: neither loses anything.
+            self.key = secrets.token_hex(4)
+            state.update(draft=self.key)
+            message = (
+                "this draft was changed in another tab. What you do here goes on as a draft of its own; the other one "
+                "is among the drafts on the first page."
+            )
+            self.notices = (*self.notices, message)
+        store().drafts.save(self.key, document, pipeline_id=self.pipeline_id, version=self.version)
+        self._kept = document
 
 
 def open_draft(pipeline: Pipeline, pipeline_id: int | None = None, version: int | None = None) -> Drafting:
@@ -151,6 +195,7 @@ def resume(key: str) -> Drafting | None:
     if draft is None:
         return None
     drafting = Drafting(key, History.from_json(draft.document), draft.pipeline_id, draft.version)
+    drafting._kept = draft.document
     if draft.pipeline_id is not None:
         saved = store().pipelines.load(draft.pipeline_id, draft.version)
         drafting.saved_as = Pipeline.from_json(saved.document).model_copy(update={"name": saved.name})

@@ -11,6 +11,7 @@ from ui.components.builder.build_bar import build_bar
 from ui.components.builder.canvas import canvas, dialogue, listen
 from ui.components.builder.canvas_run import run_end, run_line
 from ui.components.builder.inspector import edge_inspector, node_inspector
+from ui.components.builder.newer_version import newer_version
 from ui.components.builder.plan_tabs import plan_tabs
 from ui.components.gallery.start_here import start_here
 from ui.runs.overlay import overlay
@@ -29,6 +30,7 @@ def build(drafting: Drafting) -> None:
     pipeline = drafting.pipeline
     verdict = checked(pipeline)
     build_bar(drafting, verdict)
+    newer_version(drafting)
     for notice in drafting.notices:
         st.info(as_sentence(notice), icon=":material/info:")
     shown = overlay(pipeline, state.run)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
+from storage.errors import UnknownPipeline
 from storage.event_time.needed_waits import LateOperator
 from storage.event_time.what_if import Losses, WhatIfRecord
 from storage.model import Run
 from ui.builder.drafting import open_draft
+from ui.builder.merging import changed_nodes, is_same
 from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.components.event_time.loss_chart import loss_chart
 from ui.components.grid import Cell, Row, Table, grid
@@ -159,9 +162,53 @@ def _record(each: WhatIfRecord, has_window: bool) -> Row:
     )
 
 
-def _changed(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> Pipeline:
-    """The run's pipeline with these instead."""
-    pipeline = Pipeline.from_json(run.document)
+@dataclass(frozen=True)
+class _Base:
+    """What the settings are put into. newest: its version, where that is another one than the run's; else None."""
+
+    pipeline: Pipeline
+    newest: int | None = None
+
+
+def _base(run: Run, asked: LateOperator) -> _Base:
+    """The run's pipeline, or the newest version of it, as somebody chooses where the two are not the same."""
+    ran = Pipeline.from_json(run.document)
+    if run.pipeline_id is None or run.pipeline_version is None:
+        return _Base(ran)
+    try:
+        newest = workspace.store().pipelines.load(run.pipeline_id)
+    except UnknownPipeline:
+        return _Base(ran)
+    document = Pipeline.from_json(newest.document)
+    if newest.version <= run.pipeline_version or is_same(document, ran):
+        return _Base(ran)
+    changed = ", ".join(changed_nodes(ran, document)) or "the order of arrival or the options"
+    st.info(
+        f"This run is of version {run.pipeline_version}; version {newest.version} is the newest and has other settings "
+        f"of {words.escaped(changed)}.",
+        icon=":material/info:",
+    )
+    names = {node.id for node in document.nodes}
+    missing = [name for name in (asked.node, *asked.sources) if name not in names]
+    if missing:
+        st.caption(
+            f"Version {newest.version} has no {words.escaped(missing[0])}: the settings apply to this run's version."
+        )
+        return _Base(ran)
+    latest = f"Version {newest.version}, the newest"
+    chosen = st.segmented_control(
+        "Apply to",
+        [latest, f"Version {run.pipeline_version}, as it ran"],
+        default=latest,
+        required=True,
+        key=f"what-if-base-{run.run_id}",
+        help="The newest version's other changes stay, or the next version is made of the one that ran.",
+    )
+    return _Base(document, newest.version) if chosen == latest else _Base(ran)
+
+
+def _changed(pipeline: Pipeline, asked: LateOperator, delay_ms: int, lateness_ms: int) -> Pipeline:
+    """A pipeline with these instead."""
     nodes = []
     for node in pipeline.nodes:
         parameters = dict(node.parameters)
@@ -174,11 +221,11 @@ def _changed(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> 
 
 
 @guarded
-def _run_it(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> None:
-    pipeline = _changed(run, asked, delay_ms, lateness_ms)
+def _run_it(run: Run, base: _Base, asked: LateOperator, delay_ms: int, lateness_ms: int) -> None:
+    pipeline = _changed(base.pipeline, asked, delay_ms, lateness_ms)
     version = run.pipeline_version
     if run.pipeline_id is not None:
-        note = f"delay {words.duration(delay_ms)}"
+        note = f"delay {words.duration(delay_ms)}, based on version {base.newest or run.pipeline_version}"
         saved = workspace.store().pipelines.save(
             pipeline.to_json(), name=pipeline.name, pipeline_id=run.pipeline_id, note=note
         )
@@ -199,6 +246,7 @@ def _engine_key(run: Run) -> str:
 
 def _apply(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> None:
     same = (delay_ms, lateness_ms) == (asked.delay_ms, asked.rule.allowed_lateness_ms or 0)
+    base = _base(run, asked)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         run_engine(run.engine, key=_engine_key(run), only_if_several=True)
         st.button(
@@ -208,11 +256,11 @@ def _apply(run: Run, asked: LateOperator, delay_ms: int, lateness_ms: int) -> No
             key="what-if-run",
             disabled=same,
             on_click=_run_it,
-            args=(run, asked, delay_ms, lateness_ms),
+            args=(run, base, asked, delay_ms, lateness_ms),
             help="Saves a new version if the pipeline is a saved one, and runs it, to compare with this run.",
         )
         if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft", disabled=same):
-            open_draft(_changed(run, asked, delay_ms, lateness_ms))
+            open_draft(_changed(base.pipeline, asked, delay_ms, lateness_ms))
             go("build")
 
 

@@ -23,7 +23,7 @@ def example_cards(examples: tuple[Pipeline, ...]) -> None:
     for start in range(0, len(examples), _PER_ROW):
         columns = st.columns(_PER_ROW)
         for example, column in zip(examples[start : start + _PER_ROW], columns, strict=False):
-            with column, st.container(border=True, height=268):
+            with column, st.container(border=True, height="stretch"):
                 _card(example)
 
 

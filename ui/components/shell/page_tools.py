@@ -18,23 +18,33 @@ from ui.shell.theme import IMAGE_FORMAT
 # In the header, beside the navigation, where they take no room of the page.
 _PLACE: Final = """
 <style>
-.st-key-page-tools { position: fixed; top: .55rem; right: 3.2rem; z-index: 1000001; width: auto !important; }
+.st-key-page-tools { position: fixed; top: .8rem; right: 3.2rem; z-index: 1000001; width: auto !important; }
 .st-key-page-tools button { min-height: 2rem; padding: 0 .6rem; }
 /* The navigation ends where they begin; what has no room there, it puts into a menu. */
 [data-testid="stTopNav"] { padding-right: 16rem; }
 @media (max-width: 1450px) { [data-testid="stTopNavLink"] { padding: 0 .25rem; gap: .3rem; } }
+/* Names are read, icons only found again: the navigation keeps its names, the tools their icons. */
+@media (max-width: 1260px) {
+  [data-testid="stTopNav"] { padding-right: 8rem; }
+  [data-testid="stTopNavLink"] > :first-child:not(:last-child) { display: none; }
+  .st-key-page-tools button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+}
+@media (max-width: 920px) { .st-key-page-tools { top: 3.6rem; right: 1rem; } }
 </style>
 """
 # Large text and only the page itself. By the font's size, which all else is measured in: charts do not fit when zoomed.
+# What is pressed and chosen stays small, and the way out has a margin of its own.
 _PRESENTED: Final = """
 <style>
 [data-testid="stHeader"], [data-testid="stToolbar"], [data-testid="stStatusWidget"], .st-key-engine-note
   { display: none !important; }
-[data-testid="stMainBlockContainer"] { padding: 1.5rem 2.5rem 4rem; max-width: none; }
+[data-testid="stMainBlockContainer"] { padding: 1.5rem 3.2rem 2rem; max-width: none; }
 html { font-size: 20px !important; }
-.st-key-page-tools { position: fixed; bottom: .6rem; right: .8rem; top: auto; z-index: 1000001;
-  width: auto !important; opacity: .25; }
-.st-key-page-tools:hover, .st-key-page-tools:focus-within { opacity: 1; }
+[data-testid="stMainBlockContainer"] :is(.stButton, .stDownloadButton, .stSelectbox, .stTextInput, .stNumberInput,
+  .stMultiSelect, .stButtonGroup, .stCheckbox, .stPopover) { zoom: .8; }
+.st-key-page-tools { position: fixed; top: .5rem; right: .4rem; z-index: 1000001; width: auto !important; }
+.st-key-page-tools button { min-height: 2rem; padding: 0 .4rem; }
+.st-key-page-tools button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 </style>
 """
 

@@ -1,0 +1,61 @@
+"""Two documents that were made of one: what both changed together, and which nodes both of them changed otherwise."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.model.pipeline import Edge, Node, Pipeline
+from ui.builder.editing import unplaced
+
+
+class Merged(NamedTuple):
+    """The document with the changes of both, and the nodes of which both have another; there `mine` counts."""
+
+    pipeline: Pipeline
+    disputed: tuple[str, ...]
+
+
+def merged(base: Pipeline, mine: Pipeline, theirs: Pipeline) -> Merged:
+    """Both changes of a document. What only one side changed is as that side has it, also what it took away."""
+    old, my, their = (_nodes(pipeline) for pipeline in (base, mine, theirs))
+    nodes: list[Node] = []
+    disputed: list[str] = []
+    for name in dict.fromkeys([*my, *their]):
+        before, here, there = (_bare(nodes_.get(name)) for nodes_ in (old, my, their))
+        if here != before and there not in (before, here):
+            disputed.append(name)
+        kept = their.get(name) if here == before else my.get(name)
+        if kept is not None:
+            nodes.append(kept.model_copy(update={"place": (my.get(name) or kept).place}))
+    names = {node.id for node in nodes}
+    edges = [edge for edge in _edges(base, mine, theirs) if {edge.source, edge.target} <= names]
+    rest = {
+        field: getattr(theirs if getattr(mine, field) == getattr(base, field) else mine, field)
+        for field in ("name", "description", "arrival", "options")
+    }
+    return Merged(mine.model_copy(update={**rest, "nodes": tuple(nodes), "edges": tuple(edges)}), tuple(disputed))
+
+
+def changed_nodes(one: Pipeline, other: Pipeline) -> tuple[str, ...]:
+    """The nodes that are not the same in two documents, wherever they stand."""
+    first, second = _nodes(one), _nodes(other)
+    names = dict.fromkeys([*first, *second])
+    return tuple(name for name in names if _bare(first.get(name)) != _bare(second.get(name)))
+
+
+def is_same(one: Pipeline, other: Pipeline) -> bool:
+    """Whether two documents do the same; where nodes stand does not matter."""
+    return unplaced(one) == unplaced(other)
+
+
+def _edges(base: Pipeline, mine: Pipeline, theirs: Pipeline) -> list[Edge]:
+    gone = {edge for edge in base.edges if edge not in mine.edges or edge not in theirs.edges}
+    return [edge for edge in dict.fromkeys([*mine.edges, *theirs.edges]) if edge not in gone]
+
+
+def _nodes(pipeline: Pipeline) -> dict[str, Node]:
+    return {node.id: node for node in pipeline.nodes}
+
+
+def _bare(node: Node | None) -> tuple[str, object] | None:
+    return None if node is None else (node.operator, node.parameters)
