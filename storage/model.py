@@ -109,6 +109,16 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Epoch:
+    """An epoch that was committed (UTC): its last event, and how many it had."""
+
+    epoch: int
+    last_seq: int
+    events: int
+    committed_at: datetime
+
+
+@dataclass(frozen=True)
 class EdgeColumn:
     """A column of an edge: its name in the pipeline, its name and type in the table, its Spark type."""
 

@@ -15,7 +15,7 @@ from storage.database.sql import identifier
 from storage.errors import RunIsRunning, UnknownRun
 from storage.library.edge_rows import read_edges
 from storage.library.stored_run import StoredRun
-from storage.model import Edge, NodeCounters, Run, RunStatus
+from storage.model import Edge, Epoch, NodeCounters, Run, RunStatus
 
 _TABLES: Final = (
     "runs",
@@ -105,6 +105,15 @@ class Runs:
         if row is None:
             raise UnknownRun(run_id)
         return _run(row)
+
+    def epochs(self, run_id: int, *, last: int) -> tuple[Epoch, ...]:
+        """The last epochs of a run, in order."""
+        rows = self._database.rows(
+            "SELECT epoch, last_seq, last_seq - lag(last_seq, 1, 0) OVER (ORDER BY epoch), committed_at "
+            "FROM run_epochs WHERE run_id = $run ORDER BY epoch DESC LIMIT $last",
+            {"run": run_id, "last": last},
+        )
+        return tuple(Epoch(int(row[0]), int(row[1]), int(row[2]), row[3]) for row in reversed(list(rows)))
 
     def rename(self, run_id: int, name: str) -> None:
         """Give a run another name. Raises UnknownRun."""

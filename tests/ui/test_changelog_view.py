@@ -146,7 +146,7 @@ def test_a_run_or_edge_that_is_gone_does_not_end_the_page(
 def test_a_run_that_goes_on_is_followed(store: Store, open_view: OpenView) -> None:
     run = store.runs.create("going on", "{}")
     app = open_view("changelog", run=run.run_id)
-    assert any("this page follows it" in caption.value for caption in app.caption)
+    assert [toggle.label for toggle in app.toggle] == ["Follow the run"]
     store.runs.finish(run.run_id)
     app.run()
-    assert not any("this page follows it" in caption.value for caption in app.caption)
+    assert not app.toggle

@@ -8,13 +8,16 @@ from urllib.parse import quote
 
 import pytest
 
-from engine.errors import EngineUnavailable, RunCancelled, RunFailed
+from engine.contract.live import Live
+from engine.errors import EngineUnavailable, PipelineError, RunCancelled, RunFailed
 from engine.model.pipeline import Node, Pipeline
 from engine.spark.engines import Engine, remove_engine, save_engine
 from storage import Store
 from storage.model import RunStatus
 from ui.engines.known import engine_of
-from ui.runs.manager import Job, RunManager, run_on_spark, waiting_for
+from ui.runs.executing import run_on_spark
+from ui.runs.job import Job
+from ui.runs.manager import RunManager, waiting_for
 
 PIPELINE = Pipeline(name="numbers", nodes=(Node(id="numbers", operator="rows"),))
 
@@ -256,3 +259,38 @@ def test_the_scratch_space_of_a_run_is_gone_when_it_has_ended(store: Store) -> N
 
 def test_a_run_of_an_earlier_process_has_no_progress_here(store: Store) -> None:
     assert RunManager(store).progress(12) is None
+
+
+def test_a_live_run_waits_for_no_other_run_nor_others_for_it(store: Store) -> None:
+    both = threading.Barrier(2)
+
+    def meet(job: Job, _store: Store) -> None:
+        both.wait(10)
+
+    manager = RunManager(store, execute=meet)
+    live, other = manager.start(PIPELINE, live=Live()), manager.start(PIPELINE)
+    ended(manager, live)
+    ended(manager, other)
+    assert [store.runs.get(run).status for run in (live, other)] == [RunStatus.FINISHED] * 2
+
+
+def test_a_stopped_live_run_goes_on_after_its_checkpoint_and_no_other_run_does(store: Store) -> None:
+    given: list[Live | None] = []
+
+    def stop(job: Job, own: Store) -> None:
+        given.append(job.live)
+        own.runs.stop(job.run_id)
+
+    manager = RunManager(store, execute=stop)
+    live = manager.start(PIPELINE, live=Live(interval_ms=500, records=7))
+    ended(manager, live)
+    manager.resume(live)
+    ended(manager, live)
+    again = given[1]
+    assert again is not None
+    assert (again.interval_ms, again.records, again.checkpoint) == (500, 7, None)
+    assert store.runs.get(live).can_resume
+    plain = manager.start(PIPELINE)
+    ended(manager, plain)
+    with pytest.raises(PipelineError, match=f"run {plain} cannot go on"):
+        manager.resume(plain)

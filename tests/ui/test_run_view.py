@@ -10,7 +10,8 @@ from storage.model import RunStatus
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of
 from ui.runs import manager as runs
-from ui.runs.manager import Job, RunManager
+from ui.runs.job import Job
+from ui.runs.manager import RunManager
 
 
 def test_without_runs_it_says_what_to_do(open_view: OpenView) -> None:

@@ -14,110 +14,27 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from uuid import uuid4
 
+from engine.contract.live import Begun, Checkpoint, Control, Live
 from engine.contract.recorder import NodeProgress, Progress
-from engine.errors import RunCancelled, StudioError
+from engine.errors import PipelineError, RunCancelled, StudioError
 from engine.model.pipeline import Pipeline
 from storage import Store, default_path
 from storage.errors import StoreError, UnknownRun
-from storage.model import RunStatus
-from ui.engines.known import default_name, engine_of, home, master_of, without_tokens
-from ui.runs.leftovers import empty_in_background, leftovers, note_workspace
+from ui.engines.known import default_name, engine_of, master_of, without_tokens
+from ui.runs.executing import run_on_spark
+from ui.runs.job import Job
+from ui.runs.leftovers import empty_in_background, leftovers
 from ui.shell import workspace
-from ui.shell.engine_gate import wait_for_rehearsal, without_rehearsal
 
-# By then a session that was given up has been noticed, and another one is opened.
-LATER_S: Final = 15.0
 _LOG: Final = logging.getLogger(__name__)
 _MANAGERS: Final[dict[Path, RunManager]] = {}
 _MANAGING: Final = threading.Lock()
 
 
-@dataclass
-class Job:
-    """One run of this process: what to run, how far it is, and the switch that cancels it.
-
-    engine: its name; master: what opens a session on it, perhaps with a token; queue: the runs that it waits behind.
-    folder: what relative file names are relative to. work: scratch space, removed when the run ends.
-    """
-
-    run_id: int
-    pipeline: Pipeline
-    epochs: int | None
-    engine: str
-    master: str = field(repr=False)
-    queue: str
-    folder: Path
-    work: Path
-    progress: Progress = field(default_factory=Progress)
-    cancel: threading.Event = field(default_factory=threading.Event)
-    started: float | None = None
-    ended: float | None = None
-
-    @property
-    def seconds(self) -> float:
-        """How long it has been running, or ran."""
-        if self.started is None:
-            return 0.0
-        return (self.ended or time.monotonic()) - self.started
-
-
 Execute = Callable[[Job, Store], None]
-
-
-def run_on_spark(job: Job, store: Store) -> None:
-    """Plan and run on Spark. The imports are here so that the app opens before Spark is loaded."""
-    from engine.planner import plan
-    from engine.reading.storage import looking_at
-    from engine.runtime import run
-    from engine.spark.analyzer import SparkAnalyzer
-    from engine.spark.engine_storage import storage_of
-    from engine.spark.run_files import files_of
-    from engine.spark.session import get_spark
-
-    engine = engine_of(job.master)
-    job.progress.phase = f"starting {job.engine}"
-    is_home = engine.address == engine_of(home()).address
-    if is_home:
-        without_rehearsal()
-    spark = get_spark(job.master)
-    if is_home:
-        wait_for_rehearsal(job.cancel)
-    job.progress.phase = "planning"
-    there = storage_of(engine, lambda: spark)
-    with looking_at(there):
-        planned = plan(job.pipeline, SparkAnalyzer(lambda: spark), job.folder)
-    if job.cancel.is_set():
-        raise RunCancelled
-    recorder = store.record(job.run_id)
-    name = f"run-{job.run_id}-{uuid4().hex}"
-    leftover = note_workspace(job.work, job.engine, name) if engine.workspace else None
-    files = files_of(engine, spark, job.work, name)
-    try:
-        with looking_at(there):
-            run(
-                planned,
-                spark=spark,
-                recorder=recorder,
-                folder=job.folder,
-                files=files,
-                epochs=job.epochs,
-                progress=job.progress,
-                cancel=job.cancel,
-            )
-    finally:
-        if leftover is not None:
-            try:
-                files.remove()
-            except Exception as error:  # noqa: BLE001 - how the run ended matters more
-                _LOG.warning("run %s: its workspace stays for now: %s", job.run_id, without_tokens(str(error)))
-                empty_in_background([leftover], after_s=LATER_S)
-            else:
-                leftover.forget()
 
 
 def waiting_for(engine: str) -> str:
@@ -146,34 +63,70 @@ class RunManager:
         pipeline_id: int | None = None,
         pipeline_version: int | None = None,
         folder: Path | None = None,
+        live: Live | None = None,
     ) -> int:
         """Start a run on an engine (by its name), or queue it behind the others there; its number.
 
+        live: for sources that go on; such a run waits for no other one, nor others for it.
         Raises StoreError, EngineUnavailable.
         """
         master = master_of(master or default_name())
         engine = engine_of(master)
+        place = folder or self._folder
         run = self._store.runs.create(
             pipeline.name or "untitled",
             pipeline.to_json(),
             pipeline_id=pipeline_id,
             pipeline_version=pipeline_version,
             engine=engine.name,
+            live=Begun(str(place), live.interval_ms, live.records) if live is not None else None,
         )
-        work = self.work / f"run_{run.run_id}"
         progress = Progress(epochs=epochs or 1, phase=waiting_for(engine.name))
+        self._begin(run.run_id, pipeline, epochs, engine.name, master, place, progress, live)
+        return run.run_id
+
+    def resume(self, run_id: int) -> None:
+        """Let a live run go on after its last epoch. Raises StoreError, PipelineError, EngineUnavailable."""
+        run, begun = self._store.runs.get(run_id), self._store.runs.live(run_id)
+        if begun is None or not run.can_resume:
+            message = f"run {run_id} cannot go on: only a live run that was stopped, killed or has failed can."
+            raise PipelineError(message)
+        master = master_of(run.engine)
+        checkpoint = Checkpoint.from_json(begun.checkpoint) if begun.checkpoint else None
+        live = Live(Control(), begun.interval_ms, begun.records, checkpoint)
+        progress = Progress(epochs=run.epochs, phase="going on")
+        pipeline, place = Pipeline.from_json(run.document), Path(begun.folder)
+        self._store.runs.pause(run_id, paused=False)
+        self._begin(run_id, pipeline, None, engine_of(master).name, master, place, progress, live)
+
+    def control(self, run_id: int) -> Control | None:
+        """The switches of a live run of this process that goes on."""
+        job = self.job(run_id)
+        return job.live.control if job is not None and job.live is not None and job.ended is None else None
+
+    def _begin(
+        self,
+        run_id: int,
+        pipeline: Pipeline,
+        epochs: int | None,
+        engine: str,
+        master: str,
+        folder: Path,
+        progress: Progress,
+        live: Live | None,
+    ) -> None:
         progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in pipeline.nodes}
         # Two names of one address are one engine's: side by side their runs would only be slower.
-        place = folder or self._folder
-        job = Job(run.run_id, pipeline, epochs, engine.name, master, engine.address, place, work, progress)
+        name = engine_of(master).address if live is None else f"live run {run_id}"
+        work = self.work / f"run_{run_id}"
+        job = Job(run_id, pipeline, epochs, engine, master, name, folder, work, progress, live=live)
         with self._lock:
-            self._jobs[job.run_id] = job
+            self._jobs[run_id] = job
             queue = self._queues.setdefault(job.queue, deque())
             queue.append(job)
             is_first = len(queue) == 1
         if is_first:
             threading.Thread(target=self._work_off, args=(queue,), name="changelog-studio-runs", daemon=True).start()
-        return job.run_id
 
     @property
     def work(self) -> Path:
@@ -247,7 +200,7 @@ class RunManager:
         if error is not None and not isinstance(error, RunCancelled):
             _LOG.error("run %s failed\n%s", job.run_id, without_tokens("".join(traceback.format_exception(error))))
         try:
-            is_open = self._store.runs.get(job.run_id).status is RunStatus.RUNNING
+            is_open = self._store.runs.get(job.run_id).goes_on
         except UnknownRun:
             return
         if not is_open:
@@ -255,6 +208,8 @@ class RunManager:
         match error:
             case None:
                 self._store.runs.finish(job.run_id)
+            case RunCancelled() if job.live is not None:
+                self._store.runs.stop(job.run_id)
             case RunCancelled():
                 self._store.runs.fail(job.run_id, error.sentence, cancelled=True)
             case _:

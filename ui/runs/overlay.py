@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from storage.errors import UnknownRun
-from storage.model import Run, RunStatus
+from storage.model import Run
 from ui.builder.editing import unplaced
 from ui.components.runs.operator_table import OperatorLine, operator_lines, pipeline_of
-from ui.runs.manager import Job, runs
+from ui.runs.job import Job
+from ui.runs.manager import runs
 from ui.shell import workspace
 
 
@@ -27,7 +28,7 @@ class Overlay:
     @property
     def is_live(self) -> bool:
         """Whether the run goes on."""
-        return self.run.status is RunStatus.RUNNING
+        return self.run.goes_on
 
     @property
     def signature(self) -> tuple[object, ...]:

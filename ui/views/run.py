@@ -7,6 +7,7 @@ import streamlit as st
 from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui.components.runs.batch_check import batch_check
+from ui.components.runs.live_figures import live_figures
 from ui.components.runs.operator_table import operator_lines, operator_table
 from ui.components.runs.run_actions import run_actions
 from ui.components.runs.run_list import run_list
@@ -18,6 +19,7 @@ from ui.shell.navigation import go
 from ui.shell.state import state
 
 _REFRESH_S = 0.7
+_LIST_REFRESH_S = 3.0
 
 
 def _chosen() -> Run | None:
@@ -32,29 +34,36 @@ def _chosen() -> Run | None:
     return newest[0] if newest else None
 
 
-def _heading(run: Run, *, is_live: bool) -> None:
+def _heading(run: Run) -> None:
     shown = look(run, runs().job(run.run_id))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(run.name, anchor=False, width="content")
         st.badge(shown.word, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
         st.space("stretch")
-        run_actions(run, is_live=is_live)
+        run_actions(run)
 
 
 @st.fragment(run_every=_REFRESH_S)
-def _live(run_id: int) -> None:
+def _going_on(run_id: int, drawn: RunStatus) -> None:
     """The part that changes while a run goes on. Once it has ended the whole page is drawn anew, and stays still."""
     store = workspace.store()
     run, job = store.runs.get(run_id), runs().job(run_id)
-    if run.status is not RunStatus.RUNNING:
+    if run.status is not drawn:
         st.rerun()
     if job is None:
         st.caption("It was started by another process, so its progress is not known here.")
         return
     if run.engine:
-        st.caption(f"run {run_id} · on `{run.engine}`")
+        st.caption(f"run {run_id} · on `{run.engine}`{' · live' if run.is_live else ''}")
     progress = job.progress
     lines = operator_lines(run, store.runs.counters(run_id), job)
+    if run.is_live:
+        if progress.live is None:
+            st.progress(0.0, text=f"{progress.phase} · {job.seconds:.0f} s")
+        live_figures(store, run, job)
+        operator_table(lines, key="operators-live")
+        _ways_on(run, has_records=run.records > 0)
+        return
     done = sum(line.state == "done" for line in lines)
     epochs = max(progress.epochs, 1)
     part = (min(progress.epoch, epochs - 1) + done / max(len(lines), 1)) / epochs
@@ -75,7 +84,10 @@ def _ended(run: Run) -> None:
     counters = store.runs.counters(run.run_id)
     operator_table(operator_lines(run, counters, runs().job(run.run_id)), key="operators")
     batch_check(run)
-    has_records = any(counter.records_out for counter in counters)
+    _ways_on(run, has_records=any(counter.records_out for counter in counters))
+
+
+def _ways_on(run: Run, *, has_records: bool) -> None:
     with st.container(horizontal=True):
         if st.button("Open the changelog", icon=":material/receipt_long:", type="primary", disabled=not has_records):
             state.run = run.run_id
@@ -98,11 +110,10 @@ if chosen is None:
     if st.button("Choose a pipeline or an example", type="primary", icon=":material/account_tree:"):
         go("gallery")
 else:
-    is_live = chosen.status is RunStatus.RUNNING
-    _heading(chosen, is_live=is_live)
-    if is_live:
-        _live(chosen.run_id)
+    _heading(chosen)
+    if chosen.goes_on:
+        _going_on(chosen.run_id, chosen.status)
     else:
         _ended(chosen)
     st.subheader("All runs", anchor=False)
-    run_list(chosen.run_id)
+    st.fragment(run_list, run_every=_LIST_REFRESH_S if chosen.goes_on else None)(chosen.run_id)

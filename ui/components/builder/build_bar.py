@@ -37,6 +37,17 @@ def build_bar(drafting: Drafting, verdict: Check) -> None:
             disabled=drafting.is_saved,
         )
         draft_engine(drafting)
+        st.button(
+            "Run live",
+            icon=":material/sensors:",
+            key="run-live",
+            disabled=bool(wrong),
+            help="Takes records as they come, until you stop it: from files that are watched, and from generators at "
+            "their rate. It can be paused, and resumed after a stop.",
+            on_click=guarded(start_run),
+            args=(drafting,),
+            kwargs={"live": True},
+        )
         # Not Ctrl+Enter: that is how a text area takes what was typed.
         st.button(
             "Run",

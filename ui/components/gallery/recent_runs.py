@@ -39,4 +39,4 @@ def _row(run: Run) -> None:
     with action:
         if st.button("Open", key=f"run|{run.run_id}", type="tertiary", help=f"Open run {run.run_id}, {run.name}"):
             state.update(run=run.run_id, edge=None, event=None)
-            go("run" if run.status is RunStatus.RUNNING else "changelog")
+            go("run" if run.goes_on else "changelog")

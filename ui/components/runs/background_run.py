@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
-from storage.model import Run, RunStatus
+from storage.model import Run
 from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.runs.manager import runs
 from ui.runs.variants import run_of
@@ -29,7 +29,7 @@ def _start(variant: Pipeline, base: Run, engine_key: str) -> None:
 @st.fragment(run_every=_REFRESH_S)
 def _going_on(run_id: int) -> None:
     run, job = workspace.store().runs.get(run_id), runs().job(run_id)
-    if run.status is not RunStatus.RUNNING:
+    if not run.goes_on:
         st.rerun()
     if job is None:
         st.caption("It was started by another process, so its progress is not known here.")
@@ -50,7 +50,7 @@ def background_run(base: Run, variant: Pipeline, *, label: str, key: str) -> Run
             run_engine(base.engine, key=engine_key, only_if_several=True)
             st.button(label, icon=":material/play_arrow:", key=key, on_click=_start, args=(variant, base, engine_key))
         return None
-    if run.status is RunStatus.RUNNING:
+    if run.goes_on:
         _going_on(run.run_id)
         return None
     return run

@@ -9,7 +9,7 @@ from engine.errors import StudioError
 from engine.model.pipeline import Pipeline
 from storage.model import NodeCounters, Run, RunStatus
 from ui.components.grid import Cell, Row, Table, grid
-from ui.runs.manager import Job
+from ui.runs.job import Job
 from ui.shell import words
 
 _TONES: Final = {
@@ -52,7 +52,7 @@ def operator_lines(run: Run, counters: tuple[NodeCounters, ...], job: Job | None
     lines: list[OperatorLine] = []
     for node in pipeline.sorted_nodes():
         counter, progress = known.get(node.id), live.get(node.id)
-        if run.status is RunStatus.RUNNING and progress is not None:
+        if run.goes_on and not run.is_live and progress is not None:
             sources = [live.get(edge.source) for edge in pipeline.inputs(node.id)]
             inputs = [source.records_out for source in sources if source is not None]
             records_in = sum(n or 0 for n in inputs) if any(n is not None for n in inputs) else None
@@ -79,7 +79,7 @@ def operator_lines(run: Run, counters: tuple[NodeCounters, ...], job: Job | None
 
 def _state(run: Run, live: str, failed: bool) -> str:
     match run.status:
-        case RunStatus.RUNNING:
+        case RunStatus.RUNNING | RunStatus.PAUSED:
             return live or "waiting"
         case RunStatus.FINISHED:
             return "done"

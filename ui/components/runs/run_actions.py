@@ -7,6 +7,7 @@ import streamlit as st
 from engine.model.pipeline import Pipeline
 from storage.model import Run
 from ui.components.engines.engine_choice import chosen_engine, run_engine
+from ui.components.runs.live_controls import live_controls, resume_button
 from ui.runs.manager import runs
 from ui.shell import workspace
 from ui.shell.guard import guarded
@@ -83,11 +84,16 @@ def _again_form(run: Run) -> None:
     )
 
 
-def run_actions(run: Run, *, is_live: bool) -> None:
+def run_actions(run: Run) -> None:
     """The buttons of a run, in a row."""
-    if is_live:
+    if run.goes_on and runs().control(run.run_id) is not None:
+        live_controls(run)
+        return
+    if run.goes_on:
         st.button("Cancel", key="run-cancel", icon=":material/stop_circle:", on_click=cancel, args=(run.run_id,))
         return
+    if run.can_resume:
+        resume_button(run)
     with st.popover("Run again", icon=":material/replay:"):
         _again_form(run)
     with st.popover("Rename", icon=":material/edit:"):

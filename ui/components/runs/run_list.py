@@ -6,7 +6,6 @@ from typing import Final
 
 import streamlit as st
 
-from storage.model import RunStatus
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.run_status import look, seconds, when
 from ui.runs.manager import runs
@@ -31,8 +30,7 @@ def run_list(current: int | None) -> None:
     rows = []
     for run in listed_runs[:_PAGE]:
         job = runs().job(run.run_id)
-        is_live = run.status is RunStatus.RUNNING
-        shown, took = look(run, job), None if is_live else seconds(run, job)
+        shown, took = look(run, job), None if run.goes_on else seconds(run, job)
         rows.append(
             Row(
                 (

@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from storage.errors import UnknownRun
-from storage.model import Edge, Run, RunStatus
+from storage.model import Edge, Run
 from ui.components.runs.run_status import look, when
 from ui.runs.manager import runs
 from ui.shell import words, workspace
@@ -59,23 +59,29 @@ def pick_run() -> Run | None:
         return f"{run_id} · {run.name} · {look(run, runs().job(run_id)).word} · {when(run)}"
 
     st.selectbox("Run", list(known), key=_RUN, format_func=label, on_change=_choose_run)
-    if known[current].status is RunStatus.RUNNING:
+    if known[current].goes_on:
         _watch(known[current])
     return known[current]
 
 
 @st.fragment(run_every=_REFRESH_S)
 def _watch(shown: Run) -> None:
-    """While a run goes on, draw the page anew with every epoch that it commits, and when it ends."""
+    """While a run goes on, draw the page anew with every epoch that it commits, and when it ends.
+
+    Whoever reads can hold the page.
+    """
     now = workspace.store().runs.get(shown.run_id)
-    if (now.status, now.epochs_done) != (shown.status, shown.epochs_done):
+    is_new = (now.status, now.epochs_done) != (shown.status, shown.epochs_done)
+    follows = st.toggle("Follow the run", value=True, key=f"follow|{shown.run_id}")
+    if is_new and follows:
         st.rerun()
-    st.caption(":material/progress_activity: The run is in progress; this page follows it.")
+    if is_new:
+        st.caption(f":material/pause: {words.count(now.last_seq - shown.last_seq, 'more event')} since this was drawn.")
 
 
 def nothing_yet(run: Run) -> None:
     """Say why a run has no records."""
-    if run.status is RunStatus.RUNNING:
+    if run.goes_on:
         st.info("The first records appear when the first epoch is complete.", icon=":material/hourglass_top:")
     else:
         st.info("This run has no records: it ended before its first epoch.", icon=":material/info:")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.model import Run, RunStatus
-from ui.runs.manager import Job
+from ui.runs.job import Job
 from ui.shell import words
 
 

@@ -85,7 +85,7 @@ def _end() -> None:
 
 def _is_running(run_id: int | None) -> bool:
     try:
-        return run_id is not None and workspace.store().runs.get(run_id).status is RunStatus.RUNNING
+        return run_id is not None and workspace.store().runs.get(run_id).goes_on
     except UnknownRun:
         # The page says that it is gone.
         return False

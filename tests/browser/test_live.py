@@ -1,0 +1,85 @@
+"""A live run: started in the builder, watched, paused, stepped, killed with its app, resumed, and ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from storage import Store
+from tests.browser.app_server import running_app
+from tests.browser.conftest import wait_until_settled
+from tests.engine.planning import pipeline_of
+from ui.builder.history import History
+
+pytestmark = pytest.mark.slow
+TIMEOUT_MS = 120_000
+COUNT = {"function": "COUNT", "name": "n"}
+WITHOUT_END = pipeline_of(
+    "numbers -> per_window -> out\nnumbers -> counted -> best -> two",
+    numbers=("generator", {"rows": None, "rate": 200, "keys": 5, "disorder": 0.2, "disorder_ms": 3000}),
+    per_window=("window_aggregate", {"kind": "tumble", "size_ms": 1000, "group_by": ["key"], "aggregates": [COUNT]}),
+    counted=("aggregate", {"group_by": ["key"], "aggregates": [COUNT]}),
+    best=("topn", {"partition_by": [], "order_by": [{"column": "n", "descending": True}], "rank_end": 2}),
+    out=("sink", {"mode": "changelog"}),
+    two=("sink", {"mode": "changelog"}),
+)
+
+
+def figure(page: Page, label: str) -> Locator:
+    """The number of a metric."""
+    return page.get_by_test_id("stMetric").filter(has_text=re.compile(f"^{label}")).get_by_test_id("stMetricValue")
+
+
+def number(page: Page, label: str) -> int:
+    return int(figure(page, label).inner_text().replace(",", ""))
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: Browser, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "studio.duckdb") as store:
+        store.drafts.save("live", History(WITHOUT_END).to_json())
+    with running_app(tmp_path, "local[2]") as app:
+        page = browser.new_page()
+        page.goto(f"{app.url}/build?draft=live")
+        wait_until_settled(page)
+        press(page, "Run live")
+        # The counters of the canvas move.
+        expect(page.locator('[data-edge="numbers>counted:in"] .kind')).to_be_visible(timeout=TIMEOUT_MS)
+        press(page, "Open the run")
+        expect(figure(page, "Late")).to_have_text(re.compile("[1-9]"), timeout=TIMEOUT_MS)
+        press(page, "Pause")
+        expect(page.get_by_text("paused").first).to_be_visible(timeout=TIMEOUT_MS)
+        expect(page.get_by_role("button", name="One epoch")).to_be_visible(timeout=TIMEOUT_MS)
+        wait_until_settled(page)
+        before = number(page, "Epochs")
+        press(page, "One epoch")
+        expect(figure(page, "Epochs")).to_have_text(str(before + 1), timeout=TIMEOUT_MS)
+        events = number(page, "Events")
+        press(page, "Go on")
+        expect(figure(page, "Epochs")).not_to_have_text(str(before + 1), timeout=TIMEOUT_MS)
+        os.killpg(app.process.pid, signal.SIGKILL)
+        app.process.wait(30)
+        page.close()
+    with running_app(tmp_path, "local[2]") as app:
+        page = browser.new_page()
+        page.goto(f"{app.url}/run?run=1")
+        expect(page.get_by_text("it can go on after its last epoch")).to_be_visible(timeout=TIMEOUT_MS)
+        press(page, "Resume")
+        expect(page.get_by_role("button", name="End the sources")).to_be_visible(timeout=TIMEOUT_MS)
+        expect(figure(page, "Events")).not_to_have_text(f"{events:,}", timeout=TIMEOUT_MS)
+        press(page, "End the sources")
+        press_when_there = page.get_by_role("button", name="Check against the batch answer")
+        expect(press_when_there).to_be_visible(timeout=TIMEOUT_MS)
+        assert "finished" in page.get_by_test_id("stMain").inner_text()
+        press_when_there.click()
+        # Nothing lost, nothing twice: Spark, asked in batch of all that came, says the same.
+        expect(page.get_by_text(re.compile("Equal to Spark's batch answer"))).to_be_visible(timeout=TIMEOUT_MS)
+        page.close()

@@ -1,0 +1,97 @@
+"""The switches of a live run: pause, one epoch, go on, stop, end; and the way back from a stop."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import streamlit as st
+
+from storage.model import Run
+from ui.runs.manager import runs
+from ui.shell.guard import guarded
+
+
+@guarded
+def _pause(run_id: int) -> None:
+    if control := runs().control(run_id):
+        control.pause()
+
+
+@guarded
+def _go_on(run_id: int) -> None:
+    if control := runs().control(run_id):
+        control.go_on()
+
+
+@guarded
+def _step(run_id: int) -> None:
+    if control := runs().control(run_id):
+        control.step()
+
+
+@guarded
+def _stop(run_id: int, *, end: bool) -> None:
+    if control := runs().control(run_id):
+        control.stop(end=end)
+
+
+@guarded
+def _resume(run_id: int) -> None:
+    runs().resume(run_id)
+
+
+def live_controls(run: Run) -> None:
+    """The buttons of a live run of this process, in a row."""
+    control = runs().control(run.run_id)
+    if control is None:
+        return
+    number = run.run_id
+    if control.is_paused:
+        st.button("Go on", key="live-go-on", icon=":material/play_arrow:", on_click=_go_on, args=(number,))
+        st.button(
+            "One epoch",
+            key="live-step",
+            icon=":material/skip_next:",
+            help="Takes what the sources have now, keeps what comes of it, and pauses again.",
+            on_click=_step,
+            args=(number,),
+        )
+    else:
+        st.button("Pause", key="live-pause", icon=":material/pause:", on_click=_pause, args=(number,))
+    stop_button(run, key="live-stop", kind="secondary")
+    st.button(
+        "End the sources",
+        key="live-end",
+        icon=":material/flag:",
+        help="Reads what is there, then ends every source: open windows fire, and the run is finished.",
+        on_click=_stop,
+        args=(number,),
+        kwargs={"end": True},
+    )
+
+
+def stop_button(run: Run, *, key: str, kind: Literal["secondary", "tertiary"]) -> None:
+    """For a live run that goes on."""
+    st.button(
+        "Stop",
+        key=key,
+        type=kind,
+        icon=":material/stop:",
+        help="Stops after the epoch that is on. The run can be resumed from there, also after the app was closed.",
+        on_click=_stop,
+        args=(run.run_id,),
+        kwargs={"end": False},
+    )
+
+
+def resume_button(run: Run) -> None:
+    """For a live run that can go on."""
+    st.button(
+        "Resume",
+        key="live-resume",
+        type="primary",
+        icon=":material/resume:",
+        help="Goes on after the last epoch that was kept: nothing is lost, and nothing comes twice.",
+        on_click=_resume,
+        args=(run.run_id,),
+    )

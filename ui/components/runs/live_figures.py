@@ -1,0 +1,98 @@
+"""A live run in figures: how fast records come, how long epochs take, where the watermark stands, what was late."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+import streamlit as st
+
+from engine.model.timeline import MAX_WATERMARK
+from storage import Store
+from storage.model import Epoch, Run
+from ui.runs.job import Job
+from ui.shell import words
+
+_EPOCHS: Final = 60
+# What is further from now than this was made up, or is history: its distance says nothing.
+_NEAR_MS: Final = 30 * 86_400_000
+_STATES: Final = {"running": "running an epoch", "waiting": "waiting for records", "paused": "paused"}
+
+
+def live_figures(store: Store, run: Run, job: Job) -> None:
+    """Draw them in a row; below it what is to be known of the sources."""
+    epochs = store.runs.epochs(run.run_id, last=_EPOCHS)
+    progress = job.progress.live
+    with st.container(horizontal=True):
+        st.metric(
+            "Events",
+            f"{run.last_seq:,}",
+            f"{rate(epochs):,.0f} per second",
+            delta_color="off",
+            delta_arrow="off",
+            chart_data=[each.events for each in epochs] if len(epochs) > 1 else None,
+            chart_type="bar",
+            border=True,
+            height="stretch",
+        )
+        st.metric(
+            "Epochs",
+            f"{run.epochs_done:,}",
+            f"the last took {words.elapsed(progress.epoch_seconds)}" if progress and progress.epoch_seconds else None,
+            delta_color="off",
+            delta_arrow="off",
+            border=True,
+            height="stretch",
+        )
+        mark = _watermark(store, run)
+        st.metric(
+            "Watermark",
+            words.instant(mark),
+            _behind(mark),
+            delta_color="off",
+            delta_arrow="off",
+            border=True,
+            height="stretch",
+        )
+        st.metric(
+            "Late",
+            f"{run.late:,}",
+            f"{run.late / run.last_seq:.1%} of the events" if run.late and run.last_seq else None,
+            delta_color="off",
+            delta_arrow="off",
+            border=True,
+            height="stretch",
+        )
+    if progress is None:
+        return
+    st.caption(_STATES.get(progress.state, progress.state))
+    for name, source in progress.sources.items():
+        if source.is_ended or source.behind:
+            st.caption(f"**{words.escaped(name)}** {'has ended' if source.is_ended else 'has more: ' + source.behind}")
+        for note in source.notes:
+            st.warning(f"**{words.escaped(name)}**: {words.escaped(note)}", icon=":material/info:")
+
+
+def rate(epochs: tuple[Epoch, ...]) -> float:
+    """Events per second over the epochs that are shown."""
+    if len(epochs) < 2:
+        return 0.0
+    seconds = (epochs[-1].committed_at - epochs[0].committed_at).total_seconds()
+    return sum(each.events for each in epochs[1:]) / seconds if seconds > 0 else 0.0
+
+
+def _watermark(store: Store, run: Run) -> int | None:
+    """The combined watermark: the lowest of all sources that have one and go on."""
+    if not run.last_seq:
+        return None
+    marks = store.replays.marks(run.run_id)
+    found = marks.before(run.last_seq + 1)
+    going_on = [mark for name, mark in found.items() if name not in marks.ends]
+    return min(going_on, default=MAX_WATERMARK if found else None)
+
+
+def _behind(mark: int | None) -> str | None:
+    if mark is None or mark == MAX_WATERMARK:
+        return None
+    distance = int(time.time() * 1000) - mark
+    return f"{words.elapsed(distance / 1000)} behind now" if 0 <= distance < _NEAR_MS else None

@@ -1,0 +1,85 @@
+"""What a job does: plan its pipeline, and run it on its engine into the store."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from engine.errors import RunCancelled
+from storage import Store
+from ui.engines.known import engine_of, home, without_tokens
+from ui.runs.job import Job
+from ui.runs.leftovers import empty_in_background, note_workspace
+from ui.shell.engine_gate import wait_for_rehearsal, without_rehearsal
+
+if TYPE_CHECKING:
+    from engine.spark.engines import Engine
+    from engine.spark.run_files import RunFiles
+
+# By then a session that was given up has been noticed, and another one is opened.
+LATER_S: Final = 15.0
+_LOG: Final = logging.getLogger(__name__)
+
+
+def run_on_spark(job: Job, store: Store) -> None:
+    """Plan and run on Spark. The imports are here so that the app opens before Spark is loaded."""
+    from engine.following import plan_live
+    from engine.planner import plan
+    from engine.reading.storage import looking_at
+    from engine.runtime import run
+    from engine.spark.analyzer import SparkAnalyzer
+    from engine.spark.engine_storage import storage_of
+    from engine.spark.session import get_spark
+
+    engine = engine_of(job.master)
+    job.progress.phase = f"starting {job.engine}"
+    is_home = engine.address == engine_of(home()).address
+    if is_home:
+        without_rehearsal()
+    spark = get_spark(job.master)
+    if is_home:
+        wait_for_rehearsal(job.cancel)
+    job.progress.phase = "planning"
+    with looking_at(storage_of(engine, lambda: spark)):
+        planned = (plan if job.live is None else plan_live)(job.pipeline, SparkAnalyzer(lambda: spark), job.folder)
+        if job.cancel.is_set():
+            raise RunCancelled
+        with _files(job, store, engine, spark) as files:
+            run(
+                planned,
+                spark=spark,
+                recorder=store.record(job.run_id),
+                folder=job.folder,
+                files=files,
+                epochs=job.epochs,
+                progress=job.progress,
+                cancel=job.cancel,
+                live=job.live,
+            )
+
+
+@contextmanager
+def _files(job: Job, store: Store, engine: Engine, spark: Any) -> Iterator[RunFiles]:
+    """The files of a run. A workspace is emptied after it; what a live run needs to go on stays beside the store."""
+    from engine.spark.run_files import LocalFiles, files_of
+
+    if job.live is not None and not engine.workspace:
+        yield LocalFiles(store.runs.state_folder(job.run_id) / f"attempt-{uuid4().hex}")
+        return
+    name = f"run-{job.run_id}-{uuid4().hex}"
+    leftover = note_workspace(job.work, job.engine, name) if engine.workspace else None
+    files = files_of(engine, spark, job.work, name)
+    try:
+        yield files
+    finally:
+        if leftover is not None:
+            try:
+                files.remove()
+            except Exception as error:  # noqa: BLE001 - how the run ended matters more
+                _LOG.warning("run %s: its workspace stays for now: %s", job.run_id, without_tokens(str(error)))
+                empty_in_background([leftover], after_s=LATER_S)
+            else:
+                leftover.forget()

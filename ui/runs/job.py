@@ -1,0 +1,43 @@
+"""One run of this process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.contract.live import Live
+from engine.contract.recorder import Progress
+from engine.model.pipeline import Pipeline
+
+
+@dataclass
+class Job:
+    """One run of this process: what to run, how far it is, and the switch that cancels it.
+
+    engine: its name; master: what opens a session on it, perhaps with a token; queue: the runs that it waits behind.
+    folder: what relative file names are relative to. work: scratch space, removed when the run ends. live: of a run
+    whose sources go on.
+    """
+
+    run_id: int
+    pipeline: Pipeline
+    epochs: int | None
+    engine: str
+    master: str = field(repr=False)
+    queue: str
+    folder: Path
+    work: Path
+    progress: Progress = field(default_factory=Progress)
+    cancel: threading.Event = field(default_factory=threading.Event)
+    started: float | None = None
+    ended: float | None = None
+    live: Live | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running, or ran."""
+        if self.started is None:
+            return 0.0
+        return (self.ended or time.monotonic()) - self.started
