@@ -4,7 +4,8 @@
     ├── PipelineError               the document: a node, a field, what was got, what to do
     │   ├── UnknownColumn           names the columns that exist
     │   ├── UnknownOperator         names the operators that exist
-    │   └── ExpressionError         Spark's analyzer refused an expression
+    │   ├── ExpressionError         Spark's analyzer refused an expression
+    │   └── TooDeep                 nested more deeply than Python can follow
     ├── PlanRejected                Flink would reject it: the operators do not fit each other
     ├── SourceError                 a file that cannot be read at all
     ├── RunFailed                   an operator failed while running
@@ -67,6 +68,15 @@ class ExpressionError(PipelineError):
         self.reason = reason
         where = f"{field}: " if field else ""
         super().__init__(f"{where}{expression!r} cannot be used: {reason}", node, field)
+
+
+class TooDeep(PipelineError):
+    """A query, an expression or a type is nested more deeply than Python can follow."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} is nested too deeply. Split it: make a view, a node or a column of an inner part, and use that."
+        )
 
 
 class PlanRejected(StudioError):

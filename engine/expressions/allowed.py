@@ -169,7 +169,11 @@ def _judged_call(name: str, is_empty: bool) -> Iterator[str]:
 
 
 def _judged_tree(text: str) -> Iterator[str]:
-    tree = _tree(text)
+    try:
+        tree = _tree(text)
+    except RecursionError:
+        yield "it is nested too deeply. Compute an inner part of it as a column of its own."
+        return
     for node in () if tree is None else tree.walk():
         for kinds, what in _FOREIGN:
             if isinstance(node, kinds):
@@ -181,8 +185,11 @@ def _judged_tree(text: str) -> Iterator[str]:
 
 
 def _tree(text: str) -> exp.Expr | None:
+    """The tree; None of what cannot be read. Raises RecursionError."""
     try:
         return tree_of(text, _Named)
+    except RecursionError:
+        raise
     except UNREADABLE:
         return None
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from engine.contract.operator import OUT, Analyzer, InputPlan, Operator, Strategy
-from engine.errors import PipelineError, StudioError
+from engine.errors import PipelineError, StudioError, TooDeep
 from engine.mini_batch.bundling import mini_batch
 from engine.model.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
 from engine.model.options import RETRACTION, check_options, is_on
@@ -39,6 +39,13 @@ def plan(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
 
 def check(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Check:
     """Everything that is known of a pipeline, right or wrong, for people who are still typing."""
+    try:
+        return _check(pipeline, analyzer, folder)
+    except RecursionError:
+        return Check(None, {}, (TooDeep("the pipeline, or an expression in it,"),))
+
+
+def _check(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Check:
     try:
         pipeline.check()
         check_options(pipeline.options)

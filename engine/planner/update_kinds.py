@@ -9,8 +9,9 @@ who wants no -U of it does not get them (Flink: DropUpdateBefore).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.contract.operator import OUT, Offer, Operator
 from engine.errors import PlanRejected
@@ -60,13 +61,27 @@ def _asked(nodes: Mapping[str, DerivedNode], chosen: Mapping[str, Chosen]) -> Ma
     return asked
 
 
+_Question = tuple[str, UpdateKind]
+
+
+class _Way(NamedTuple):
+    """How a node can write what was asked of it. below: what that asks of its inputs."""
+
+    chosen: Chosen
+    below: tuple[_Question, ...]
+
+
 class _Search:
-    """One depth-first search from the sinks up. pinned: shared nodes whose way is already decided."""
+    """One depth-first search from the sinks up, in which no question is answered twice.
+
+    pinned: shared nodes whose way is already decided. The stack is a list: chains may be longer than Python's own.
+    """
 
     def __init__(self, nodes: Mapping[str, DerivedNode], pinned: Mapping[str, UpdateKind]) -> None:
         self.nodes = nodes
         self.pinned = pinned
         self.chosen: dict[str, Chosen] = {}
+        self._known: dict[_Question, _Way | None] = {}
 
     def choose_sink(self, name: str) -> None:
         """A node without consumers: a sink asks for what suits it; elsewhere we look on, with -U and +U."""
@@ -89,7 +104,24 @@ class _Search:
 
     def _satisfy(self, name: str, wanted: UpdateKind) -> dict[str, Chosen] | None:
         """Everything above `name` decided so that it writes updates as wanted, or None."""
-        wanted = self._clip(name, wanted)
+        first = (name, self._clip(name, wanted))
+        stack = [(first, self._way(*first))]
+        answer: _Way | None = None
+        while stack:
+            question, search = stack[-1]
+            try:
+                asked = search.send(answer)
+            except StopIteration as stop:
+                answer = self._known[question] = stop.value
+                stack.pop()
+                continue
+            answer = self._known.get(asked)
+            if asked not in self._known:
+                stack.append((asked, self._way(*asked)))
+        return self._gathered(first) if answer is not None else None
+
+    def _way(self, name: str, wanted: UpdateKind) -> Generator[_Question, _Way | None, _Way | None]:
+        """How a node can write updates as wanted. Yields what it asks of its inputs, and is sent how they can."""
         if wanted is not UpdateKind.NONE and wanted is not self.pinned.get(name, wanted):
             return None
         node = self.nodes[name]
@@ -97,17 +129,32 @@ class _Search:
         if not isinstance(node.operator, Operator):
             emitted = self._clip(name, node.operator.update_kind)
             can_drop = emitted is UpdateKind.BEFORE_AND_AFTER and wanted is UpdateKind.ONLY_UPDATE_AFTER
-            return {name: Chosen(emitted, Offer((), ()))} if wanted is emitted or can_drop else None
+            return _Way(Chosen(emitted, Offer((), ())), ()) if wanted is emitted or can_drop else None
         for offer in node.operator.offers(name, inputs, wanted):
-            below: dict[str, Chosen] = {}
+            below: list[_Question] = []
             for edge, need in zip(node.edges, offer.needs, strict=True):
                 if edge.source_port != OUT:
                     # Second outputs only insert; what their node does is decided from its first one.
                     continue
-                choices = self._satisfy(edge.source, need)
-                if choices is None:
+                asked = (edge.source, self._clip(edge.source, need))
+                if (yield asked) is None:
                     break
-                below.update(choices)
+                below.append(asked)
             else:
-                return {**below, name: Chosen(wanted, offer)}
+                return _Way(Chosen(wanted, offer), tuple(below))
         return None
+
+    def _gathered(self, first: _Question) -> dict[str, Chosen]:
+        """What was decided for a question and all below it; of a node that two asked, the answer to the later one."""
+        found: dict[str, Chosen] = {}
+        seen: set[_Question] = set()
+        waiting = [first]
+        while waiting:
+            question = waiting.pop()
+            way = self._known[question]
+            if question in seen or way is None:
+                continue
+            seen.add(question)
+            found.setdefault(question[0], way.chosen)
+            waiting += way.below
+        return found

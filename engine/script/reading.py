@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from sqlglot import exp
 
 from engine.contract.operator import Analyzer
-from engine.errors import unknown_name
+from engine.errors import TooDeep, unknown_name
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.model.schema import Schema, quote
 from engine.registry import operators
@@ -53,7 +53,18 @@ class Script:
 
 
 def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") -> Script:
-    """The pipeline of a script. folder: what paths are relative to. Raises SqlRejected with line and column."""
+    """The pipeline of a script. folder: what paths are relative to.
+
+    Raises SqlRejected with line and column, and TooDeep.
+    """
+    try:
+        return _script_of(text, analyzer, folder, name)
+    except RecursionError as error:
+        what = "the script, or an expression in it,"
+        raise TooDeep(what) from error
+
+
+def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script:
     parts = taken_apart(text)
     is_ours = "pipeline" in parts.directives
     if not parts.inserts and not is_ours:
