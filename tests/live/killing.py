@@ -1,0 +1,203 @@
+"""Kills a live run at random moments while its folder grows, resumes it each time, and compares the stores.
+
+The pipeline has a window, a join of two updating inputs and a Top N. One folder feeds it, so that the order of the
+records does not depend on when somebody looked: a bounded run over the whole folder says what the live one has to say.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from engine.__main__ import main
+from engine.runtime.in_process import in_process
+from engine.spark.servers import servers
+
+ROOT = Path(__file__).resolve().parents[2]
+_START_S = 300.0
+
+
+def pipeline() -> dict[str, Any]:
+    """Words with a key, a value and a time, some of them late."""
+    count = {"function": "COUNT", "name": "n"}
+    total = {"function": "SUM", "argument": "v", "name": "total"}
+    events = {"path": "in", "event_time": "ts", "watermark_delay_ms": 300, "monitor_interval_ms": 20}
+    window = {"kind": "tumble", "size_ms": 1000, "group_by": ["k"], "aggregates": [total]}
+    keys = {"kind": "full", "left_keys": ["k"], "right_keys": ["k"]}
+    ordered = [{"column": "n", "descending": True}, {"column": "total"}]
+    nodes = [
+        ("events", "csv", events),
+        ("windows", "window_aggregate", window),
+        ("counts", "aggregate", {"group_by": ["k"], "aggregates": [count]}),
+        ("totals", "aggregate", {"group_by": ["k"], "aggregates": [total]}),
+        ("joined", "join", keys),
+        ("top", "topn", {"partition_by": [], "order_by": ordered, "rank_end": 3}),
+        ("fired", "sink", {}),
+        ("best", "sink", {}),
+    ]
+    wires = [
+        ("events", "windows", "in"),
+        ("windows", "fired", "in"),
+        ("events", "counts", "in"),
+        ("events", "totals", "in"),
+        ("counts", "joined", "left"),
+        ("totals", "joined", "right"),
+        ("joined", "top", "in"),
+        ("top", "best", "in"),
+    ]
+    return {
+        "nodes": [{"id": name, "operator": operator, "parameters": given} for name, operator, given in nodes],
+        "edges": [{"source": one, "target": other, "target_port": port} for one, other, port in wires],
+    }
+
+
+@dataclass
+class Killing:
+    """A live run in a folder of its own. on_spark: whether its tasks are Spark's, or run in the process itself."""
+
+    folder: Path
+    seed: int
+    engine: str
+    on_spark: bool
+    chance: random.Random = field(init=False)
+    text: str = field(default="k,v,ts\n", init=False)
+    files: int = field(default=0, init=False)
+    kills: int = field(default=0, init=False)
+    is_begun: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(self.seed)
+        (self.folder / "in").mkdir()
+        (self.folder / "pipeline.json").write_text(json.dumps(pipeline()))
+        self.lines = self._lines()
+        self.append(40)
+
+    def append(self, lines: int) -> None:
+        """Write more: up to anywhere within a line, or to the end of one, and then into a new file."""
+        self.text += "".join(next(self.lines) for _ in range(lines))
+        cut = self.chance.randrange(len(self.text) // 2, len(self.text))
+        begins = self.chance.random() < 0.3
+        if begins:
+            cut = self.text.index("\n", cut) + 1
+        with self._file.open("a") as stream:
+            stream.write(self.text[:cut])
+        self.text = self.text[cut:]
+        if begins:
+            self.files += 1
+            self.text = f"k,v,ts\n{self.text}"
+
+    def kill(self, after_s: float, *, server: bool = False) -> None:
+        """Start or resume the run and kill it, or its engine's JVM, so long after it has gone live."""
+        process = self._started()
+        try:
+            assert process.stderr is not None
+            said = _wait_for(process, "the run is live")
+            time.sleep(after_s / 2)
+            self.append(self.chance.randrange(1, 30))
+            time.sleep(after_s / 2)
+            if server:
+                for one in servers():
+                    if one.master == self.engine:
+                        os.kill(one.jvm, signal.SIGKILL)
+                # It says what has happened, and ends: or nothing was on, and somebody ends it.
+                try:
+                    assert process.wait(60) == 1, said
+                except subprocess.TimeoutExpired:
+                    process.kill()
+            else:
+                process.kill()
+            process.wait(60)
+        finally:
+            process.kill()
+            process.communicate()
+        self.is_begun = True
+        self.kills += 1
+
+    def end(self) -> None:
+        """Write what is left, and let the run take it and end."""
+        with self._file.open("a") as stream:
+            stream.write(self.text)
+        process = self._started("--end")
+        _, said = process.communicate(timeout=_START_S)
+        assert process.returncode == 0, said
+
+    def differences(self) -> list[str]:
+        """What the live run keeps that a bounded run over the same files does not, table by table, in order."""
+        bounded = self.folder / "bounded.duckdb"
+        document = str(self.folder / "pipeline.json")
+        with in_process():
+            assert main(["run", document, "--edge", "best", "--engine", self.engine, "--store", str(bounded)]) == 0
+        live, other = _tables(self.folder / "live.duckdb"), _tables(bounded)
+        assert len(live["events"]) > 40
+        assert live["_late"]
+        assert set(live) == set(other)
+        return [name for name in sorted(live) if live[name] != other[name]]
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs of the run are kept."""
+        with duckdb.connect(str(self.folder / "live.duckdb"), read_only=True) as connection:
+            [(epochs,)] = connection.execute("SELECT count(*) FROM run_epochs WHERE run_id = 1").fetchall()
+        return int(epochs)
+
+    @property
+    def _file(self) -> Path:
+        return self.folder / "in" / f"{self.files:05d}.csv"
+
+    def _lines(self) -> Iterator[str]:
+        at = 0
+        while True:
+            at += 1
+            late_ms = self.chance.choice([0, 0, 0, 150, 2500])
+            yield f"{self.chance.choice('abcdef')},{self.chance.randrange(10)},{at * 30 - late_ms}\n"
+
+    def _started(self, *options: str) -> subprocess.Popen[str]:
+        what = ["resume", "1"] if self.is_begun else ["run", "--live", str(self.folder / "pipeline.json")]
+        how = ["--engine", self.engine, "--store", str(self.folder / "live.duckdb"), "--edge", "best"]
+        # Small epochs: a kill meets one at any of its points.
+        how += ["--interval", "1ms", "--records", str(self.chance.randrange(2, 20))] if not options else []
+        place = "on-spark" if self.on_spark else "in-process"
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.live.child", place, *what, *how, *options],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+def _wait_for(process: subprocess.Popen[str], words: str) -> list[str]:
+    """Read what a process says until it says this."""
+    assert process.stderr is not None
+    timer = threading.Timer(_START_S, process.kill)
+    timer.start()
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if words in line:
+            timer.cancel()
+            return said
+    timer.cancel()
+    raise AssertionError("".join(said))
+
+
+def _tables(store: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """All that a run keeps but for how long keys took, row by row as it lies there."""
+    with duckdb.connect(str(store), read_only=True) as connection:
+        found = connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'run_1' "
+            "AND table_name NOT IN ('_key_times', '_overview') AND table_name NOT LIKE '_lifetimes%'"
+        ).fetchall()
+        return {name: connection.execute(f'FROM run_1."{name}"').fetchall() for (name,) in found}
