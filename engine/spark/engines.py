@@ -52,6 +52,12 @@ class Engine:
         return f"{self.address}/;{self.options}" if self.options else self.address
 
     @property
+    def shown_workspace(self) -> str:
+        """The workspace without what its URI says of keys and passwords."""
+        plain, has_query, _ = self.workspace.partition("?")
+        return re.sub(r"//[^/]*@", "//…@", plain) + ("?…" if has_query else "")
+
+    @property
     def url(self) -> str:
         """The address for PySpark's client, with everything that it has to know."""
         parts = [self.address.rstrip("/") + "/"]

@@ -13,7 +13,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -55,8 +55,11 @@ class Finding:
     advice: str = ""
 
 
-def probe(engine: Engine) -> Iterator[Finding]:
-    """Test an engine, in a session that ends with the test. What comes after a broken connection is left out."""
+def probe(engine: Engine, opened: Callable[[SparkSession], None] = lambda session: None) -> Iterator[Finding]:
+    """Test an engine, in a session that ends with the test. What comes after a broken connection is left out.
+
+    opened: gets the session, so that somebody can close it and with it end the test.
+    """
     began = time.monotonic()
     try:
         server = server_for(engine.address) if engine.is_ours else None
@@ -64,9 +67,10 @@ def probe(engine: Engine) -> Iterator[Finding]:
     except EngineUnavailable as error:
         yield Finding("reach", Fit.BROKEN, error.sentence)
         return
-    opened = time.monotonic() - began
+    opened(spark)
+    took = time.monotonic() - began
     try:
-        yield _round_trip(spark, opened)
+        yield _round_trip(spark, took)
         yield _version(spark)
         yield from _workers(spark)
         yield _workspace(engine, spark)

@@ -68,7 +68,7 @@ class _Connection:
 
     def drop(self) -> None:
         """End the session, so that whoever waits for it gets an error."""
-        _close(self.session)
+        close(self.session)
 
 
 _locks: Final[dict[str, threading.Lock]] = defaultdict(threading.Lock)
@@ -166,7 +166,7 @@ def connect(to: Engine, server: Server | None = None) -> SparkSession:
             session.conf.set("spark.sql.shuffle.partitions", str(cores))
     except (PySparkException, OSError, RuntimeError) as error:
         if session is not None:
-            _close(session)
+            close(session)
         raise EngineUnavailable(sentence_of_engine(to, error)) from error
     return session
 
@@ -224,13 +224,14 @@ def _open(engine: Engine) -> _Connection:
     server = server_for(engine.address) if engine.is_ours else None
     session = connect(engine, server)
     if server is None and (older := older_than_ours(session)):
-        _close(session)
+        close(session)
         message = f"the engine {engine.name} cannot be used: {older}"
         raise EngineUnavailable(message)
     return _Connection(engine, session, server)
 
 
-def _close(session: SparkSession) -> None:
+def close(session: SparkSession) -> None:
+    """Break a session off: whoever waits for an answer in it gets an error."""
     client: Any = session.client
     # Not `client.close`, which waits; marked, so that PySpark takes it for nobody's active session.
     client._closed = True

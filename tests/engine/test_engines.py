@@ -72,3 +72,12 @@ def test_a_broken_file_is_a_sentence(text: str) -> None:
         return
     with pytest.raises(EngineUnavailable, match="cannot be read"):
         engines()
+
+
+def test_a_workspace_is_shown_without_its_keys() -> None:
+    def shown(workspace: str) -> str:
+        return Engine("far", "sc://host:1", workspace).shown_workspace
+
+    assert shown("/mnt/shared") == "/mnt/shared"
+    assert shown("s3://key:secret@bucket/studio") == "s3://…@bucket/studio"
+    assert shown("gs://bucket/studio?token=abc") == "gs://bucket/studio?…"

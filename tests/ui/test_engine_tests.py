@@ -27,7 +27,7 @@ def wait_for(test: EngineTest) -> None:
 def test_findings_are_there_one_after_the_other_while_the_test_goes_on() -> None:
     found, go_on = threading.Event(), threading.Event()
 
-    def probe(engine: Engine) -> Iterator[Finding]:
+    def probe(test: EngineTest) -> Iterator[Finding]:
         yield GOOD
         found.set()
         go_on.wait(10)
@@ -57,9 +57,9 @@ def test_a_test_that_breaks_off_is_a_finding_without_its_token(
 ) -> None:
     save_engine(ENGINE)
 
-    def probe(engine: Engine) -> Iterator[Finding]:
+    def probe(test: EngineTest) -> Iterator[Finding]:
         yield GOOD
-        message = f"lost {engine.url}"
+        message = f"lost {test.engine.url}"
         raise RuntimeError(message)
 
     with caplog.at_level(logging.ERROR):
@@ -68,3 +68,25 @@ def test_a_test_that_breaks_off_is_a_finding_without_its_token(
     last = test.findings[-1]
     assert (last.topic, last.fit) == ("spark", Fit.BROKEN)
     assert last.sentence.startswith("The test broke off: lost sc://host:9/;token=…;")
+
+
+def test_a_test_is_stopped_with_what_it_has_found() -> None:
+    found, go_on = threading.Event(), threading.Event()
+
+    def probe(test: EngineTest) -> Iterator[Finding]:
+        yield GOOD
+        found.set()
+        go_on.wait(10)
+        yield Finding("spark", Fit.GOOD, "Too late.")
+
+    tests = EngineTests(probe)
+    test = tests.start(ENGINE)
+    assert found.wait(10)
+    tests.stop(ENGINE)
+    assert (test.findings, test.is_stopped) == ([GOOD], True)
+    assert test.ended is not None
+    again = tests.start(ENGINE)
+    assert again is not test
+    go_on.set()
+    wait_for(again)
+    assert test.findings == [GOOD]

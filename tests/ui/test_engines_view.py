@@ -19,7 +19,7 @@ from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
 from ui.builder.history import History
 from ui.engines.known import default_name, home, known, names
-from ui.engines.testing import EngineTests
+from ui.engines.testing import EngineTest, EngineTests
 from ui.runs import manager as runs
 from ui.runs.batch_checks import _engine_for
 from ui.runs.manager import RunManager
@@ -52,7 +52,7 @@ def texts(app: AppTest) -> str:
 def tests(monkeypatch: pytest.MonkeyPatch) -> EngineTests:
     """Tests of engines that find two things at once."""
 
-    def probe(engine: Engine) -> Iterator[Finding]:
+    def probe(test: EngineTest) -> Iterator[Finding]:
         yield Finding("reach", Fit.GOOD, "Connected.")
         yield Finding("spark", Fit.BROKEN, "The server runs Spark 3.", "Update Spark.")
 

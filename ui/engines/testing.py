@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.spark.engines import Engine
 from ui.engines.known import without_tokens
@@ -22,12 +22,14 @@ LOG: Final = app_log()
 
 @dataclass
 class EngineTest:
-    """A test of an engine as it was then. findings grow while it goes on."""
+    """A test of an engine as it was then. findings grow while it goes on. session: the one that it has opened."""
 
     engine: Engine
     findings: list[Finding] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None
+    is_stopped: bool = False
+    session: Any = None
 
     @property
     def seconds(self) -> float:
@@ -41,16 +43,16 @@ class EngineTest:
         return next((topic for topic in TOPICS if topic not in done), TOPICS[-1])
 
 
-def _probe(engine: Engine) -> Iterator[Finding]:
+def _probe(test: EngineTest) -> Iterator[Finding]:
     from engine.spark.probing import probe
 
-    return probe(engine)
+    return probe(test.engine, lambda session: setattr(test, "session", session))
 
 
 class EngineTests:
     """The last test of every engine, by its name."""
 
-    def __init__(self, probe: Callable[[Engine], Iterator[Finding]] = _probe) -> None:
+    def __init__(self, probe: Callable[[EngineTest], Iterator[Finding]] = _probe) -> None:
         self._probe = probe
         self._lock = threading.Lock()
         self._tests: dict[str, EngineTest] = {}
@@ -70,6 +72,18 @@ class EngineTests:
         with self._lock:
             return self._of(engine)
 
+    def stop(self, engine: Engine) -> None:
+        """End a test that is under way; what it has found stays."""
+        from engine.spark.session import close
+
+        with self._lock:
+            test = self._of(engine)
+            if test is None or test.ended is not None:
+                return
+            test.is_stopped, test.ended = True, time.monotonic()
+        if test.session is not None:
+            close(test.session)
+
     def forget(self, name: str) -> None:
         """Forget what was found."""
         with self._lock:
@@ -83,16 +97,20 @@ class EngineTests:
         from engine.spark.probing import Finding, Fit
 
         try:
-            for finding in self._probe(test.engine):
+            for finding in self._probe(test):
+                if test.is_stopped:
+                    return
                 sentence, advice = without_tokens(finding.sentence), without_tokens(finding.advice)
                 test.findings.append(Finding(finding.topic, finding.fit, sentence, advice))
         except Exception as error:
+            if test.is_stopped:
+                return
             LOG.exception("the test of the engine %s failed", test.engine.name)
             reason = " ".join(without_tokens(str(error)).split())[:300] or type(error).__name__
             sentence = f"The test broke off: {reason}"
             test.findings.append(Finding(test.next_topic, Fit.BROKEN, sentence, "The app's log has the details."))
         finally:
-            test.ended = time.monotonic()
+            test.ended = test.ended or time.monotonic()
 
 
 @cache

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
+from engine.spark.engines import Engine
 from ui.engines.testing import TOPICS, EngineTest
 from ui.shell import words
 from ui.shell.guard import as_sentence
@@ -35,22 +37,25 @@ _ASKED: Final = {
 }
 
 
-def engine_findings(test: EngineTest, *, is_live: bool) -> None:
-    """Draw them; while the test goes on, they grow by themselves."""
+def engine_findings(test: EngineTest, *, is_live: bool, stop: Callable[[Engine], None]) -> None:
+    """Draw them; while the test goes on, they grow by themselves. stop: ends it."""
     if is_live:
-        _going_on(test)
+        _going_on(test, stop)
     else:
         _findings(test)
         st.caption(_conclusion(test))
 
 
 @st.fragment(run_every=_REFRESH_S)
-def _going_on(test: EngineTest) -> None:
+def _going_on(test: EngineTest, stop: Callable[[Engine], None]) -> None:
     if test.ended is not None:
         st.rerun()
     _findings(test)
     done = min(len({finding.topic for finding in test.findings}) / len(TOPICS), 1.0)
-    st.progress(done, text=f"{_ASKED[test.next_topic]} · {test.seconds:.0f} s")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(done, text=f"{_ASKED[test.next_topic]} · {test.seconds:.0f} s")
+        name = test.engine.name
+        st.button("Stop the test", key=f"engine-stop|{name}", type="tertiary", on_click=stop, args=(test.engine,))
 
 
 def _findings(test: EngineTest) -> None:
@@ -69,6 +74,8 @@ def _line(finding: Finding) -> str:
 def _conclusion(test: EngineTest) -> str:
     fits = [finding.fit.value for finding in test.findings]
     took = f"tested in {words.elapsed(test.seconds)}"
+    if test.is_stopped:
+        return f"The test was stopped · {took}"
     if "broken" in fits:
         return f"Pipelines cannot run here yet · {took}"
     if "doubtful" in fits:

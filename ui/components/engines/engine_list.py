@@ -24,6 +24,11 @@ def _test(engine: Engine) -> None:
 
 
 @guarded
+def _stop(engine: Engine) -> None:
+    engine_tests().stop(engine)
+
+
+@guarded
 def _use(name: str) -> None:
     choose_default(name)
     forget_choice()
@@ -105,7 +110,7 @@ def _engine(each: Known, *, is_running: bool) -> None:
                     _ask_to_remove(engine)
         st.caption(_facts(each))
         if test is not None:
-            engine_findings(test, is_live=is_testing)
+            engine_findings(test, is_live=is_testing, stop=_stop)
 
 
 def _facts(each: Known) -> str:
@@ -113,7 +118,7 @@ def _facts(each: Known) -> str:
     parts = [
         f"`{engine.address}`" if engine.address != engine.name else "",
         "embedded; every page uses it" if each.is_home else "",
-        f"workspace `{engine.workspace}`" if engine.workspace else "sees the files of this machine",
+        f"workspace `{engine.shown_workspace}`" if engine.workspace else "sees the files of this machine",
         "a token is kept" if engine.token else "",
         "encrypted (TLS)" if engine.use_ssl else "",
     ]
