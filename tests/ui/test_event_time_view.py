@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from engine.model.pipeline import Pipeline
 from storage import Store
+from tests.engine.planning import pipeline_of, rows
+from tests.storage.local_runs import run_locally
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of, traces_of
 from ui.shell.state import KEY
@@ -65,14 +68,14 @@ def test_the_late_ledger_says_what_would_have_kept_them(seeded: dict[str, int], 
     assert said[0] == "**2 of 6 records were late**; a watermark delay of **10.002 s** would have kept all."
     assert rows_of(app, f"late-{run}-grid")[0] == [
         "5",
-        "per_window",
-        "key=b, id=5, ts=1000000100001",
-        "01:48:20.001",
-        "[01:48:20, 01:48:30)",
-        "01:48:35.000",
-        "5.001 s",
-        "10.002 s",
         "the window had closed before the record arrived",
+        "5.001 s",
+        "[01:48:20, 01:48:30)",
+        "10.002 s",
+        "per_window",
+        "01:48:20.001",
+        "01:48:35.000",
+        "key=b, id=5, ts=1000000100001",
     ]
     assert [row[0] for row in current_rows(app, f"late-{run}-grid")] == ["6"]
 
@@ -86,11 +89,11 @@ def test_rejected_rows_are_listed_with_file_line_and_reason(seeded: dict[str, in
     run = seeded["future"]
     app = open_view("event_time", run=run)
     assert rows_of(app, f"rejected-{run}-grid")[0] == [
-        "clicks",
-        "clicks.csv",
-        "22",
         "column 'ts': \"yesterday\" is not a BIGINT",
+        "22",
         "21,yesterday",
+        "clicks.csv",
+        "clicks",
     ]
 
 
@@ -167,3 +170,18 @@ def test_the_lag_is_below_zero_where_a_record_was_late(seeded: dict[str, int], o
     _, lag = app.get("plotly_chart")
     traces = {trace["name"]: trace for trace in json.loads(lag.proto.spec)["data"]}
     assert "late" in traces
+
+
+def test_ordinary_jumps_within_the_delay_are_no_alarm(store: Store, tmp_path: Path, open_view: OpenView) -> None:
+    times = [*range(0, 11_000, 1000), 11_900, 8000]
+    pipeline = pipeline_of(
+        "clicks -> sums -> out",
+        clicks=rows("ts bigint", rows=[[time] for time in times], event_time="ts", watermark_delay_ms=2000),
+        sums=("window_aggregate", {"size_ms": 1000, "aggregates": [{"function": "COUNT", "name": "n"}]}),
+        out=("sink", {"mode": "append"}),
+    )
+    run = run_locally(store, tmp_path, pipeline)
+    assert store.future_records.find(run)[0].jump_ms == 1900
+    app = open_view("event_time", run=run)
+    assert not app.warning
+    assert app.markdown[0].value.startswith("**1 of 13 records was late**")

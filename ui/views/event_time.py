@@ -11,6 +11,7 @@ from storage.event_time.idle_sources import lagging_sources
 from storage.model import Edge, Filter, LateRecord, Run, Timeline
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
 from ui.components.event_time.lag_chart import lag_chart
+from ui.components.event_time.late_downloads import late_download, rejected_download
 from ui.components.event_time.late_table import late_table, operator_sentences, rejected_table, summary_sentence
 from ui.components.event_time.seq_range import seq_range
 from ui.components.event_time.time_findings import future_sentence, idle_sentence, lagging_sentences
@@ -28,6 +29,8 @@ from ui.shell.theme import chart_config, draw_figure
 _PAGE: Final = 50
 _DESCRIBED: Final = 1000
 _AROUND: Final = 50
+# A record that alone made this share of the late ones late is worth an alarm.
+_ALARMING: Final = 0.2
 _LATE, _RECORDS, _FIGURES, _LAG = "Late records", "Records of the range", "Sources and operators", "Lag"
 
 
@@ -123,8 +126,11 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
 
 def _findings(run: Run, timeline: Timeline) -> None:
     """What explains the picture: records from the future of the whole run; who held the watermark back here."""
+    delays = {edge.node: edge.watermark_delay_ms or 0 for edge in workspace.store().runs.edges(run.run_id)}
+    lost = workspace.store().late.events(run.run_id)
     for record in workspace.store().future_records.find(run.run_id):
-        if not record.late:
+        # A jump within the delay is what the delay is for, and a few records among many are lost to any.
+        if record.jump_ms <= delays.get(record.source, 0) or record.late < _ALARMING * lost:
             continue
         finding, way = st.columns([6, 1], vertical_alignment="center")
         finding.warning(future_sentence(record), icon=":material/fast_forward:")
@@ -216,6 +222,14 @@ def _parts(run: Run, timeline: Timeline, records: int) -> None:
             _late(run, records)
 
 
+def _answer(run: Run, records: int) -> None:
+    """How many were late, by how much, and what would have kept them: before everything that explains it."""
+    ledger = workspace.store().late
+    summaries = ledger.summary(run.run_id)
+    if summaries:
+        st.markdown(summary_sentence(summaries, ledger.events(run.run_id), records))
+
+
 def _late(run: Run, records: int) -> None:
     ledger = workspace.store().late
     summaries = ledger.summary(run.run_id)
@@ -224,7 +238,6 @@ def _late(run: Run, records: int) -> None:
             f"None of {words.count(records, 'record')} was too late for any operator.", icon=":material/check_circle:"
         )
         return
-    st.markdown(summary_sentence(summaries, ledger.events(run.run_id), records))
     for sentence in operator_sentences(summaries):
         st.caption(sentence)
     key = f"late-{run.run_id}"
@@ -238,6 +251,7 @@ def _late(run: Run, records: int) -> None:
         label="Late records",
     )
     pager(key, offset, _PAGE, page.total, what="late records")
+    late_download(run.run_id, page.total)
     if state.event is not None and st.button(
         f"See what event {state.event:,} did", icon=":material/receipt_long:", key="late-to-changelog"
     ):
@@ -257,6 +271,7 @@ def _rejected(run: Run) -> None:
     page = workspace.store().late.rejected(run.run_id, offset=offset, limit=_PAGE)
     grid(rejected_table(page.records), key=f"{key}-grid", height=320, label="Rejected rows")
     pager(key, offset, _PAGE, page.total, what="rejected rows")
+    rejected_download(run.run_id, page.total)
 
 
 def _show(run: Run, beside: DeltaGenerator) -> None:
@@ -280,6 +295,7 @@ def _show(run: Run, beside: DeltaGenerator) -> None:
     else:
         with beside:
             node, names = _seen_by(run, timed)
+        _answer(run, sum(edge.total for edge in timed))
         timeline = _chart(run, timed, node, names)
         _findings(run, timeline)
         _parts(run, timeline, sum(edge.total for edge in timed))

@@ -15,27 +15,27 @@ def late_table(records: Sequence[LateRecord], event: int | None) -> Table:
     day = _only_day(records)
     columns: tuple[str, ...] = (
         "event",
-        "operator",
-        "record",
-        f"event time ({day or 'UTC'})",
-        "window it missed",
-        "watermark at arrival",
-        "late by",
-        "kept by a delay of",
         "why",
+        "late by",
+        "window it missed",
+        "kept by a delay of",
+        "operator",
+        f"event time ({day or 'UTC'})",
+        "watermark at arrival",
+        "record",
     )
     rows = [
         Row(
             (
                 Cell(f"{late.seq:,}", is_number=True),
-                Cell(late.node, is_strong=True),
-                Cell(words.record(late.columns, late.values)),
-                _instant(late.event_time_ms, day),
-                Cell(words.window(late.window_start_ms, late.window_end_ms, day)),
-                _instant(late.watermark_ms, day),
-                Cell(words.duration(late.lateness_ms) if late.lateness_ms is not None else "", tone="bad"),
-                Cell(_kept_by(late), tone="good"),
                 Cell(late.reason, is_prose=True),
+                Cell(words.duration(late.lateness_ms) if late.lateness_ms is not None else "", tone="bad"),
+                Cell(words.window(late.window_start_ms, late.window_end_ms, day)),
+                Cell(_kept_by(late), tone="good"),
+                Cell(late.node, is_strong=True),
+                _instant(late.event_time_ms, day),
+                _instant(late.watermark_ms, day),
+                Cell(words.record(late.columns, late.values)),
             ),
             pick=str(late.seq),
             is_current=late.seq == event,
@@ -52,15 +52,15 @@ def late_table(records: Sequence[LateRecord], event: int | None) -> Table:
 def rejected_table(rows: Sequence[RejectedRow]) -> Table:
     """One line per row that could not be read."""
     return Table(
-        ("source", "file", "line", "reason", "the original row"),
+        ("reason", "line", "the original row", "file", "source"),
         [
             Row(
                 (
-                    Cell(row.node, is_strong=True),
-                    Cell(row.file.rpartition("/")[2], note=row.file),
-                    Cell("" if row.line is None else f"{row.line:,}", is_number=True),
                     Cell(row.reason, tone="bad", is_prose=True),
+                    Cell("" if row.line is None else f"{row.line:,}", is_number=True),
                     Cell(row.raw, is_code=True),
+                    Cell(row.file.rpartition("/")[2], note=row.file),
+                    Cell(row.node, is_strong=True),
                 )
             )
             for row in rows

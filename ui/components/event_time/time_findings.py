@@ -39,7 +39,7 @@ def lagging_sentences(lagging: Sequence[LaggingSource], timeline: Timeline) -> l
         if share < 0.02 and len(lagging) > 1:
             continue
         by = (
-            "it had no watermark at all, so nothing could fire"
+            "for a part of them it had no watermark yet, and nothing could fire"
             if each.behind_ms is None
             else f"at most {words.duration(each.behind_ms)} behind the next source"
         )

@@ -1,0 +1,66 @@
+"""Late records and rejected rows as CSV, written when somebody asks for them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
+
+import streamlit as st
+
+from storage.model import Paged
+from ui.shell import words, workspace
+
+_PAGE: Final = 10_000
+T = TypeVar("T")
+
+
+def late_download(run_id: int, total: int) -> None:
+    """A button with all late records of a run; the record's own values come last, as one text."""
+    places = ("event", "operator", "source", "event_time", "late_by_ms", "window_start", "window_end")
+    columns = (*places, "watermark", "kept_by_delay_ms", "reason", "record")
+
+    def rows() -> Iterable[Sequence[object]]:
+        for late in _all(lambda at: workspace.store().late.page(run_id, offset=at, limit=_PAGE), total):
+            moments = (late.window_start_ms, late.window_end_ms, late.watermark_ms)
+            yield (
+                late.seq,
+                late.node,
+                late.source,
+                words.instant(late.event_time_ms),
+                late.lateness_ms,
+                *map(words.instant, moments),
+                late.needed_delay_ms,
+                late.reason,
+                words.record(late.columns, late.values),
+            )
+
+    _button("Late records as CSV", f"run{run_id}-late.csv", columns, rows)
+
+
+def rejected_download(run_id: int, total: int) -> None:
+    """A button with all rejected rows of a run."""
+
+    def rows() -> Iterable[Sequence[object]]:
+        for row in _all(lambda at: workspace.store().late.rejected(run_id, offset=at, limit=_PAGE), total):
+            yield row.node, row.file, row.line, row.reason, row.raw
+
+    columns = ("source", "file", "line", "reason", "row")
+    _button("Rejected rows as CSV", f"run{run_id}-rejected.csv", columns, rows)
+
+
+def _all(page: Callable[[int], Paged[T]], total: int) -> Iterable[T]:
+    for at in range(0, total, _PAGE):
+        yield from page(at).records
+
+
+def _button(label: str, name: str, columns: Sequence[str], rows: Callable[[], Iterable[Sequence[object]]]) -> None:
+    def written() -> bytes:
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow(columns)
+        writer.writerows(rows())
+        return text.getvalue().encode()
+
+    st.download_button(label, written, name, "text/csv", icon=":material/download:", on_click="ignore", key=name)
