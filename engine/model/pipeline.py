@@ -171,7 +171,7 @@ def explain(error: ValidationError, model: type[BaseModel], raw: object, node: s
     if first["type"] == "missing":
         return PipelineError(f"the field {field!r} is missing.", node, field)
     got = json.dumps(first["input"], default=str, ensure_ascii=False)
-    reason = first["msg"].removeprefix("Value error, ")
+    reason = first["msg"].removeprefix("Value error, ").removesuffix(".")
     if not field:
         return PipelineError(f"{reason}.", node)
     return PipelineError(f"{field}: {reason} (got {got[:200]}).", node, field)

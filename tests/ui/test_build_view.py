@@ -149,6 +149,14 @@ def test_a_file_s_columns_are_a_table_in_which_types_and_event_time_are_chosen(
     assert "event_time" not in kept(store).node("orders").parameters
 
 
+def test_what_is_wrong_is_said_with_the_names_that_the_form_has(open_draft: OpenDraft) -> None:
+    document = set_parameter(examples()["02-window-late-record"], "windows", "slide_ms", 5000)
+    app = open_draft(document, "windows")
+    said = " ".join(text.value for text in app.markdown)
+    assert "Slide is not used with tumble windows, which take Window size" in said
+    assert "_ms" not in said
+
+
 def test_undo_and_redo_reach_the_widgets(open_draft: OpenDraft) -> None:
     app = open_draft(examples()["05-window-join"], "joined")
     labelled(app.text_input, "Window size").set_value("1 min").run()

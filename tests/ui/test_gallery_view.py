@@ -77,3 +77,17 @@ def test_recent_runs_say_how_they_ended(seeded: dict[str, int], open_view: OpenV
     assert "windows of ten seconds" in words
     assert "2 late" in words
     assert "failed" in words
+
+
+def test_a_discarded_draft_comes_back_and_older_ones_are_listed_too(store: Store, open_view: OpenView) -> None:
+    history = History(examples()["08-top-3"])
+    history.change(examples()["01-word-frequency"])
+    for at in range(10):
+        store.drafts.save(f"k{at}", history.to_json())
+    app = press(open_view("gallery"), "dk9|discard")
+    assert len(store.drafts.list()) == 9
+    assert [each.label for each in app.expander if "older" in each.label] == ["1 older draft"]
+    press(app, "undiscard")
+    assert len(store.drafts.list()) == 10
+    # Who has work of their own finds it above the examples.
+    assert [each.value for each in app.subheader] == ["Your pipelines", "Recent runs", "Examples"]

@@ -71,3 +71,14 @@ def test_how_long_ago_is_said_as_people_say_it() -> None:
 )
 def test_a_value_is_one_line_of_text(cell: object, text: str) -> None:
     assert words.value(cell) == text
+
+
+def test_a_float_is_shown_without_what_adding_left_of_it() -> None:
+    assert [words.value(each) for each in (959.1200000000001, 0.1 + 0.2, 2.0, -1234.5678, 1e22, float("inf"))] == [
+        "959.12",
+        "0.3",
+        "2.0",
+        "-1234.5678",
+        "1e+22",
+        "inf",
+    ]

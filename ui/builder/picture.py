@@ -160,6 +160,8 @@ def _word(field: Field, value: Any) -> str:
     match field.kind, value:
         case _, None | "" | [] | ():
             return ""
+        case FieldKind.DURATION, 0:
+            return ""
         case FieldKind.DURATION, int():
             return duration(value)
         case FieldKind.FILE | FieldKind.COLUMN | FieldKind.EXPRESSION | FieldKind.CHOICE, str():
@@ -167,12 +169,18 @@ def _word(field: Field, value: Any) -> str:
         case FieldKind.COLUMNS, list() | tuple():
             return ", ".join(map(str, value))
         case FieldKind.ITEMS, list() | tuple():
-            names = (each.get("function") or each.get("name") or each.get("column") for each in value if each)
-            return ", ".join(str(name) for name in names if name)
+            return ", ".join(name for each in value if each and (name := _item(each)))
         case FieldKind.GRID, list() | tuple():
             return f"{len(value)} rows"
         case _:
             return ""
+
+
+def _item(item: Mapping[str, Any]) -> str:
+    """One of a list: SUM(amount), or its name."""
+    if "function" in item:
+        return f"{item['function']}({item['argument']})" if item.get("argument") else str(item["function"])
+    return str(item.get("name") or item.get("column") or "")
 
 
 def _plans(pipeline: Pipeline, verdict: Check) -> Iterable[NodePlan]:

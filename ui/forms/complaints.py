@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -95,10 +96,16 @@ def _complaint(model: type[BaseModel], error: Any) -> tuple[Path, str]:
             text = f"{error['input']!r} is not a duration. Write 500 ms, 10 s, 5 min or 1 h."
         case "value_error" if not path and (named := _first_word(error["msg"])) in model.model_fields:
             # What is wrong with several fields together is shown at the one that the sentence begins with.
-            return (named,), error["msg"].removeprefix("Value error, ")
+            return (named,), with_titles(model, error["msg"].removeprefix("Value error, "))
         case _:
             text = f"{error['msg'].removeprefix('Value error, ')} (got {got})."
-    return path, text
+    return path, with_titles(model, text)
+
+
+def with_titles(model: type[BaseModel], sentence: str) -> str:
+    """A sentence with the names of fields as the form has them: Window size, not size_ms."""
+    titles = {field.name: field.title for field in fields_of(model) if "_" in field.name}
+    return re.sub(r"\b\w+_\w+\b", lambda word: titles.get(word[0], word[0]), sentence)
 
 
 def _first_word(message: str) -> str:

@@ -112,7 +112,8 @@ def _guess(field: Field, schema: Schema | None) -> Any:
         return None
     match field.kind:
         case FieldKind.DURATION:
-            return _TEN_SECONDS
+            # A lower bound equal to the upper one would leave nothing between them.
+            return -_TEN_SECONDS if field.name.startswith("lower") else _TEN_SECONDS
         case FieldKind.COLUMN:
             return key_column(schema)
         case FieldKind.COLUMNS:

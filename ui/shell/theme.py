@@ -125,3 +125,14 @@ def chart_config(name: str, **more: Any) -> dict[str, Any]:
 def draw_figure(chart: go.Figure, key: str) -> None:
     """Show a chart in the page's fonts and text colours (Streamlit's own theme), without the logo."""
     st.plotly_chart(chart, key=key, theme="streamlit", width="stretch", config=chart_config(key, scrollZoom=True))
+
+
+CODE: Final = """
+<style>
+/* Where code is typed a column is a character. */
+:is(textarea[aria-label="SQL"], textarea[aria-label="Flink SQL"]) {
+  font-family: var(--st-code-font, monospace) !important; font-size: .84rem !important; tab-size: 4;
+}
+</style>
+"""
+"""For a page on which code is typed."""

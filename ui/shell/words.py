@@ -11,6 +11,8 @@ END_MS: Final = (1 << 63) - 1
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000))
 
+_FLOAT_DIGITS: Final = 15
+
 
 def duration(ms: int) -> str:
     """A span of time: `0 ms`, `250 ms`, `1.2 s`, `2 min 3.5 s`, `1 d 4 h`. Nothing is rounded away."""
@@ -91,6 +93,10 @@ def value(cell: object) -> str:
             return cell.isoformat()
         case bytes():
             return "0x" + cell.hex()
+        case float():
+            # 959.1200000000001 is what adding floats makes of 959.12.
+            exact = str(cell)
+            return exact if len(exact.strip("-").replace(".", "")) <= _FLOAT_DIGITS else f"{cell:.{_FLOAT_DIGITS}g}"
         case list() | tuple():
             return "[" + ", ".join(value(item) for item in cell) + "]"
         case dict():

@@ -5,7 +5,7 @@ import streamlit as st
 from engine.examples import examples
 from ui.components.gallery.cards import example_cards
 from ui.components.gallery.dropzone import dropzone, import_document
-from ui.components.gallery.pipeline_list import draft_list, pipeline_list
+from ui.components.gallery.pipeline_list import draft_list, has_own, pipeline_list
 from ui.components.gallery.recent_runs import recent_runs
 from ui.components.gallery.start_here import new_pipeline
 from ui.shell.navigation import go
@@ -24,13 +24,24 @@ with new:
         go("build")
     with st.popover("Import", icon=":material/upload:", width="stretch"):
         import_document()
+
+
+def _own() -> None:
+    saved, runs = st.columns(2, gap="large")
+    with saved:
+        st.subheader("Your pipelines")
+        pipeline_list()
+        draft_list()
+    with runs:
+        st.subheader("Recent runs")
+        recent_runs()
+
+
+# Who has pipelines came for them.
+is_own_first = has_own()
+if is_own_first:
+    _own()
 st.subheader("Examples")
 example_cards(tuple(examples().values()))
-saved, runs = st.columns(2, gap="large")
-with saved:
-    st.subheader("Your pipelines")
-    pipeline_list()
-    draft_list()
-with runs:
-    st.subheader("Recent runs")
-    recent_runs()
+if not is_own_first:
+    _own()

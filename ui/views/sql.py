@@ -18,6 +18,7 @@ from ui.components.sql.query_chart import query_chart
 from ui.components.sql.schema_browser import schema_browser
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guarded
+from ui.shell.theme import CODE
 
 _TEXT: Final = "sql-text"
 _ASKED: Final = "sql-asked"
@@ -50,6 +51,7 @@ def _editor(run: Run) -> None:
         for at, example in enumerate(examples):
             st.button(example.title, key=f"example-{at}", type="tertiary", on_click=_ask, args=(example.sql,))
     st.session_state.setdefault(_TEXT, examples[0].sql)
+    st.html(CODE)
     st.text_area(
         "SQL",
         key=_TEXT,

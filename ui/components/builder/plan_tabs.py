@@ -7,12 +7,12 @@ import streamlit as st
 from engine.planner import Check
 from ui.builder.checking import errors, is_waiting
 from ui.builder.drafting import Drafting
-from ui.builder.editing import edge_at
+from ui.builder.editing import edge_at, operator_class
 from ui.components.builder.first_rows import first_rows
 from ui.components.builder.plan_panel import node_plan, whole_plan
 from ui.components.builder.run_tab import edge_in_run, node_in_run
 from ui.components.builder.sql_tab import sql_tab
-from ui.forms.complaints import without_field
+from ui.forms.complaints import with_titles, without_field
 from ui.runs.overlay import Overlay
 from ui.shell.guard import as_sentence, guarded
 
@@ -58,11 +58,13 @@ def plan_tabs(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None
 
 def problem_list(drafting: Drafting, verdict: Check) -> None:
     """Everything that is wrong, each with a button that goes there."""
-    known = {node.id for node in drafting.pipeline.nodes}
+    known = {node.id: operator_class(node.operator) for node in drafting.pipeline.nodes}
     for at, problem in enumerate(errors(verdict)):
         sentence, button = st.columns([6, 1], vertical_alignment="center")
         where = f"**{problem.node}**: " if problem.node else ""
-        sentence.markdown(f":red[:material/error: {where}{as_sentence(without_field(problem))}]")
+        cls = known.get(problem.node)
+        said = without_field(problem) if cls is None else with_titles(cls, without_field(problem))
+        sentence.markdown(f":red[:material/error: {where}{as_sentence(said)}]")
         if problem.node in known:
             goto = f"goto|{at}|{problem.node}"
             button.button("Show", key=goto, type="tertiary", on_click=guarded(_show), args=(drafting, problem.node))

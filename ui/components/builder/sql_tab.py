@@ -18,6 +18,7 @@ from ui.builder.editing import placed_like, unplaced
 from ui.builder.pending import pending
 from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
+from ui.shell.theme import CODE
 
 _KEPT: Final = "sql-tab"
 _HEIGHT: Final = 420
@@ -76,6 +77,7 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
             _take(drafting, kept, typed)
 
     pending().draw(key, text, take)
+    st.html(CODE)
     st.text_area(
         "Flink SQL",
         text,

@@ -20,8 +20,8 @@ from ui.shell.state import state
 from ui.shell.workspace import store
 
 _DELETED: Final = "pipeline-just-deleted"
+_DISCARDED: Final = "draft-just-discarded"
 _SHOWN: Final = 8
-_LOOKED_AT: Final = 40
 
 
 def pipeline_list() -> None:
@@ -70,13 +70,24 @@ def _row(summary: PipelineSummary) -> None:
 
 
 def draft_list() -> None:
-    """Draw the work that was never saved, where there is any."""
-    shown = 0
-    for draft in store().drafts.list()[:_LOOKED_AT]:
-        pipeline = _unsaved_work(draft)
-        if pipeline is not None and shown < _SHOWN:
-            shown += 1
-            _draft(draft, pipeline)
+    """Draw the work that was never saved, where there is any, and the undo of what was discarded."""
+    discarded: Draft | None = st.session_state.get(_DISCARDED)
+    if discarded is not None:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption("The draft was discarded.")
+            st.button("Undo", key="undiscard", type="tertiary", icon=":material/undo:", on_click=guarded(_keep))
+    found = [(draft, pipeline) for draft in store().drafts.list() if (pipeline := _unsaved_work(draft)) is not None]
+    for draft, pipeline in found[:_SHOWN]:
+        _draft(draft, pipeline)
+    if len(found) > _SHOWN:
+        with st.expander(f"{words.count(len(found) - _SHOWN, 'older draft')}"):
+            for draft, pipeline in found[_SHOWN:]:
+                _draft(draft, pipeline)
+
+
+def has_own() -> bool:
+    """Whether there is anything of one's own to go on with."""
+    return bool(store().pipelines.list()) or any(_unsaved_work(draft) for draft in store().drafts.list())
 
 
 def _unsaved_work(draft: Draft) -> Pipeline | None:
@@ -90,7 +101,7 @@ def _unsaved_work(draft: Draft) -> Pipeline | None:
 
 
 def _draft(draft: Draft, pipeline: Pipeline) -> None:
-    what = f"draft, {len(pipeline.nodes)} nodes" if draft.pipeline_id is None else "unsaved changes"
+    what = f"draft, {words.count(len(pipeline.nodes), 'node')}" if draft.pipeline_id is None else "unsaved changes"
     name, when, actions = st.columns([5, 2, 4], vertical_alignment="center")
     name.markdown(f"{_plain(pipeline.name)}  \n:small[:gray[{what}]]")
     when.caption(words.ago(draft.saved_at))
@@ -108,7 +119,13 @@ def _draft(draft: Draft, pipeline: Pipeline) -> None:
         )
 
 
+def _keep() -> None:
+    draft: Draft = st.session_state.pop(_DISCARDED)
+    store().drafts.save(draft.key, draft.document, pipeline_id=draft.pipeline_id, version=draft.version)
+
+
 def _discard(key: str) -> None:
+    st.session_state[_DISCARDED] = store().drafts.load(key)
     store().drafts.delete(key)
     if state.draft == key:
         close()
