@@ -8,6 +8,7 @@
     │   └── TooDeep                 nested more deeply than Python can follow
     ├── PlanRejected                Flink would reject it: the operators do not fit each other
     ├── SourceError                 a file that cannot be read at all
+    │   └── SourceMissing           there is no file, or not yet
     ├── RunFailed                   an operator failed while running
     │   └── EngineLost              the engine ended, or its connection broke
     ├── RunCancelled                somebody cancelled the run
@@ -85,6 +86,10 @@ class PlanRejected(StudioError):
 
 class SourceError(StudioError):
     """A source that cannot be read at all: a missing file, a broken Parquet file, no permission."""
+
+
+class SourceMissing(SourceError):
+    """There is no file where a source has its files."""
 
 
 class RunFailed(StudioError):

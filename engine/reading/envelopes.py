@@ -72,11 +72,9 @@ class EnvelopeFile(TextFiles):
     def derive(self, node: str, folder: Path) -> Derived:
         """Names and types from the rows in the sample; what `types` names besides is a column too."""
         files = self.files(node, folder)
-        columns = columns_of(files, self.sample_rows, self.types, node, self.rows_of, self.infer)
+        columns = self.fixed(columns_of(files, self.sample_rows, self.types, node, self.rows_of, self.infer))
         if not columns:
-            message = (
-                f"{files[0].name} has no {self.title} with a row in its first lines; check the format, or set types."
-            )
+            message = f"{self.path} has no {self.title} with a row in its first lines; check the format, or set types."
             raise SourceError(message, node, "path")
         return derive_source(self, node, columns, self.primary_key, changelog=True)
 

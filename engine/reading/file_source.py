@@ -16,7 +16,7 @@ from pydantic import Field
 from engine.contract.operator import Derived
 from engine.contract.source import Source, SourceFrames
 from engine.contract.stream import Stream
-from engine.errors import PipelineError, SourceError, unknown_name
+from engine.errors import PipelineError, SourceError, SourceMissing, unknown_name
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
 from engine.reading import spark_casts as texts
@@ -116,6 +116,25 @@ class TextFiles(FileSource):
         description="A live run looks for new lines and new files so often. Empty: the files are read once.",
         json_schema_extra={"duration": True, "last": True},
     )
+    fixed_columns: bool = Field(
+        False,
+        title="Columns are those of Types",
+        description="The files have the columns that Types lists, whatever their first rows say. None need be there.",
+        json_schema_extra={"last": True},
+    )
+
+    def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
+        """The files behind the path, by name; maybe none yet, where they are watched and their columns are known."""
+        try:
+            return super().files(node, folder)
+        except SourceMissing:
+            if self.monitor_interval_ms is None or not self.fixed_columns:
+                raise
+            return ()
+
+    def fixed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """Of the columns that were found, those that the files have by declaration."""
+        return tuple(column for column in columns if column.name in self.types or not self.fixed_columns)
 
     @property
     def open_quote(self) -> bytes:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from engine.contract.scan import LINE_BYTES
-from engine.errors import SourceError
+from engine.errors import SourceError, SourceMissing
 from engine.reading.storage import (
     Storage,
     StoredFile,
@@ -74,7 +74,7 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
     """The files behind a path, by name. In a folder, those with one of the endings, compressed or not.
 
     A path that is not on this machine is asked of the storage of the engine (`engine.reading.storage`).
-    Raises SourceError: nothing there, nothing that matches, no permission, a name that Spark skips.
+    Raises SourceMissing: nothing there, nothing that matches; SourceError: no permission, a name that Spark skips.
     """
     if not path.strip():
         message = "path: no file is chosen; give a file, a folder or a glob such as data/*.csv."
@@ -113,7 +113,7 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
                 if is_pattern
                 else f"there is no file {path} in {folder.absolute()}; check the name, or give the full path."
             )
-            raise SourceError(message, node, "path")
+            raise SourceMissing(message, node, "path")
     for file in files:
         if not file.is_file():
             message = f"{file.name} is not a regular file but a device, a pipe or a socket; copy its data to a file."
@@ -187,7 +187,7 @@ def _in_folder(place: Path, path: str, node: str, endings: Collection[str]) -> l
         message = (
             f"the folder {path} has no file that ends in {', '.join(sorted(endings))}; put one there, or use a glob."
         )
-        raise SourceError(message, node, "path")
+        raise SourceMissing(message, node, "path")
     return files
 
 

@@ -147,8 +147,10 @@ class GrowingFiles:
             else:
                 end = taking.take(path, name, at, to_the_end=taking.ending)
                 if at == 0 < end:
-                    # Its header may be another one.
-                    self.source.derive(self.node, self.folder)
+                    # Its header may be another one, or the first one that anybody sees.
+                    scan = self.source.scan(self.node, self.folder)
+                    assert scan is not None
+                    self.scan = scan
             after[name] = (
                 before
                 if before is not None and (end, inodes[name]) == before[:2]

@@ -72,13 +72,16 @@ class Paced:
     def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
         """Those that are due since the last one."""
         at = int(position or 0)
+        if ending:
+            # Nothing is there that nobody has made yet.
+            return Taken(None, at)
         if self._since is None:
             self._since = now_ms, at
         began_ms, first = self._since
         due = first + int((now_ms - began_ms) * self.source.rate / 1000)
         size = self.source.size
         end = due if size is None else min(due, size)
-        if not ending and end > at + limit.records:
+        if end > at + limit.records:
             # A machine that cannot keep up makes fewer records, not ever more at once.
             end = at + limit.records
             self._since = now_ms, end

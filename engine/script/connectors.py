@@ -162,9 +162,13 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
         if not parameters["monitor_interval_ms"]:
             message = f"the option {_WATCH!r} is a time such as 5 s, not {text!r}."
             raise ddl.rejected(message)
+        # What a table declares is what its files will have.
+        parameters |= {"types": {column.name: column.type for column in ddl.columns}, "fixed_columns": True}
     for option in options:
         if not _OF_NO_MATTER.fullmatch(option):
             warnings.append(f"{ddl.name}: the option {option!r} is ignored; it has no effect here.")
+    if "fixed_columns" in parameters:
+        return operator, parameters
     return operator, parameters | _types(ddl, operator, parameters, node_id, folder)
 
 

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from engine.contract.operator import Derived
 from engine.contract.scan import Scan
-from engine.errors import PipelineError
+from engine.errors import PipelineError, SourceMissing
 from engine.model.schema import Column, Schema
 from engine.reading.csv_sample import Dialect, sample_csv
 from engine.reading.csv_scan import CsvReader
@@ -109,6 +109,13 @@ class Csv(TextFiles, RowFile):
         if one_character(self.separator, node, "separator") == one_character(self.quote, node, "quote"):
             message = f"separator and quote are both {self.quote!r}; choose two different characters."
             raise PipelineError(message, node, "quote")
+        if not files:
+            # They have not come yet; the names and types are known.
+            names = self.names or tuple(self.types)
+            if self.kind_column is not None and self.kind_column not in names:
+                message = f"there is no file {self.path} yet that says where the column {self.kind_column!r} stands."
+                raise SourceMissing(message, node, "path")
+            return self.overridden([Column(name, "string") for name in names], node)
         found = sample_csv(files, self._dialect(node), node)
         return self.overridden(found, node)
 

@@ -44,9 +44,9 @@ class JsonLines(TextFiles, RowFile):
     def derive(self, node: str, folder: Path) -> Derived:
         """Names and types from the sample, in the order in which the keys appear."""
         files = self.files(node, folder)
-        columns = columns_of(files, self.sample_rows, self.types, node, _itself, infer_json)
+        columns = self.fixed(columns_of(files, self.sample_rows, self.types, node, _itself, infer_json))
         if not columns:
-            message = f"{files[0].name} has no JSON object in its first lines; write one per line, or set types."
+            message = f"{self.path} has no JSON object in its first lines; write one per line, or set types."
             raise SourceError(message, node, "path")
         return self.described(node, columns)
 

@@ -50,8 +50,8 @@ class Reader:
 
 
 def csv(folder: Path, path: str = "in", **parameters: Any) -> Reader:
-    source = Csv.model_validate({"path": path, "types": {"k": "string", "v": "bigint"}} | parameters)
-    return Reader(source.model_copy(update={"monitor_interval_ms": 500}), folder)
+    given = {"path": path, "types": {"k": "string", "v": "bigint"}, "monitor_interval_ms": 500}
+    return Reader(Csv.model_validate(given | parameters), folder)
 
 
 def put(file: Path, text: str, mode: str = "w") -> None:
@@ -173,6 +173,27 @@ def test_a_file_with_other_columns_stops_the_run_before_anything_of_it_is_taken(
     with pytest.raises(SourceError, match=r"in/b.csv lacks the column 'v', which in/a.csv has"):
         reader.poll()
     assert reader.position == position
+
+
+def test_files_whose_columns_are_known_need_not_be_there_yet(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    reader = csv(tmp_path, fixed_columns=True)
+    assert reader.lines() == []
+    put(tmp_path / "in" / "a.csv", "v,k\n1,a\n")
+    assert reader.read(reader.poll().what) == [[1, "a"]]
+    (tmp_path / "in" / "a.csv").unlink()
+    reader.again()
+    assert reader.lines() == []
+
+
+def test_a_key_that_comes_later_is_no_column_where_the_columns_are_fixed(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    put(file, '{"v": 1}\n')
+    fixed = {"path": "a.jsonl", "monitor_interval_ms": 1, "types": {"v": "bigint"}, "fixed_columns": True}
+    source = JsonLines.model_validate(fixed)
+    put(file, '{"v": 2, "w": 3}\n', "a")
+    assert source.derive("n", tmp_path).schema.names == ("v",)
+    assert Reader(source, tmp_path).lines() == [[1], [2]]
 
 
 def test_json_lines_grow_too_and_what_was_taken_can_be_read_again(tmp_path: Path) -> None:

@@ -32,6 +32,12 @@ def test_a_machine_that_cannot_keep_up_makes_fewer() -> None:
     assert stream.poll(100, Limit(100, 1), 1010).what == [100, 110]
 
 
+def test_nothing_more_is_made_for_a_run_that_is_ended() -> None:
+    stream = Generator(rows=None, rate=1000).stream("n", Path())
+    stream.poll(None, ALL, 0)
+    assert stream.poll(7, ALL, 9000, ending=True).what is None
+
+
 def test_it_ends_where_it_has_an_end() -> None:
     stream = Generator(rows=3, rate=1).stream("n", Path())
     stream.poll(None, ALL, 0)

@@ -177,6 +177,48 @@ def test_it_says_what_a_bounded_run_over_the_same_records_says_whatever_is_lost_
     assert replayed.text() == recorder.text()
 
 
+def test_a_source_that_ends_and_says_its_watermarks_itself_stands_beside_one_that_goes_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    columns = [{"name": name, "type": type_} for name, type_ in COLUMNS.items()]
+    listed_rows = [["a", 1, 100], ["b", 2, 900], {"watermark": 1500}, ["c", 3, 2000]]
+    typed = {"columns": columns, "rows": listed_rows, "event_time": "ts", "watermark_delay_ms": None}
+    total = {"function": "SUM", "argument": "v", "name": "total"}
+    window = {"kind": "tumble", "size_ms": 1000, "group_by": ["k"], "aggregates": [total]}
+    nodes = [
+        source("left"),
+        {"id": "typed", "operator": "rows", "parameters": typed},
+        {"id": "both", "operator": "union", "parameters": {}},
+        {"id": "windows", "operator": "window_aggregate", "parameters": window},
+    ]
+    edges = [
+        {"source": "left", "target": "both"},
+        {"source": "typed", "target": "both"},
+        {"source": "both", "target": "windows"},
+    ]
+    pipeline = Pipeline.from_dict({"nodes": nodes, "edges": edges, "arrival": {"mode": "in_turn"}})
+    recorder = Fed(feeder(tmp_path, 9, {"left": list(rows(9, 40))}), lost=frozenset({0, 2}))
+    run_live(pipeline, spark, tmp_path, tmp_path / "state", recorder, attempts=3)
+    assert recorder.decisions[0].ended == ["typed"]
+    same = listed(pipeline, recorder)
+    same = same.model_copy(update={"arrival": same.arrival.model_copy(update={"ends": "at_its_last_record"})})
+    with in_process():
+        bounded = run_pipeline(same, spark, tmp_path, tmp_path / "bounded", epochs=2, partitions=2)
+    assert recorder.text().splitlines() == bounded.text().splitlines()
+
+
+def test_a_generator_without_end_makes_each_record_once(spark: SparkSession, tmp_path: Path) -> None:
+    endless = {"id": "made", "operator": "generator", "parameters": {"rows": None, "rate": 1_000_000, "disorder": 0.2}}
+    edges = [{"source": "made", "target": "out"}]
+    pipeline = Pipeline.from_dict({"nodes": [endless, {"id": "out", "operator": "sink"}], "edges": edges})
+    calls = iter([True, False])
+    recorder = Fed(lambda: next(calls, False))
+    run_live(pipeline, spark, tmp_path, tmp_path / "state", recorder, records=50)
+    ids = [record.row[0] for record in recorder.records["made"]]
+    assert ids == list(range(1, len(ids) + 1))
+    assert len(ids) >= 100
+
+
 def test_bundles_that_are_open_stay_open_until_their_records_have_come(spark: SparkSession, tmp_path: Path) -> None:
     count = {"function": "COUNT", "name": "n"}
     nodes = [
