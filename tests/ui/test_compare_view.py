@@ -67,3 +67,4 @@ def test_runs_of_different_pipelines_are_compared_as_far_as_they_go(
 def test_a_run_alone_has_nothing_to_be_compared_with(store: Store, tmp_path: Path, open_view: OpenView) -> None:
     app = open_view("compare", run=seeded_store.windows(store, tmp_path))
     assert app.info[0].value.startswith("There is only this run")
+    assert {"Change the pipeline", "Run it again"} <= {button.label for button in app.button}

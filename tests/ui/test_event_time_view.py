@@ -185,3 +185,16 @@ def test_ordinary_jumps_within_the_delay_are_no_alarm(store: Store, tmp_path: Pa
     app = open_view("event_time", run=run)
     assert not app.warning
     assert app.markdown[0].value.startswith("**1 of 13 records was late**")
+
+
+def test_who_sees_it_and_which_events_are_in_the_url(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["windows"]
+    app = open_view("event_time", run=run, seen="per_window", range="2-5")
+    assert app.selectbox(key=f"seen-by-{run}").value == "per_window"
+    assert app.slider(key=f"range-{run}").value == (2, 5)
+    app.selectbox(key=f"seen-by-{run}").set_value(None).run()
+    app.slider(key=f"range-{run}").set_value((3, 6)).run()
+    values = app.session_state[KEY].values
+    assert ("seen" in values, values["range"]) == (False, "3-6")
+    app.button(key=f"range-{run}-whole").click().run()
+    assert "range" not in app.session_state[KEY].values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
+from ui.shell.state import KEY
 
 
 def test_an_example_is_asked_with_a_click(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -45,3 +46,14 @@ def test_the_tables_are_described_beside_it(seeded: dict[str, int], open_view: O
     labels = [expander.label for expander in app.expander]
     assert "`clicks` · 6 rows" in labels
     assert any(label.startswith("`_late`") for label in labels)
+
+
+def test_the_question_is_in_the_url_and_answered_again_where_the_link_is_opened(
+    seeded: dict[str, int], open_view: OpenView
+) -> None:
+    app = open_view("sql", run=seeded["word_count"], sql="SELECT 41 + 1 AS answer")
+    assert app.text_area(key="sql-text").value == "SELECT 41 + 1 AS answer"
+    assert rows_of(app, "sql-result") == [["42"]]
+    app.text_area(key="sql-text").set_value("SELECT 7 AS seven").run()
+    app.button(key="sql-ask").click().run()
+    assert app.session_state[KEY].values["sql"] == "SELECT 7 AS seven"

@@ -88,7 +88,9 @@ def test_it_is_applied_and_run_as_a_new_version(
 
 
 def test_a_run_without_such_an_operator_says_so(seeded: dict[str, int], open_view: OpenView) -> None:
-    assert "In this run no watermark delay decides" in open_view("what_if", run=seeded["word_count"]).info[0].value
+    app = open_view("what_if", run=seeded["word_count"])
+    assert "In this run no watermark delay decides" in app.info[0].value
+    assert "Add a window, or a watermark delay" in [button.label for button in app.button]
 
 
 def test_an_interval_join_keeps_rows_for_longer_and_its_results_wait_for_nothing(

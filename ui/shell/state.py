@@ -9,6 +9,9 @@
     event      the event that everything is shown at  ?event=6
     node       the operator whose state is shown      ?node=totals
     key        the key of that state, as JSON         ?key=["Hello"]
+    seen       the operator as which event time is seen   ?seen=windows
+    range      the events that a chart shows      ?range=100-250
+    sql        the question on the page SQL       ?sql=FROM words
     story      the story that is told, and its step   ?story=01-word-frequency.3
     present    nothing but the page, large            ?present=on
 
@@ -24,9 +27,14 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-NAMES: Final = ("pipeline", "draft", "run", "versus", "edge", "selection", "event", "node", "key", "story", "present")
+NAMES: Final = (
+    *("pipeline", "draft", "run", "versus", "edge", "selection", "event", "node", "key"),
+    *("seen", "range", "sql", "story", "present"),
+)
 KEY: Final = "what-is-open"
 _LONGEST: Final = 200
+# A longer question stays with the session: browsers and mails cut longer addresses.
+LONGEST_SQL: Final = 1500
 _REMEMBERED: Final = 50
 
 
@@ -50,7 +58,10 @@ class SessionState:
         A browser says with every rerun what its URL was when it asked. That can be older than what the session has
         written meanwhile, and is then no wish; it is one where the person went back or forward.
         """
-        shown = {name: st.query_params[name][:_LONGEST] for name in NAMES if name in st.query_params}
+        longest = {"sql": LONGEST_SQL}
+        shown = {
+            name: st.query_params[name][: longest.get(name, _LONGEST)] for name in NAMES if name in st.query_params
+        }
         opened = self._open()
         # An empty URL is a change of page, not a wish to forget.
         if shown and (shown not in opened.written or _went_back()):
@@ -75,8 +86,8 @@ class SessionState:
         """Set several at once, by their names above."""
         held = self._open().values
         if "run" in values and str(values["run"]) != held.get("run"):
-            # An operator and a key are those of the run.
-            values = {"node": None, "key": None, **values}
+            # An operator, a key and a range are those of the run.
+            values = {"node": None, "key": None, "seen": None, "range": None, **values}
         for name, value in values.items():
             if name not in NAMES:
                 message = f"the session has no {name!r}; it has {', '.join(NAMES)}"
@@ -159,6 +170,22 @@ class SessionState:
     def key(self) -> str | None:
         """The key whose state is shown, as JSON; None: those that the event touched."""
         return self._text("key")
+
+    @property
+    def seen(self) -> str | None:
+        """The operator as which event time is seen; None: the whole pipeline."""
+        return self._text("seen")
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        """The first and the last event that a chart shows; None: all."""
+        low, _, high = (self._text("range") or "").partition("-")
+        return (int(low), int(high)) if low.isdecimal() and high.isdecimal() else None
+
+    @property
+    def sql(self) -> str | None:
+        """The question on the page SQL."""
+        return self._text("sql")
 
     @property
     def story(self) -> str | None:

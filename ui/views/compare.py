@@ -20,6 +20,7 @@ from ui.components.runs.run_difference_tables import (
 )
 from ui.components.runs.run_picker import name_of, pick_run
 from ui.components.runs.run_status import look, when
+from ui.components.runs.way_on import way_on
 from ui.components.time_travel.event_player import move_to
 from ui.runs.manager import runs
 from ui.shell import words, workspace
@@ -48,7 +49,8 @@ def _pick_other(run: Run) -> Run | None:
     store = workspace.store()
     known = {each.run_id: each for each in store.runs.list(limit=200) if each.run_id != run.run_id}
     if not known:
-        st.info("There is only this run. Run the pipeline again with something changed.", icon=":material/info:")
+        st.info("There is only this run. Change something and run the pipeline again.", icon=":material/info:")
+        way_on(run, again=True)
         return None
     if state.versus not in known:
         same = [each.run_id for each in known.values() if each.name == run.name]

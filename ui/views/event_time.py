@@ -18,6 +18,7 @@ from ui.components.event_time.time_findings import future_sentence, idle_sentenc
 from ui.components.event_time.time_tables import arrival_table, operator_table, source_table
 from ui.components.grid import grid
 from ui.components.runs.run_picker import nothing_yet, pick_run
+from ui.components.runs.way_on import way_on
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
 from ui.shell import words, workspace
@@ -63,11 +64,16 @@ def _seen_by(run: Run, sources: list[Edge]) -> tuple[str | None, list[str]]:
     chosen: list[str] = []
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if operators:
+            key = f"seen-by-{run.run_id}"
+            if state.seen in operators:
+                st.session_state.setdefault(key, state.seen)
             node = st.selectbox(
                 "As seen by",
                 operators,
                 index=None,
-                key=f"seen-by-{run.run_id}",
+                key=key,
+                on_change=_saw,
+                args=(key,),
                 placeholder="the whole pipeline",
                 help="An operator sees the sources above it, and the lowest of their watermarks.",
             )
@@ -75,6 +81,11 @@ def _seen_by(run: Run, sources: list[Edge]) -> tuple[str | None, list[str]]:
             above = names if node is None else [name for name in names if name in stored.holdbacks(node)]
             chosen = st.multiselect("Sources", above, key=f"sources-{run.run_id}-{node}", placeholder="all")
     return node, chosen
+
+
+@guarded
+def _saw(key: str) -> None:
+    state.update(seen=st.session_state[key])
 
 
 def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) -> Timeline:
@@ -194,6 +205,7 @@ def _figures(run: Run, timeline: Timeline) -> None:
 
     def see(node: str) -> None:
         st.session_state[f"seen-by-{run.run_id}"] = node
+        state.update(seen=node)
 
     grid(operator_table(arrivals.operators(*bounds)), key="operators-grid", label="Operators in figures", on_pick=see)
 
@@ -287,9 +299,7 @@ def _show(run: Run, beside: DeltaGenerator) -> None:
             "says when each record happened.",
             icon=":material/schedule:",
         )
-        if run.pipeline_id is not None and st.button("Open the pipeline", icon=":material/edit_square:"):
-            state.update(pipeline=run.pipeline_id)
-            go("build")
+        way_on(run, "Open the pipeline")
     elif run.last_seq == 0:
         st.info("The sources had no records.", icon=":material/info:")
     else:

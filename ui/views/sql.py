@@ -18,6 +18,7 @@ from ui.components.sql.query_chart import query_chart
 from ui.components.sql.schema_browser import schema_browser
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guarded
+from ui.shell.state import LONGEST_SQL, state
 from ui.shell.theme import CODE
 
 _TEXT: Final = "sql-text"
@@ -27,12 +28,17 @@ _ASKED: Final = "sql-asked"
 @guarded
 def _ask(text: str) -> None:
     st.session_state[_TEXT] = text
-    st.session_state[_ASKED] = text
+    _asked(text)
 
 
 @guarded
 def _ask_what_is_written() -> None:
-    st.session_state[_ASKED] = st.session_state[_TEXT]
+    _asked(st.session_state[_TEXT])
+
+
+def _asked(text: str) -> None:
+    st.session_state[_ASKED] = text
+    state.update(sql=text if len(text) <= LONGEST_SQL else None)
 
 
 def _writer(text: str, schema: str) -> Callable[[], bytes]:
@@ -50,7 +56,9 @@ def _editor(run: Run) -> None:
     with st.container(horizontal=True, gap="small"):
         for at, example in enumerate(examples):
             st.button(example.title, key=f"example-{at}", type="tertiary", on_click=_ask, args=(example.sql,))
-    st.session_state.setdefault(_TEXT, examples[0].sql)
+    if _TEXT not in st.session_state and state.sql is not None:
+        st.session_state[_ASKED] = state.sql
+    st.session_state.setdefault(_TEXT, state.sql or examples[0].sql)
     st.html(CODE)
     st.text_area(
         "SQL",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ui.shell.state import state
+
 
 def seq_range(run_id: int, first: int, last: int) -> tuple[int, int]:
     """Draw the slider where there is something to choose; the range, by default all."""
     if last - first < 2:
         return first, last
     key = f"range-{run_id}"
-    low, high = st.session_state.get(key, (first, last))
+    low, high = st.session_state.get(key, state.range or (first, last))
     low, high = max(first, min(low, last)), max(first, min(high, last))
     st.session_state[key] = (low, high) if low < high else (first, last)
 
@@ -33,4 +35,5 @@ def seq_range(run_id: int, first: int, last: int) -> tuple[int, int]:
             disabled=st.session_state[key] == (first, last),
         )
     chosen: tuple[int, int] = st.session_state[key]
+    state.update(range=f"{chosen[0]}-{chosen[1]}" if chosen != (first, last) else None)
     return chosen

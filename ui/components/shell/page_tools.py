@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Final
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -73,6 +74,13 @@ def _about() -> str:
     return " · ".join(parts)
 
 
+def _link() -> str:
+    """The address of the page with everything that is open."""
+    query = urlencode(state.as_query())
+    page = str(st.context.url or "").partition("?")[0]
+    return f"{page}?{query}" if query else page
+
+
 def page_tools(title: str) -> None:
     """Draw the tools, once per page, after it."""
     if state.present:
@@ -107,6 +115,8 @@ def page_tools(title: str) -> None:
                 width="stretch",
                 help="One file with the page's texts, tables and charts; it needs no network.",
             )
+            st.caption("The link to what is shown here")
+            st.code(_link(), language=None, wrap_lines=True)
             st.session_state.setdefault(IMAGE_FORMAT, "png")
             st.segmented_control(
                 "Charts are saved as",

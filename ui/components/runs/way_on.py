@@ -1,0 +1,45 @@
+"""What one can do where a page has nothing to show yet: change the pipeline of a run, or run it once more."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from engine.model.pipeline import Pipeline
+from storage.model import Run
+from ui.builder.drafting import open_draft, open_saved
+from ui.runs.manager import runs
+from ui.shell.guard import guarded
+from ui.shell.navigation import go, lead_to
+from ui.shell.state import state
+
+
+def way_on(run: Run, label: str = "Change the pipeline", *, again: bool = False) -> None:
+    """A button that opens the run's pipeline in the builder; again: another one that runs it once more, as it is."""
+    with st.container(horizontal=True, gap="small"):
+        if st.button(label, key=f"way-on-{run.run_id}", type="primary", icon=":material/edit_square:"):
+            if run.pipeline_id is not None:
+                open_saved(run.pipeline_id)
+            else:
+                open_draft(Pipeline.from_json(run.document))
+            go("build")
+        if again:
+            st.button(
+                "Run it again",
+                key=f"again-{run.run_id}",
+                icon=":material/play_arrow:",
+                on_click=_again,
+                args=(run,),
+                help="The same pipeline over the same sources, to compare with this run.",
+            )
+
+
+@guarded
+def _again(run: Run) -> None:
+    started = runs().start(
+        Pipeline.from_json(run.document),
+        master=run.engine,
+        pipeline_id=run.pipeline_id,
+        pipeline_version=run.pipeline_version,
+    )
+    lead_to("run")
+    state.update(run=started, versus=run.run_id, edge=None, event=None)
