@@ -11,6 +11,7 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
+from ui.shell import posted_rows  # noqa: E402
 from ui.shell.front_door import LOOPBACK, FrontDoor, is_loopback, warning_of  # noqa: E402
 
 
@@ -24,5 +25,6 @@ if (warning := warning_of(config.get_option("server.address"))) is not None:
     sys.stderr.write(f"\n{warning}\n")
 app = App(
     "app.py",
+    routes=[posted_rows.ROUTE],
     middleware=[Middleware(FrontDoor, hosts=_hosts(), origins=config.get_option("server.corsAllowedOrigins"))],
 )

@@ -1,0 +1,74 @@
+"""Rows that are posted to the app, as JSON.
+
+Input: `POST /rows/ADDRESS` of the app, with one JSON object, an array of them, or one per line. The answer is 200 once
+the rows are on the disk; then they are lines of `received/ADDRESS.jsonl` beside the store (`engine.reading.received`).
+Output: as of JSON Lines, in the order of the posts. Whoever posts again what got no answer may post it twice.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from engine.contract.operator import Derived
+from engine.errors import SourceError
+from engine.model.schema import Schema
+from engine.reading.files import InputFile, local_file
+from engine.reading.received import FOLDER, is_address, received_file
+from engine.sources.jsonl import JsonLines
+
+
+class HttpRows(JsonLines):
+    """Posted rows."""
+
+    operator: ClassVar[str] = "http_rows"
+    title: ClassVar[str] = "HTTP"
+    summary: ClassVar[str] = "Rows that are posted to the app as JSON."
+    opens = ()
+
+    path: str = Field(
+        "",
+        title="Address",
+        description="A name such as orders: rows are posted to /rows/orders of the app, as a JSON object, an array, "
+        "or one per line. Letters, digits, _ and -.",
+    )
+    monitor_interval_ms: int | None = Field(
+        200,
+        ge=1,
+        title="Look for more every",
+        description="A live run looks for new rows so often. Empty: what is there is read once.",
+        json_schema_extra={"duration": True, "last": True},
+    )
+
+    def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
+        """The file of the address; none before the first post."""
+        if Path(self.path).is_absolute():
+            # A copy of its first rows.
+            return super().files(node, folder)
+        if not is_address(self.path):
+            message = (
+                f"path: {self.path[:80]!r} is no address; give a name of letters, digits, _ and -, such as orders."
+            )
+            raise SourceError(message, node, "path")
+        place = received_file(folder, self.path)
+        return (local_file(place, f"{FOLDER}/{place.name}"),) if place.is_file() else ()
+
+    def derive(self, node: str, folder: Path) -> Derived:
+        """As of JSON Lines; before the first post the columns are those that have a type."""
+        if not self.files(node, folder) and not self.types:
+            message = (
+                f"nothing was posted to /rows/{self.path} yet, so its columns are not known. Post a row, or set their "
+                "types."
+            )
+            raise SourceError(message, node, "types")
+        return super().derive(node, folder)
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """Flink has no such connector: the file that the rows are in."""
+        posted = JsonLines(**(self.model_dump() | {"path": f"{FOLDER}/{self.path}.jsonl"}))
+        return posted.flink_sql(node, schema)
+
+
+SOURCE = HttpRows
