@@ -1,0 +1,158 @@
+"""Live runs: how many events a second they sustain, how late, and what an epoch of few events costs with much state.
+
+    python -m tests.bench.bench_live rate [--rate 1000] [--seconds 60] [--engine local[2]]
+    python -m tests.bench.bench_live state [--keys 10000 1000000] [--epochs 20] [--engine local[2]]
+
+`rate` runs the generator without end into a count by key. It prints, for each tenth of the time, the events a second,
+how long epochs took, how much later records are kept than they are due, and the bytes of the store and of the files of
+the run's state. `state` fills a count by key, then commits epochs of 1,000 events each. Not part of the test run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.contract.live import Begun, Control, Decision, Live
+from engine.contract.recorder import EpochOutput
+from engine.following import Following
+from engine.model.pipeline import Pipeline
+from engine.planner import plan
+from engine.runtime import run
+from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.run_files import LocalFiles
+from engine.spark.session import get_spark
+from storage import Store
+
+_EVENTS = 1000
+
+
+@dataclass
+class Epochs:
+    """When each epoch was kept, and how many events there were by then."""
+
+    began: float = field(default_factory=time.monotonic)
+    kept: list[tuple[float, int]] = field(default_factory=list)
+
+    def note(self, output: EpochOutput) -> None:
+        """One is kept."""
+        self.kept.append((time.monotonic() - self.began, output.last_seq))
+
+
+class Timed(Following):
+    """A recorder that notes when epochs are kept, and shows nothing."""
+
+    epochs: Epochs
+
+    def commit(self, output: EpochOutput) -> None:
+        """Hand on, and note."""
+        assert self._store is not None
+        self._store.commit(output)
+        self.epochs.note(output)
+
+
+def counting(**generator: Any) -> Pipeline:
+    """A count by key."""
+    count = {"function": "COUNT", "name": "n"}
+    nodes = [
+        {"id": "made", "operator": "generator", "parameters": generator},
+        {"id": "counts", "operator": "aggregate", "parameters": {"group_by": ["key"], "aggregates": [count]}},
+        {"id": "out", "operator": "sink"},
+    ]
+    edges = [{"source": "made", "target": "counts"}, {"source": "counts", "target": "out"}]
+    return Pipeline.from_dict({"nodes": nodes, "edges": edges})
+
+
+def rate(per_second: int, seconds: int, engine: str) -> None:
+    """Sustain a rate for some time."""
+    pipeline = counting(rows=None, rate=per_second, keys=10_000)
+    with tempfile.TemporaryDirectory(prefix="live-") as name:
+        folder = Path(name)
+        tenth = seconds / 10
+        control = Control()
+        marks: list[str] = []
+        epochs = Epochs()
+
+        def told(output: EpochOutput) -> None:
+            Epochs.note(epochs, output)
+            at, events = epochs.kept[-1]
+            if at > tenth * (len(marks) + 1):
+                first = next(kept for kept in epochs.kept if kept[0] > tenth * len(marks))
+                own = [kept for kept in epochs.kept if kept[0] >= first[0]]
+                took = [two[0] - one[0] for one, two in zip(own, own[1:], strict=False)]
+                sustained = (events - first[1]) / max(at - first[0], 1e-9)
+                behind = at - epochs.kept[0][0] - (events - epochs.kept[0][1]) / per_second
+                marks.append(
+                    f"{at:6.0f} s  {sustained:9,.0f} events/s  epochs every {statistics.median(took or [0]):.2f} s  "
+                    f"behind by {behind:5.2f} s  store {_size(folder, 's.duckdb*'):6.1f} MB  "
+                    f"state {_size(folder / 's.live', '**/*'):6.1f} MB"
+                )
+                sys.stdout.write(f"{marks[-1]}\n")
+                sys.stdout.flush()
+            if at > seconds:
+                control.stop()
+
+        epochs.note = told  # type: ignore[method-assign]
+        _run(pipeline, folder, engine, epochs, Live(control))
+
+
+def state(keys: Sequence[int], count: int, engine: str) -> None:
+    """Compare what epochs of few events cost with state of few keys and of many."""
+    medians = []
+    for size in keys:
+        pipeline = counting(rows=size + _EVENTS * count, keys=size, rate=1_000_000)
+        cuts = [(0, size), *((size + at * _EVENTS, size + (at + 1) * _EVENTS) for at in range(count))]
+        decisions = [Decision({"made": list(cut)}) for cut in cuts]
+        epochs = Epochs()
+        with tempfile.TemporaryDirectory(prefix="live-") as name:
+            _run(pipeline, Path(name), engine, epochs, Live(decisions=decisions))
+        times = [at for at, _ in epochs.kept]
+        took = [after - before for before, after in zip(times[2:], times[3:], strict=False)]
+        medians.append(statistics.median(took))
+        sys.stdout.write(f"{size:>10,} keys: an epoch of {_EVENTS:,} events takes {medians[-1]:.3f} s (median)\n")
+        sys.stdout.flush()
+    if len(medians) > 1:
+        sys.stdout.write(f"ratio of the last to the first: {medians[-1] / medians[0]:.2f}\n")
+
+
+def _run(pipeline: Pipeline, folder: Path, engine: str, epochs: Epochs, live: Live) -> None:
+    spark = get_spark(engine)
+    planned = plan(pipeline, SparkAnalyzer(lambda: spark), folder)
+    with Store.open(folder / "s.duckdb") as store:
+        created = store.runs.create("live", planned.pipeline.to_json(), live=Begun(str(folder)))
+        files = LocalFiles(store.runs.state_folder(created.run_id) / "attempt")
+        recorder = Timed(files.workspace, ("out", "out"), "jsonl", lambda text: None, store.record(created.run_id))
+        recorder.epochs = epochs
+        epochs.began = time.monotonic()
+        run(planned, spark=spark, recorder=recorder, folder=folder, files=files, live=live)
+
+
+def _size(folder: Path, pattern: str) -> float:
+    return sum(path.stat().st_size for path in folder.glob(pattern) if path.is_file()) / 1e6
+
+
+def main() -> None:
+    """Measure what is asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_live")
+    parser.add_argument("what", choices=["rate", "state"])
+    parser.add_argument("--rate", type=int, default=1000)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--keys", type=int, nargs="+", default=[10_000, 1_000_000])
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--engine", default="local[2]")
+    args = parser.parse_args()
+    if args.what == "rate":
+        rate(args.rate, args.seconds, args.engine)
+    else:
+        state(args.keys, args.epochs, args.engine)
+
+
+if __name__ == "__main__":
+    main()
