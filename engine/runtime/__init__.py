@@ -135,8 +135,12 @@ def _run(
     progress.phase = "reading the sources"
     for node in plan.sources:
         progress.nodes[node.id].state = "running"
+    started = time.monotonic()
     read = take_in([given_of(node, folder) for node in plan.sources], spark, folder, files)
     ingested = ingest(plan, spark, read, files, epochs=epochs)
+    for node in plan.sources:
+        # One job reads all of them: it took each as long.
+        progress.nodes[node.id].seconds += time.monotonic() - started
     _check_cancelled(cancel)
     progress.epochs = ingested.epochs
     runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark))

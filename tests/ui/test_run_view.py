@@ -106,6 +106,7 @@ def test_a_running_run_shows_its_operators_and_can_be_cancelled(store: Store, op
     app = open_view("run", run=run_id)
     assert rows_of(app, "operators-live") == [["◐ running", "numbers", "rows", "", "1,234", "2.0 s"]]
     assert "running" in app.markdown[0].value
+    assert "1,234 changelog records so far" in [caption.value for caption in app.caption]
     app.button(key="run-cancel").click().run()
     assert manager.wait(run_id, 10)
     assert store.runs.get(run_id).status is RunStatus.FINISHED

@@ -13,13 +13,16 @@ from ui.components.runs.run_actions import run_actions
 from ui.components.runs.run_list import run_list
 from ui.components.runs.run_status import facts, look
 from ui.runs.manager import runs
-from ui.shell import workspace
+from ui.shell import words, workspace
 from ui.shell.guard import as_sentence
 from ui.shell.navigation import go
 from ui.shell.state import state
 
 _REFRESH_S = 0.7
 _LIST_REFRESH_S = 3.0
+# Before so much is done nobody can tell how long the rest takes.
+_TELLING_S = 5
+_TELLING_PART = 0.15
 
 
 def _chosen() -> Run | None:
@@ -41,6 +44,13 @@ def _heading(run: Run) -> None:
         st.badge(shown.word, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
         st.space("stretch")
         run_actions(run)
+
+
+def _time_left(part: float, seconds: float) -> str:
+    """About how long a run still takes, once enough of it is done to say so."""
+    if seconds < _TELLING_S or not _TELLING_PART <= part < 1:
+        return ""
+    return f" · about {words.elapsed(seconds * (1 - part) / part)} left"
 
 
 @st.fragment(run_every=_REFRESH_S)
@@ -69,7 +79,11 @@ def _going_on(run_id: int, drawn: RunStatus) -> None:
     part = (min(progress.epoch, epochs - 1) + done / max(len(lines), 1)) / epochs
     epoch = f" · epoch {min(progress.epoch + 1, epochs)} of {epochs}" if epochs > 1 else ""
     phase = "cancelling" if job.cancel.is_set() else progress.phase
-    st.progress(min(part, 1.0), text=f"{phase}{epoch} · {job.seconds:.0f} s")
+    # What an epoch has made is in the store only once it is complete.
+    made = sum(node.records_out or 0 for node in progress.nodes.values())
+    if made:
+        st.caption(f"{words.count(made, 'changelog record')} so far")
+    st.progress(min(part, 1.0), text=f"{phase}{epoch} · {job.seconds:.0f} s{_time_left(part, job.seconds)}")
     operator_table(lines, key="operators-live")
 
 
