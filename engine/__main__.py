@@ -25,11 +25,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from engine.contract.operator import OUT, Analyzer
 from engine.contract.recorder import Recorder
-from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError, unknown_name
+from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError, shortened, unknown_name
 from engine.live_command import resume_live, start_live
 from engine.model.options import milliseconds
 from engine.model.pipeline import Pipeline
@@ -37,6 +37,7 @@ from engine.model.schema import Schema
 from engine.planner import Plan, plan
 from engine.reading.storage import Storage, looking_at
 from engine.running import Collected
+from engine.runtime.failures import TRACEBACKS, unexpected_sentence
 from engine.spark.engine_storage import storage_of
 from engine.spark.engines import engine_called
 from engine.spark.run_files import temporary_files
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from storage.store import Store
+
+_LARGEST: Final = 64 << 20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -95,25 +98,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read the changelog has seen enough; nothing more can be written, at exit neither.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:
+        if os.environ.get(TRACEBACKS):
+            raise
+        if isinstance(error, OSError) and sys.stdout is sys.__stdout__:
+            # What could not be written is not tried again at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+        return _complain(unexpected_sentence(error), 1)
 
 
 def _explain(args: argparse.Namespace) -> int:
     from engine.contract.explanation import to_text
     from engine.runtime.explain import explanation
 
-    job = _job(args)
-    sys.stdout.write(to_text(explanation(plan(job.pipeline, job.analyzer, job.folder))))
+    with _asking():
+        job = _job(args)
+        text = to_text(explanation(plan(job.pipeline, job.analyzer, job.folder)))
+    sys.stdout.write(text)
     return 0
 
 
 def _sql(args: argparse.Namespace) -> int:
     from engine.script import program_of, sql_of
 
-    job = _job(args)
+    with _asking():
+        job = _job(args)
+        if not args.program:
+            written = sql_of(job.pipeline, job.analyzer, job.folder)
     if args.program:
         sys.stdout.write(program_of(job.pipeline))
         return 0
-    written = sql_of(job.pipeline, job.analyzer, job.folder)
     sys.stdout.write(written.text)
     for warning in written.warnings:
         _complain(warning, 0)
@@ -140,11 +154,13 @@ def _servers(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     # The store first: that another process has it is known at once, and Spark takes seconds to start.
     with _opened(args.store) as store:
-        job = _job(args)
+        with _asking():
+            job = _job(args)
         if args.live:
             return start_live(args, job.pipeline, job.analyzer, job.folder, _edge_of(args, job.sink), store)
-        planned = plan(job.pipeline, job.analyzer, job.folder)
-        edge = _edge_of(args, job.sink)(planned)
+        with _asking():
+            planned = plan(job.pipeline, job.analyzer, job.folder)
+            edge = _edge_of(args, job.sink)(planned)
         kept = None
         if store is not None:
             name = engine_called(args.engine).name
@@ -194,17 +210,32 @@ def _check(planned: Plan, spark: SparkSession, output: Collected) -> int:
 
 
 @contextmanager
+def _asking() -> Iterator[None]:
+    """Nothing runs yet: whatever goes wrong here is wrong with what was asked."""
+    try:
+        yield
+    except (StudioError, BrokenPipeError):
+        raise
+    except Exception as error:
+        if os.environ.get(TRACEBACKS):
+            raise
+        raise StudioError(unexpected_sentence(error)) from error
+
+
+@contextmanager
 def _opened(path: Path | None) -> Iterator[Store | None]:
     """The store that was asked for. The command line is the one place where the engine meets it."""
     if path is None:
         yield None
         return
-    from storage.errors import StoreError
+    from storage.errors import StoreError, StoreWriteFailed
     from storage.store import Store
 
     try:
         with Store.open(path) as store:
             yield store
+    except StoreWriteFailed as error:
+        raise RunFailed(str(error)) from error
     except StoreError as error:
         raise StudioError(str(error)) from error
 
@@ -224,12 +255,7 @@ def _job(args: argparse.Namespace) -> _Job:
     from engine.spark.analyzer import SparkAnalyzer
 
     path: Path = args.pipeline
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        message = f"{path} cannot be read: {reason}."
-        raise PipelineError(message) from error
+    text = _text_of(path)
     analyzer = SparkAnalyzer(lambda: get_spark(args.engine))
     folder = path.resolve().parent
     if path.suffix.lower() != ".sql":
@@ -242,6 +268,23 @@ def _job(args: argparse.Namespace) -> _Job:
 
 def _edge_of(args: argparse.Namespace, job: str | None) -> Callable[[Plan], tuple[str, str]]:
     return lambda planned: _edge(planned, args.edge, job)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+        if len(data) <= _LARGEST:
+            return data.decode("utf-8")
+        reason = f"it is larger than {_LARGEST >> 20} MB, which no pipeline is"
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8 text"
+    except OSError as error:
+        reason = error.strerror or "it is no file"
+    except ValueError:
+        reason = "this is no file name"
+    message = f"{shortened(str(path))} cannot be read: {reason}."
+    raise PipelineError(message)
 
 
 def _edge(planned: Plan, wanted: str | None, job: str | None) -> tuple[str, str]:
@@ -285,7 +328,8 @@ def _time_ms(text: str) -> int:
 
 
 def _complain(sentence: str, status: int) -> int:
-    sys.stderr.write(f"{sentence}\n")
+    # A terminal may not have every character, nor may a name that came from a file be one.
+    sys.stderr.write(f"{shortened(sentence, 2000)}\n".encode(errors="backslashreplace").decode())
     return status
 
 

@@ -29,6 +29,12 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {what} {name!r}. Available: {', '.join(known) or 'none'}"
 
 
+def shortened(text: str, most: int = 200) -> str:
+    """A text of at most so many characters, without its middle where it has more."""
+    half = most // 2 - 3
+    return text if len(text) <= most else f"{text[:half]} ... {text[-half:]}"
+
+
 class StudioError(Exception):
     """The root: `str(error)` is a sentence for the user. `node` and `field` place it where they can."""
 
@@ -68,7 +74,7 @@ class ExpressionError(PipelineError):
         self.expression = expression
         self.reason = reason
         where = f"{field}: " if field else ""
-        super().__init__(f"{where}{expression!r} cannot be used: {reason}", node, field)
+        super().__init__(f"{where}{shortened(repr(expression))} cannot be used: {reason}", node, field)
 
 
 class TooDeep(PipelineError):

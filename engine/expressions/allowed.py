@@ -199,7 +199,7 @@ def _refused(name: str, why: str) -> str:
 
 
 def _nearest(name: str) -> str:
-    nearest = difflib.get_close_matches(name, sorted(ALLOWED), 1, 0.6)
+    nearest = difflib.get_close_matches(name, sorted(ALLOWED), 1, 0.75)
     return f" The nearest that it may call is {nearest[0]}()." if nearest else ""
 
 

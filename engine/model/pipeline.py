@@ -29,10 +29,15 @@ class Place(_Document):
     y: float = 0.0
 
 
+LONGEST_ID: Final = 100
+"""Files, tables and schemas are called after nodes, and a file's name ends at 255 bytes."""
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
 class Node(_Document):
     """One source, operator or sink: `operator` names it, `parameters` are its own model's fields."""
 
-    id: str = Field(min_length=1, pattern=r"^[A-Za-z][A-Za-z0-9_ -]*$")
+    id: str = Field(min_length=1, max_length=LONGEST_ID, pattern=r"^[A-Za-z][A-Za-z0-9_ -]*$")
     operator: str
     parameters: dict[str, Any] = Field(default_factory=dict)
     place: Place = Place()
@@ -137,6 +142,10 @@ class Pipeline(_Document):
         except ValueError as error:
             message = "the pipeline cannot be read as JSON: it has a number of thousands of digits."
             raise PipelineError(message) from error
+        # `json.loads` makes half a pair of surrogates of "\\ud800", which no file and no engine can take.
+        if (broken := _SURROGATE.search(json.dumps(raw, ensure_ascii=False))) is not None:
+            message = f"the pipeline has {ascii(broken[0])}, which is half of a character. Write the whole one."
+            raise PipelineError(message)
         return cls.from_dict(raw)
 
     @classmethod

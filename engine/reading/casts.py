@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.model.schema import arrow_type
+from engine.reading.document_values import whole_number
 from engine.reading.nested import nested_from
 
 # Around integers, truths, dates and times a DEL is a blank too; around other numbers what Java's trim takes is all.
@@ -135,7 +136,7 @@ def _integers(texts: pa.Array, type_: str) -> pa.Array:
     if pc.any(long).as_py():
         numbers = integers.to_pylist()
         for at in np.flatnonzero(pc.fill_null(long, False).to_numpy(zero_copy_only=False)).tolist():
-            number = int(texts[at].as_py())
+            number = whole_number(texts[at].as_py())
             numbers[at] = number if low <= number <= high else None
         integers = pa.array(numbers, pa.int64())
     if type_ == "bigint":
@@ -210,8 +211,8 @@ def _time(text: str) -> int | None:
         text = text.strip(_BLANKS)
         if not re.fullmatch(r"[+-]?[0-9]+", text):
             return None
-        micros = int(text) * 1000
-        return micros if -(1 << 63) <= micros < 1 << 63 and abs(int(text)) < 1 << 63 else None
+        micros = whole_number(text) * 1000
+        return micros if -(1 << 63) <= micros < 1 << 63 else None
     match = _TIME.fullmatch(text)
     if match is None:
         return None

@@ -38,6 +38,9 @@ def check_names(names: Sequence[str], node: str, field: str) -> None:
         if not name.strip():
             message = f"{field}: a column has no name; name all of them."
             raise PipelineError(message, node, field)
+        if not name.isascii() and any("\ud800" <= char <= "\udfff" for char in name):
+            message = f"{field}: the column {name!r} has half of a character in its name; write the whole one."
+            raise PipelineError(message, node, field)
         if name.startswith("__"):
             message = f"{field}: the column {name!r} starts with two underscores, which the studio reserves."
             raise PipelineError(message, node, field)

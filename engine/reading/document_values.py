@@ -25,6 +25,7 @@ OUT_OF_RANGE: Final = "is not an event time between the years 1 and 9999; check 
 _BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _INTEGER: Final = re.compile(r"[+-]?\d+", re.ASCII)
+_DIGITS: Final = 41
 
 
 class Unfit(ValueError):
@@ -88,12 +89,18 @@ def split_types(inner: str) -> tuple[str, str]:
     raise Unfit(_sentence(f"map<{inner}>"))
 
 
+def whole_number(text: str) -> int:
+    """An integer of its text. Of one with more digits than any type has, 41 of them: Python refuses thousands."""
+    number = text.strip().lstrip("+-").lstrip("0")[:_DIGITS] or "0"
+    return -int(number) if text.strip().startswith("-") else int(number)
+
+
 def _integer(value: Any, type_: str) -> int:
     if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
         raise Unfit(_sentence(type_))
     if isinstance(value, str) and not _INTEGER.fullmatch(value.strip()):
         raise Unfit(_sentence(type_))
-    number = int(value)
+    number = whole_number(value) if isinstance(value, str) else int(value)
     bits = _BITS[type_]
     if not -(1 << bits - 1) <= number < 1 << bits - 1:
         message = f"does not fit {with_article(type_)}"

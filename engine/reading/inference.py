@@ -28,6 +28,7 @@ _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIMESTAMP: Final = re.compile(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?", re.ASCII
 )
+_DIGITS: Final = 20
 _BIGINT: Final = range(-(1 << 63), 1 << 63)
 
 
@@ -60,7 +61,7 @@ def kind_of_text(text: str) -> str:
     if text.lower() in ("true", "false"):
         return "boolean"
     if _INTEGER.fullmatch(text):
-        return "bigint" if int(text) in _BIGINT else "string"
+        return "bigint" if len(text) <= _DIGITS and int(text) in _BIGINT else "string"
     if _NUMBER.fullmatch(text) and not _PADDED.fullmatch(text):
         return "double"
     return _kind_of_time(text)

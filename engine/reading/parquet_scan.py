@@ -14,7 +14,9 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected
@@ -25,6 +27,9 @@ from engine.reading.typed_rows import RowTypes, records_of
 
 _PART: Final = 16 << 20
 _BATCH: Final = 65_536
+# The first and the last day of a calendar with years of four digits, since 1970.
+_DAYS: Final = (-719_162, 2_932_896)
+_MICROSECONDS: Final = (_DAYS[0] * 86_400_000_000, (_DAYS[1] + 1) * 86_400_000_000 - 1)
 
 
 class ParquetPart(NamedTuple):
@@ -75,13 +80,43 @@ class ParquetReader:
 
     def _read(self, part: ParquetPart, columns: dict[str, pa.Array], lines: range) -> ReadPart:
         whole = self.rows.batch(columns)
-        reasons = self.rows.misfits(columns)
+        reasons = self.rows.misfits(columns) | _beyond_the_calendar(columns)
         records, kept = records_of(whole, lines, set(reasons))
         rejected = [
-            Rejected(part.name, part.rows_before + lines[at], _json(whole.slice(at, 1).to_pylist()[0]), reason)
+            Rejected(part.name, part.rows_before + lines[at], _json(_row(whole, at)), reason)
             for at, reason in sorted(reasons.items())
         ]
         return ReadPart(records, part.name, kept, rejected, partial(int, part.rows_before))
+
+
+def _beyond_the_calendar(columns: dict[str, pa.Array]) -> dict[int, str]:
+    """By the place of a row why it is no record: a time that neither Python nor SQL has a text for."""
+    reasons: dict[int, str] = {}
+    for name, values in columns.items():
+        counts = _counts(values)
+        if counts is values:
+            continue
+        first, last = _DAYS if pa.types.is_date32(values.type) else _MICROSECONDS
+        outside = pc.or_(pc.less(counts, first), pc.greater(counts, last))
+        for at in np.flatnonzero(pc.fill_null(outside, False).to_numpy(zero_copy_only=False)).tolist():
+            reasons.setdefault(at, f"column {name!r}: the time is before the year 1 or after the year 9999")
+    return reasons
+
+
+def _counts(values: pa.Array) -> pa.Array:
+    """Times as days or microseconds since 1970; other values as they are."""
+    if pa.types.is_date32(values.type):
+        return values.cast(pa.int32()).cast(pa.int64())
+    return values.cast(pa.int64()) if pa.types.is_timestamp(values.type) else values
+
+
+def _row(records: pa.RecordBatch, at: int) -> dict[str, Any]:
+    """A row as Python values; of a time that Python does not have its count."""
+    row = records.slice(at, 1)
+    try:
+        return dict(row.to_pylist()[0])
+    except (OverflowError, ValueError):
+        return {name: _counts(row.column(name))[0].as_py() for name in row.schema.names}
 
 
 def _as(column: pa.Array, type_: str) -> pa.Array:

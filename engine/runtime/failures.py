@@ -10,7 +10,11 @@ import json
 import re
 from typing import Final
 
+from engine.errors import TooDeep, shortened
 from engine.spark.memory import HEAP_ENVIRONMENT
+
+TRACEBACKS: Final = "CHANGELOG_STUDIO_TRACEBACKS"
+"""Set, the command line shows where an error comes from that nobody expected."""
 
 # What Spark, Java and the system say, and what it means for whoever runs a pipeline.
 _KNOWN: Final = (
@@ -61,6 +65,21 @@ def reason_of(error: Exception) -> str:
 def failure_sentence(error: Exception) -> str:
     """A foreign error of a run in one sentence."""
     return f"it failed while running: {reason_of(error)}"
+
+
+def unexpected_sentence(error: Exception) -> str:
+    """An error that nobody expected, in one sentence."""
+    match error:
+        case RecursionError():
+            return str(TooDeep("what was given"))
+        case MemoryError():
+            return "the memory is used up. Close what is not needed, or give less at once."
+        case OSError():
+            return f"{error.filename or 'the output'} cannot be read or written: {error.strerror or error}."
+    return (
+        f"something went wrong that nobody expected: {type(error).__name__}: {shortened(reason_of(error))}. "
+        f"{TRACEBACKS}=1 shows where."
+    )
 
 
 def _raised(error: Exception) -> tuple[str, str] | None:

@@ -22,7 +22,7 @@ Report = dict[str, Any]
 def run_tasks(frame: DataFrame, task: Callable[[Batches], Iterator[Report]]) -> list[Report]:
     """Run a task over each partition of a frame and gather what they report."""
     names = frame.columns
-    is_odd = any("`" in name for name in names)
+    is_odd = any("`" in name or "." in name for name in names)
     if is_odd:
         # PySpark tells the server the columns' names without quotes around them.
         frame = frame.toDF(*(f"__column{at}" for at in range(len(names))))
