@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from engine.contract.frames import POSITION
 from engine.contract.operator import Analyzer
-from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, Recorder, RunPlan
+from engine.contract.recorder import EdgeInfo, EpochOutput, HandingOn, Recorder
 from engine.model.pipeline import Pipeline
 from engine.model.printing import Printed, aligned, cells, head, json_line, widths
 from engine.planner import Plan, plan
@@ -41,7 +41,7 @@ def plan_live(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
     return plan(pipeline.model_copy(update={"nodes": nodes}), analyzer, folder)
 
 
-class Following:
+class Following(HandingOn):
     """A recorder that shows an edge's records of each epoch as soon as they are kept.
 
     form: "jsonl", or "table", whose columns are as wide as the first records need.
@@ -55,56 +55,27 @@ class Following:
         write: Callable[[str], None],
         store: Recorder | None,
     ) -> None:
+        super().__init__(store)
         self._workspace = workspace
         self._edge = edge
         self._form = form
         self._write = write
-        self._store = store
-        self._edges: dict[tuple[str, str], EdgeInfo] = {}
         self._wide: list[int] | None = None
         self.counts = {"late record": 0, "rejected row": 0}
         self.is_over = False
 
-    def begin(self, plan: RunPlan) -> None:
-        """Remember the edges, and hand on."""
-        self._edges = {(edge.node, edge.port): edge for edge in plan.edges}
-        if self._store is not None:
-            self._store.begin(plan)
-
-    def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
-        """Hand on."""
-        if self._store is not None:
-            self._store.take(epoch, node, port, files)
-
     def commit(self, output: EpochOutput) -> None:
         """Hand on, then show."""
-        if self._store is not None:
-            self._store.commit(output)
+        super().commit(output)
         for what, files in (("late record", output.late), ("rejected row", output.rejected)):
             self.counts[what] += sum(pq.read_metadata(file).num_rows for file in files)
         for line in self._lines(self._records(output, self._edges[self._edge])):
             self._write(f"{line}\n")
 
-    def pause(self, *, paused: bool) -> None:
-        """Hand on."""
-        if self._store is not None:
-            self._store.pause(paused=paused)
-
-    def stop(self) -> None:
-        """Hand on."""
-        if self._store is not None:
-            self._store.stop()
-
     def finish(self) -> None:
         """All sources have ended."""
         self.is_over = True
-        if self._store is not None:
-            self._store.finish()
-
-    def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
-        """Hand on."""
-        if self._store is not None:
-            self._store.fail(sentence, node, cancelled=cancelled)
+        super().finish()
 
     def _records(self, output: EpochOutput, info: EdgeInfo) -> EdgeRecords:
         if info.view is not None:

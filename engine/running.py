@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.batch.checking import Recorded
 from engine.contract.frames import KIND, SEQ, STEP
 from engine.contract.operator import OUT
-from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, Recorder, RunPlan
+from engine.contract.recorder import EpochOutput, HandingOn, Recorder
 from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from engine.model.schema import quote
@@ -26,51 +26,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class Collected:
+class Collected(HandingOn):
     """A recorder that remembers where the output is in the workspace, and hands it on to a store where there is one."""
 
     def __init__(self, files: RunFiles, store: Recorder | None = None) -> None:
+        super().__init__(store)
         self._files = files
-        self._store = store
-        self._edges: dict[tuple[str, str], EdgeInfo] = {}
         self._outputs: list[EpochOutput] = []
-
-    def begin(self, plan: RunPlan) -> None:
-        """Remember the edges, and hand on."""
-        self._edges = {(edge.node, edge.port): edge for edge in plan.edges}
-        if self._store is not None:
-            self._store.begin(plan)
-
-    def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
-        """Hand on."""
-        if self._store is not None:
-            self._store.take(epoch, node, port, files)
 
     def commit(self, output: EpochOutput) -> None:
         """Remember an epoch: its files stay until the command ends."""
         self._outputs.append(there(self._files, output))
-        if self._store is not None:
-            self._store.commit(output)
-
-    def pause(self, *, paused: bool) -> None:
-        """Hand on."""
-        if self._store is not None:
-            self._store.pause(paused=paused)
-
-    def stop(self) -> None:
-        """Hand on."""
-        if self._store is not None:
-            self._store.stop()
-
-    def finish(self) -> None:
-        """Hand on."""
-        if self._store is not None:
-            self._store.finish()
-
-    def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
-        """Hand on."""
-        if self._store is not None:
-            self._store.fail(sentence, node, cancelled=cancelled)
+        super().commit(output)
 
     def records(self, node: str, port: str = OUT) -> list[EdgeRecords]:
         """An output of a node, epoch by epoch."""

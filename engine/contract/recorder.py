@@ -188,3 +188,65 @@ class Recorder(Protocol):
 
     def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
         """The run ended badly; what was committed stays."""
+
+
+class Nobody:
+    """A recorder that keeps nothing."""
+
+    def begin(self, plan: RunPlan) -> None:
+        """Nothing."""
+
+    def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
+        """Nothing."""
+
+    def commit(self, output: EpochOutput) -> None:
+        """Nothing."""
+
+    def pause(self, *, paused: bool) -> None:
+        """Nothing."""
+
+    def stop(self) -> None:
+        """Nothing."""
+
+    def finish(self) -> None:
+        """Nothing."""
+
+    def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
+        """Nothing."""
+
+
+class HandingOn:
+    """A recorder that remembers the edges and hands everything on to another one, where there is one."""
+
+    def __init__(self, to: Recorder | None) -> None:
+        self._to: Recorder = to or Nobody()
+        self._edges: dict[tuple[str, str], EdgeInfo] = {}
+
+    def begin(self, plan: RunPlan) -> None:
+        """Remember the edges, and hand on."""
+        self._edges = {(edge.node, edge.port): edge for edge in plan.edges}
+        self._to.begin(plan)
+
+    def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
+        """Hand on."""
+        self._to.take(epoch, node, port, files)
+
+    def commit(self, output: EpochOutput) -> None:
+        """Hand on."""
+        self._to.commit(output)
+
+    def pause(self, *, paused: bool) -> None:
+        """Hand on."""
+        self._to.pause(paused=paused)
+
+    def stop(self) -> None:
+        """Hand on."""
+        self._to.stop()
+
+    def finish(self) -> None:
+        """Hand on."""
+        self._to.finish()
+
+    def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
+        """Hand on."""
+        self._to.fail(sentence, node, cancelled=cancelled)

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.contract.recorder import EdgeFile, EpochOutput, RunPlan
+from engine.contract.recorder import Nobody
 from engine.examples import FOLDER, examples
 from engine.planner import plan
 from engine.runtime import run
@@ -21,34 +21,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class _Nobody:
-    """A recorder that keeps nothing."""
-
-    def begin(self, plan: RunPlan) -> None:
-        """Nothing."""
-
-    def take(self, epoch: int, node: str, port: str, files: tuple[EdgeFile, ...]) -> None:
-        """Nothing."""
-
-    def commit(self, output: EpochOutput) -> None:
-        """Nothing."""
-
-    def pause(self, *, paused: bool) -> None:
-        """Nothing."""
-
-    def stop(self) -> None:
-        """Nothing."""
-
-    def finish(self) -> None:
-        """Nothing."""
-
-    def fail(self, sentence: str, node: str = "", *, cancelled: bool = False) -> None:
-        """Nothing."""
-
-
 def rehearse(spark: SparkSession) -> None:
     """Run the first example and throw its output away."""
     first = next(iter(examples().values()))
     planned = plan(first, SparkAnalyzer(lambda: spark), FOLDER)
     with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work:
-        run(planned, spark=spark, recorder=_Nobody(), folder=FOLDER, files=LocalFiles(Path(work)))
+        run(planned, spark=spark, recorder=Nobody(), folder=FOLDER, files=LocalFiles(Path(work)))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.contract.recorder import EpochOutput
-from engine.runtime import rehearsal
+from engine.contract.recorder import EpochOutput, Nobody
+from engine.runtime.rehearsal import rehearse
 
 
 def test_a_rehearsal_runs_on_spark_and_leaves_no_files(
@@ -22,8 +22,8 @@ def test_a_rehearsal_runs_on_spark_and_leaves_no_files(
         # What workers have written is there while it goes on.
         seen.extend(Path(file.path).exists() for files in output.edges.values() for file in files)
 
-    monkeypatch.setattr(rehearsal._Nobody, "commit", note)
-    rehearsal.rehearse(spark)
+    monkeypatch.setattr(Nobody, "commit", note)
+    rehearse(spark)
     assert seen
     assert all(seen)
     assert list(tmp_path.iterdir()) == []
