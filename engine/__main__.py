@@ -29,7 +29,15 @@ from typing import TYPE_CHECKING, Final
 
 from engine.contract.operator import OUT, Analyzer
 from engine.contract.recorder import Recorder
-from engine.errors import PipelineError, RunCancelled, RunFailed, StudioError, shortened, unknown_name
+from engine.errors import (
+    EngineUnavailable,
+    PipelineError,
+    RunCancelled,
+    RunFailed,
+    StudioError,
+    shortened,
+    unknown_name,
+)
 from engine.live_command import resume_live, start_live
 from engine.model.options import milliseconds
 from engine.model.pipeline import Pipeline
@@ -135,8 +143,11 @@ def _sql(args: argparse.Namespace) -> int:
 
 
 def _storage_of(engine: str) -> Storage | None:
-    """What an engine sees that this machine does not."""
-    return storage_of(engine_called(engine), lambda: get_spark(engine))
+    """What an engine sees that this machine does not. An engine that is none is refused where it is needed."""
+    try:
+        return storage_of(engine_called(engine), lambda: get_spark(engine))
+    except EngineUnavailable:
+        return None
 
 
 def _servers(args: argparse.Namespace) -> int:
