@@ -64,7 +64,7 @@ def tests(monkeypatch: pytest.MonkeyPatch) -> EngineTests:
 
 def test_with_the_embedded_engine_alone_it_says_what_others_are_for(open_view: OpenView) -> None:
     app = open_view("engines")
-    assert "local\\[2]" in texts(app)
+    assert "local\\[2\\]" in texts(app)
     assert "Add another engine to run where" in texts(app)
     assert not [each for each in app.button if each.label in ("Remove", "Edit", "Use for new runs")]
 

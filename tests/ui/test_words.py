@@ -82,3 +82,22 @@ def test_a_float_is_shown_without_what_adding_left_of_it() -> None:
         "1e+22",
         "inf",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("![t](http://host/x.png)", "!\\[t\\](http:\u2060//host/x.png)"),
+        ("\\[a](b)", "\\\\\\[a\\](b)"),
+        (":red[x] :material/bolt: :smile:", ":red\\[x\\] :\u2060material/bolt: :\u2060smile:"),
+        ("# a\n> b\n1. c\n- d", "\\# a\n\\> b\n1\\. c\n\\- d"),
+        (
+            "$a$ **b** __c__ _d_ ~~e~~ `f` <b> &lt;",
+            "\\$a\\$ \\*\\*b\\*\\* \\_\\_c\\_\\_ \\_d\\_ \\~~e\\~~ \\`f\\` \\<b> \\&lt;",
+        ),
+        ("www.host", "www\u2060.host"),
+        ("count_words: 10:00:05 is 2 > 1, or -1", "count_words: 10:00:05 is 2 > 1, or -1"),
+    ],
+)
+def test_a_name_is_no_markdown(text: str, shown: str) -> None:
+    assert words.escaped(text) == shown

@@ -20,7 +20,11 @@ Asgi = Callable[[Message, Receive, Send], Awaitable[None]]
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _HEADERS: Final = (
     (b"x-frame-options", b"SAMEORIGIN"),
-    (b"content-security-policy", b"frame-ancestors 'self'"),
+    # Nor does a page fetch a picture from elsewhere, whatever a name or a text in it would like.
+    (
+        b"content-security-policy",
+        b"frame-ancestors 'self'; img-src 'self' data: blob:; media-src 'self' data: blob:; object-src 'none'",
+    ),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
@@ -12,6 +13,13 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000))
 
 _FLOAT_DIGITS: Final = 15
+
+_INLINE: Final = re.compile(r"[\\\[\]$*`<]|~(?=~)|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w]+;)")
+_BLOCK: Final = re.compile(r"^([ \t]*)([#>+=-])", re.MULTILINE)
+_LIST: Final = re.compile(r"^([ \t]*\d+)([.)])(?=\s)", re.MULTILINE)
+# `:material/bolt:` and `:smile:`, `https://host` and `www.host`; not times such as 10:00.
+_RECOGNISED: Final = re.compile(r":(?=[A-Za-z_+-][\w+/-]*:)|(?<=\w):(?=//)|\bwww(?=\.)")
+_NOTHING: Final = "\u2060"
 
 
 def duration(ms: int) -> str:
@@ -111,5 +119,10 @@ def record(names: Sequence[str], values: Sequence[object]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text as it is, where Markdown is read."""
-    return text.replace("[", r"\[").replace("$", r"\$").replace("*", r"\*").replace("`", r"\`")
+    """Text as it is, where Markdown is read: no links, pictures, headings, colours, icons, formulas or emphasis.
+
+    Whatever a person or a file has named goes through here.
+    """
+    # Streamlit looks for icons, and Markdown for addresses, in what is text already: no escape helps there.
+    text = _LIST.sub(r"\1\\\2", _BLOCK.sub(r"\1\\\2", _INLINE.sub(r"\\\g<0>", text)))
+    return _RECOGNISED.sub(rf"\g<0>{_NOTHING}", text)

@@ -40,7 +40,7 @@ def _chosen() -> Run | None:
 def _heading(run: Run) -> None:
     shown = look(run, runs().job(run.run_id))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(run.name, anchor=False, width="content")
+        st.subheader(words.escaped(run.name), anchor=False, width="content")
         st.badge(shown.word, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
         st.space("stretch")
         run_actions(run)

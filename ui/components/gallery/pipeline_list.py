@@ -29,7 +29,7 @@ def pipeline_list() -> None:
     deleted: PipelineSummary | None = st.session_state.get(_DELETED)
     if deleted is not None:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"{deleted.name} was deleted.")
+            st.caption(f"{words.escaped(deleted.name)} was deleted.")
             st.button("Undo", key="undelete", type="tertiary", icon=":material/undo:", on_click=guarded(_restore))
     text = ""
     pipelines = store().pipelines.list()
@@ -45,15 +45,17 @@ def pipeline_list() -> None:
 def _row(summary: PipelineSummary) -> None:
     key = f"p{summary.pipeline_id}"
     name, when, actions = st.columns([5, 2, 4], vertical_alignment="center")
-    name.markdown(f"**{_plain(summary.name)}**  \n:small[:gray[version {summary.version}]]")
+    name.markdown(f"**{words.escaped(summary.name)}**  \n:small[:gray[version {summary.version}]]")
     when.caption(words.ago(summary.saved_at))
     with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
-        if st.button("Open", key=f"{key}|open", type="tertiary", help=f"Open {summary.name}"):
+        if st.button("Open", key=f"{key}|open", type="tertiary", help=f"Open {words.escaped(summary.name)}"):
             open_saved(summary.pipeline_id)
             go("build")
-        if st.button("Run", key=f"{key}|run", type="tertiary", help=f"Run {summary.name}"):
+        if st.button("Run", key=f"{key}|run", type="tertiary", help=f"Run {words.escaped(summary.name)}"):
             run_draft(open_saved(summary.pipeline_id))
-        with st.popover("", icon=":material/more_vert:", type="tertiary", help=f"More for {summary.name}"):
+        with st.popover(
+            "", icon=":material/more_vert:", type="tertiary", help=f"More for {words.escaped(summary.name)}"
+        ):
             widget = f"{key}|name"
             st.text_input("Name", summary.name, key=widget, on_change=guarded(_rename), args=(summary, widget))
             st.button("Duplicate", key=f"{key}|twin", on_click=guarded(_duplicate), args=(summary,), width="stretch")
@@ -103,10 +105,12 @@ def _unsaved_work(draft: Draft) -> Pipeline | None:
 def _draft(draft: Draft, pipeline: Pipeline) -> None:
     what = f"draft, {words.count(len(pipeline.nodes), 'node')}" if draft.pipeline_id is None else "unsaved changes"
     name, when, actions = st.columns([5, 2, 4], vertical_alignment="center")
-    name.markdown(f"{_plain(pipeline.name)}  \n:small[:gray[{what}]]")
+    name.markdown(f"{words.escaped(pipeline.name)}  \n:small[:gray[{what}]]")
     when.caption(words.ago(draft.saved_at))
     with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
-        if st.button("Go on", key=f"d{draft.key}|open", type="tertiary", help=f"Continue with {pipeline.name}"):
+        if st.button(
+            "Go on", key=f"d{draft.key}|open", type="tertiary", help=f"Continue with {words.escaped(pipeline.name)}"
+        ):
             resume(draft.key)
             go("build")
         st.button(
@@ -115,7 +119,7 @@ def _draft(draft: Draft, pipeline: Pipeline) -> None:
             type="tertiary",
             on_click=guarded(_discard),
             args=(draft.key,),
-            help=f"Discard this draft of {pipeline.name}",
+            help=f"Discard this draft of {words.escaped(pipeline.name)}",
         )
 
 
@@ -151,7 +155,3 @@ def _delete(summary: PipelineSummary) -> None:
 def _restore() -> None:
     deleted: PipelineSummary = st.session_state.pop(_DELETED)
     store().pipelines.restore(deleted.pipeline_id)
-
-
-def _plain(text: str) -> str:
-    return "".join(f"\\{char}" if char in "\\*_[]`$:~<>" else char for char in text)

@@ -34,9 +34,11 @@ def recent_runs(most: int = 6) -> None:
 def _row(run: Run) -> None:
     name, when, action = st.columns([5, 2, 2], vertical_alignment="center")
     facts = f"{run.status.value}, {run.records:,} records" + (f", {run.late:,} late" if run.late else "")
-    name.markdown(f"{_ICONS[run.status]} {run.name}  \n:small[:gray[{facts}]]")
+    name.markdown(f"{_ICONS[run.status]} {words.escaped(run.name)}  \n:small[:gray[{facts}]]")
     when.caption(words.ago(run.started_at))
     with action:
-        if st.button("Open", key=f"run|{run.run_id}", type="tertiary", help=f"Open run {run.run_id}, {run.name}"):
+        if st.button(
+            "Open", key=f"run|{run.run_id}", type="tertiary", help=f"Open run {run.run_id}, {words.escaped(run.name)}"
+        ):
             state.update(run=run.run_id, edge=None, event=None)
             go("run" if run.goes_on else "changelog")

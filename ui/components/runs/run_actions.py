@@ -9,7 +9,7 @@ from storage.model import Run
 from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.components.runs.live_controls import live_controls, resume_button
 from ui.runs.manager import runs
-from ui.shell import workspace
+from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.state import state
 
@@ -47,7 +47,9 @@ def _delete(run_id: int) -> None:
 
 @st.dialog("Delete this run?", icon=":material/delete:")
 def _ask_to_delete(run: Run) -> None:
-    st.write(f"**{run.name}** (run {run.run_id}) and its {run.records:,} records are deleted permanently.")
+    st.write(
+        f"**{words.escaped(run.name)}** (run {run.run_id}) and its {run.records:,} records are deleted permanently."
+    )
     st.caption("The pipeline stays.")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep it", key="run-keep"):
