@@ -57,6 +57,9 @@ class Stream(Protocol):
     def read(self, what: Json) -> Scan | Source:
         """What was taken. Raises SourceError."""
 
+    def close(self) -> None:
+        """The run is over, or goes on elsewhere."""
+
 
 @dataclass(frozen=True)
 class Whole:
@@ -72,3 +75,6 @@ class Whole:
     def read(self, what: Json) -> Scan | Source:
         """It."""
         return self.source if self.scan is None else self.scan
+
+    def close(self) -> None:
+        """Nothing is open."""
