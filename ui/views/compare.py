@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import streamlit as st
@@ -199,13 +199,21 @@ def _overview(parts: list[tuple[str, int, str, Callable[[], None]]]) -> None:
     grid(Table(("part", "", "what"), rows), key="compare-parts", on_pick=open_part, label="What differs")
 
 
+def _first_different(left: Run, right: Run, edges: Mapping[str, Edge]) -> str:
+    """The edge to begin with: the first, from the results up, whose records are not the same; else the result."""
+    found = workspace.store().run_differences.first_different_event
+    differing = (
+        name for name, edge in edges.items() if found(left.run_id, right.run_id, edge.node, edge.port) is not None
+    )
+    return next(differing, next(iter(edges)))
+
+
 def _show(left: Run, right: Run) -> None:
     edges = {name_of(edge): edge for edge in _common_edges(left, right)}
     edge: Edge | None = None
     if edges:
-        st.session_state.setdefault(_EDGE, next(iter(edges)))
-        if st.session_state[_EDGE] not in edges:
-            st.session_state[_EDGE] = next(iter(edges))
+        if st.session_state.get(_EDGE) not in edges:
+            st.session_state[_EDGE] = _first_different(left, right, edges)
         edge = edges[st.selectbox("Edge whose changelog and table are compared", list(edges), key=_EDGE)]
     else:
         st.caption("The runs have no edge in common, so no changelog and no table can be compared.")
