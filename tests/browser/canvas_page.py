@@ -216,7 +216,7 @@ def run(page: Page) -> None:
 
 
 def start_run(page: Page) -> None:
-    page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run")).click()
+    page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run(?! live)")).click()
 
 
 def place(page: Page, name: str) -> str:

@@ -46,7 +46,7 @@ def open_example(page: Page, name: str) -> None:
 
 
 def run_button(page: Page) -> Locator:
-    return page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run"))
+    return page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run(?! live)"))
 
 
 def test_an_example_is_opened_broken_and_mended(page: Page) -> None:

@@ -119,7 +119,7 @@ def test_a_run_on_a_second_engine_says_so(open_page: OpenPage) -> None:
     choice.click()
     page.get_by_role("option", name="one core").click()
     wait_until_settled(page)
-    page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run")).click()
+    page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run(?! live)")).click()
     expect(page.get_by_text("Run 1 finished")).to_be_visible(timeout=TEST_TIMEOUT_MS)
     expect(page.get_by_text("on one core")).to_be_visible()
     page.get_by_role("button", name="Open the run").click()

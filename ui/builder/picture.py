@@ -57,7 +57,7 @@ def catalog() -> list[Shape]:
             "many": bool(getattr(cls, "many_edges", False)),
         }
         for group, members in palette().items()
-        for cls in members
+        for cls in sorted(members, key=lambda cls: not _is_named_by_others(cls.title, members))
     ]
 
 
@@ -78,6 +78,12 @@ def document(pipeline: Pipeline) -> Shape:
             for edge in pipeline.edges
         ],
     }
+
+
+def _is_named_by_others(title: str, members: Iterable[Any]) -> bool:
+    """Whether others mention it: it comes before them, so that who types its title finds it first."""
+    others = (f"{cls.title} {cls.operator} {cls.summary}".lower() for cls in members if cls.title != title)
+    return any(title.lower() in text for text in others)
 
 
 def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[str, Shape]:
