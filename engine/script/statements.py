@@ -14,11 +14,21 @@ from typing import Any, Final
 from sqlglot import TokenType, exp
 from sqlglot.tokenizer_core import Token
 
+from engine.errors import shortened
 from engine.sql.algebra import Expr
 from engine.sql.parsing import tokens_of, trees_of
 from engine.sql.rejected import SqlRejected
 
 _DIRECTIVE: Final = re.compile(r"^\s*--\s*studio\.(\w+):\s*(.+?)\s*$", re.MULTILINE)
+_KINDS: Final[dict[str, type]] = {
+    "pipeline": str,
+    "description": str,
+    "arrival": dict,
+    "node": dict,
+    "parameters": dict,
+}
+_PARTS_OF_A_NODE: Final[dict[str, type]] = {"id": str, "operator": str, "parameters": dict}
+_CALLED: Final[dict[type, str]] = {str: "a text", dict: "a JSON object"}
 _OPENING: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 
@@ -64,14 +74,27 @@ def statements(text: str) -> list[Statement]:
 
 
 def directives(comment: str) -> dict[str, Any]:
-    """What comments tell the studio. A directive that is no JSON says nothing."""
+    """What comments tell the studio. A directive that is no JSON says nothing.
+
+    Raises SqlRejected where it says something of another kind than it can.
+    """
     by_name: dict[str, Any] = {}
     for match in _DIRECTIVE.finditer(comment):
         try:
-            by_name[match[1]] = json.loads(match[2])
-        except json.JSONDecodeError:
+            by_name[match[1]] = told = json.loads(match[2])
+        except (ValueError, RecursionError):
             continue
+        _require(f"studio.{match[1]}", told, _KINDS.get(match[1], object))
+        if match[1] == "node":
+            for part, kind in _PARTS_OF_A_NODE.items():
+                _require(f"{part} of studio.node", told.get(part, kind()), kind)
     return by_name
+
+
+def _require(what: str, told: object, kind: type) -> None:
+    if not isinstance(told, kind):
+        message = f"{what} is {shortened(json.dumps(told))}, not {_CALLED[kind]}. Remove the line, or copy it again."
+        raise SqlRejected(message)
 
 
 def parsed(tokens: Sequence[Token], text: str) -> Expr:

@@ -96,7 +96,7 @@ class Queries:
         """A cursor in a read-only transaction under watch, and the query as it may be run."""
         with self._one_at_a_time, self._database.cursor() as cursor:
             try:
-                cursor.execute(f"SET search_path = '{_search_path(schema)}'")
+                cursor.execute(f"SET search_path = '{_search_path(cursor, schema)}'")
                 query = checked(cursor, text, schema)
                 # What looks like a table could else be a variable of this program.
                 cursor.execute("SET python_enable_replacements = false")
@@ -149,7 +149,10 @@ def _memory(cursor: Cursor) -> int:
     return max(counted, resident)
 
 
-def _search_path(schema: str) -> str:
+def _search_path(cursor: Cursor, schema: str) -> str:
+    """Where tables are looked for; a run that has kept nothing yet has no schema."""
+    if cursor.execute("SELECT 1 FROM duckdb_schemas() WHERE schema_name = ?", [schema]).fetchone() is None:
+        return "main"
     return f"{identifier(schema)},main".replace("'", "''")
 
 

@@ -136,3 +136,25 @@ def test_a_full_output_is_a_sentence(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "engine", "explain", str(path)]
         run = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (run.returncode, run.stderr) == (1, "the output cannot be read or written: No space left on device.\n")
+
+
+@pytest.mark.parametrize(
+    ("directive", "sentence"),
+    [
+        ("pipeline: 5", "studio.pipeline is 5, not a text."),
+        ("pipeline: {}", "studio.pipeline is {}, not a text."),
+        ("arrival: []", "studio.arrival is [], not a JSON object."),
+        ("parameters: [1]", "studio.parameters is [1], not a JSON object."),
+        ("node: 5", "studio.node is 5, not a JSON object."),
+        ('node: {"id": 5}', "id of studio.node is 5, not a text."),
+        ('node: {"operator": []}', "operator of studio.node is [], not a text."),
+        ('node: {"parameters": []}', "parameters of studio.node is [], not a JSON object."),
+    ],
+)
+def test_a_directive_of_the_wrong_kind_is_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], directive: str, sentence: str
+) -> None:
+    path = tmp_path / "a.sql"
+    path.write_text(f"-- studio.{directive}\nCREATE TABLE t (a BIGINT) WITH ({FILE});\nSELECT * FROM t;\n")
+    assert main(["explain", str(path), "--engine", "local[2]"]) == 2
+    assert capsys.readouterr().err == f"{sentence} Remove the line, or copy it again.\n"

@@ -243,6 +243,10 @@ def test_the_result_is_written_as_csv(store: Store, run: str, tmp_path: Path) ->
     assert len(lines) == 7
 
 
+def test_of_a_run_that_has_kept_nothing_yet_the_catalog_is_answered(store: Store) -> None:
+    assert store.queries.run("SELECT count(*) FROM run_epochs WHERE run_id = 99", schema="run_99").rows == ((0,),)
+
+
 def test_every_example_has_an_answer(tmp_path: Path) -> None:
     with Store.open(tmp_path / "studio.duckdb") as store:
         for made in (seeded_store.word_count, seeded_store.windows, seeded_store.two_sources):

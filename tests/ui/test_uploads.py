@@ -27,6 +27,7 @@ def test_the_same_file_is_kept_once_and_another_one_beside_it(tmp_path: Path) ->
         ("ü*?.csv", "ü__.csv"),
         ("..", "file"),
         ("x" * 300 + ".csv", "x" * 96 + ".csv"),
+        ("数" * 300 + ".csv", "数" * 32 + ".csv"),
     ],
 )
 def test_a_name_cannot_leave_its_folder(name: str, safe: str) -> None:

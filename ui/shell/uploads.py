@@ -14,6 +14,8 @@ from typing import IO, Final
 
 FOLDER: Final = "files"
 _CHUNK: Final = 1 << 20
+# Of the 255 that file systems have; letters beyond ASCII take up to four.
+_NAME_BYTES: Final = 100
 
 
 def keep(stream: IO[bytes], name: str, folder: Path) -> str:
@@ -38,7 +40,7 @@ def keep(stream: IO[bytes], name: str, folder: Path) -> str:
 def safe_name(name: str) -> str:
     """The file's own name, fit for any file system."""
     plain = re.sub(r"[^\w.\- ]", "_", Path(name.replace("\\", "/")).name).strip(". ")
-    return plain[-100:] or "file"
+    return plain.encode(errors="replace")[-_NAME_BYTES:].decode(errors="ignore") or "file"
 
 
 def first_lines(path: Path, most: int = 8, width: int = 160) -> list[str]:
