@@ -17,7 +17,7 @@ from uuid import uuid4
 from engine.contract.live import Begun, Checkpoint, Control, Live
 from engine.contract.operator import Analyzer
 from engine.contract.recorder import Recorder
-from engine.errors import PipelineError, RunCancelled
+from engine.errors import PipelineError, RunCancelled, RunFailed
 from engine.following import Following, plan_live
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan
@@ -110,6 +110,11 @@ def _follow(
             run(planned, spark=spark, recorder=shown, folder=folder, files=files, live=live, cancel=cancel)
         except RunCancelled:
             stopped = True
+        except RunFailed as error:
+            _say(str(error))
+            if again:
+                _say(f"what was kept is there. Go on with: {again}")
+            return 1
     for what, count in shown.counts.items():
         if count:
             _say(f"{count} {what}{'s' * (count > 1)}.")

@@ -42,8 +42,10 @@ _LEAST: Final = Limit(1000, 1 << 20)
 _LOAD: Final = 2.0
 _SHORTEST_S: Final = 0.2
 _LONGEST_S: Final = 30.0
-# So often the sources are asked where none had anything.
+# So often the sources are asked where none had anything, and the engine where nobody had anything for it: a session
+# that is not heard of is forgotten, and that an engine is gone is noticed before there are records.
 _ASK_S: Final = 0.2
+_PING_S: Final = 10.0
 
 
 class LiveEvents:
@@ -166,7 +168,11 @@ class LiveEvents:
         if decisions is not None:
             return decisions[self._epoch] if self._epoch < len(decisions) else None
         control, due = self._live.control, time.monotonic() + self._pause_s()
+        heard = time.monotonic()
         while True:
+            if time.monotonic() - heard > _PING_S:
+                self._spark.conf.get("spark.sql.session.timeZone")
+                heard = time.monotonic()
             if self._cancel.is_set():
                 raise RunCancelled
             wish = control.wish

@@ -111,11 +111,9 @@ class Killing:
                 for one in servers():
                     if one.master == self.engine:
                         os.kill(one.jvm, signal.SIGKILL)
-                # It says what has happened, and ends: or nothing was on, and somebody ends it.
-                try:
-                    assert process.wait(60) == 1, said
-                except subprocess.TimeoutExpired:
-                    process.kill()
+                # Whether a job was on or not: it says what has happened and how to go on, and ends.
+                _wait_for(process, "what was kept is there. Go on with: python -m engine resume 1")
+                assert process.wait(60) == 1, said
             else:
                 process.kill()
             process.wait(60)
