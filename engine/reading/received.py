@@ -14,11 +14,14 @@ import re
 import threading
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
+
+from engine.contract.scan import LINE_BYTES
 
 FOLDER: Final = "received"
 _ADDRESS: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _BLOCK: Final = 1 << 16
+_SPACE: Final = " \t\r\n"
 _locks: Final[dict[Path, threading.Lock]] = defaultdict(threading.Lock)
 
 
@@ -37,37 +40,69 @@ def received_file(folder: Path, address: str) -> Path:
 
 
 def rows_in(body: bytes) -> list[str]:
-    """The lines of a post: one JSON object, an array of them, or one per line. Raises NotReceived."""
+    """The rows of a post, each as a line with all of its digits. Raises NotReceived.
+
+    They are one JSON object, an array of them, or several one after the other, as in JSON Lines.
+    """
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"The body is not UTF-8 at byte {error.start}."
         raise NotReceived(message) from error
-    try:
-        values = [_parsed(text)]
-        if isinstance(values[0], list):
-            values = values[0]
-        place = "value"
-    except ValueError:
-        lines = [line for line in text.splitlines() if line.strip()]
-        place = "line"
-        values = []
-        for number, line in enumerate(lines, 1):
-            try:
-                values.append(_parsed(line))
-            except ValueError as error:
-                message = f"Line {number} is not JSON: {error}."
-                raise NotReceived(message) from error
-    for number, value in enumerate(values, 1):
-        if not isinstance(value, dict):
-            message = (
-                f"{place.capitalize()} {number} is not a JSON object; post {{...}}, [{{...}}, ...] or one per line."
-            )
+    at = _past_space(text, 0)
+    is_array = text.startswith("[", at)
+    at = _past_space(text, at + 1) if is_array else at
+    rows: list[str] = []
+    while at < len(text) and not (is_array and text.startswith("]", at) and not rows):
+        row, at = _row(text, at)
+        rows.append(row)
+        at = _past_space(text, at)
+        if is_array and text.startswith("]", at):
+            break
+        if is_array and not text.startswith(",", at):
+            message = f"The body is not JSON: a comma is missing at character {at + 1}."
             raise NotReceived(message)
-    if not values:
+        at = _past_space(text, at + 1) if is_array else at
+    if is_array and (not text.startswith("]", at) or _past_space(text, at + 1) != len(text)):
+        message = f"The body is not JSON: its array does not end as it should, at character {at + 1}."
+        raise NotReceived(message)
+    if not rows:
         message = "The body has no rows; post a JSON object, an array of them, or one per line."
         raise NotReceived(message)
-    return [json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in values]
+    return rows
+
+
+def _row(text: str, at: int) -> tuple[str, int]:
+    """The object at a place, as one line, and where it ends."""
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else getattr(error, "msg", str(error))
+        message = f"The body is not JSON: {reason} at character {at + 1}."
+        raise NotReceived(message) from error
+    if not isinstance(value, dict):
+        message = f"At character {at + 1} is no JSON object; post one, an array of them, or one per line."
+        raise NotReceived(message)
+    # Outside of texts a line break is space, and inside of them JSON has none.
+    row = text[at:end].replace("\n", " ").replace("\r", " ")
+    if len(row.encode()) > LINE_BYTES:
+        message = f"A row has more than {LINE_BYTES >> 20} MB, which no source reads."
+        raise NotReceived(message)
+    return row, end
+
+
+def _refuse(name: str) -> None:
+    message = f"{name} is no JSON value"
+    raise ValueError(message)
+
+
+def _past_space(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _SPACE:
+        at += 1
+    return at
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 
 
 def receive(folder: Path, address: str, rows: list[str]) -> None:
@@ -89,19 +124,6 @@ def receive(folder: Path, address: str, rows: list[str]) -> None:
                 raise
         if is_new:
             _sync_folder(path.parent)
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text, parse_constant=_refuse)
-    except RecursionError as error:
-        message = "it is nested too deeply"
-        raise ValueError(message) from error
-
-
-def _refuse(name: str) -> Any:
-    message = f"{name} is no JSON value"
-    raise ValueError(message)
 
 
 def _end_of_lines(file: BinaryIO) -> int:

@@ -47,14 +47,14 @@ def test_rows_are_taken(tmp_path: Path) -> None:
     assert post("orders", '{"id": 1}') == (200, {"rows": 1})
     assert post("orders", '[{"id": 2}, {"id": 3}]') == (200, {"rows": 2})
     assert post("orders", '{"id": 4}\n{"id": 5}\n', "application/x-ndjson; charset=utf-8") == (200, {"rows": 2})
-    ids = [f'{{"id":{at}}}\n' for at in range(1, 6)]
+    ids = [f'{{"id": {at}}}\n' for at in range(1, 6)]
     assert received_file(tmp_path, "orders").read_text() == "".join(ids)
 
 
 @pytest.mark.parametrize(
     ("address", "body", "type_", "status", "sentence"),
     [
-        ("orders", "{", "application/json", 400, "Line 1 is not JSON"),
+        ("orders", "{", "application/json", 400, "The body is not JSON"),
         ("orders", '{"id": 1}', "text/plain", 415, "Content-Type: application/json"),
         ("or.ders", '{"id": 1}', "application/json", 400, "is no address"),
         ("orders", '{"id": "' + "x" * (1 << 20) + '"}', "application/json", 413, "more than 1 MB"),

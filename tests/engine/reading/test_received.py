@@ -12,10 +12,10 @@ from engine.reading.received import NotReceived, is_address, receive, received_f
 @pytest.mark.parametrize(
     ("body", "rows"),
     [
-        (b'{"a": 1}', ['{"a":1}']),
-        (b'[{"a": 1}, {"a": "\xc3\xa4"}]', ['{"a":1}', '{"a":"ä"}']),
-        (b'{"a": 1}\n\n{"a": {"b": "x\\ny"}}\r\n', ['{"a":1}', '{"a":{"b":"x\\ny"}}']),
-        (b'{\n "a": 12345678901234567890\n}', ['{"a":12345678901234567890}']),
+        (b'{"a": 1}', ['{"a": 1}']),
+        (b'[{"a": 1.10}, {"a": "\xc3\xa4"}]', ['{"a": 1.10}', '{"a": "ä"}']),
+        (b'{"a": 1}\n\n{"a": {"b": "x\\ny"}}\r\n', ['{"a": 1}', '{"a": {"b": "x\\ny"}}']),
+        (b'\xef\xbb\xbf{\n "a": 12345678901234567890.123\n}', ['{  "a": 12345678901234567890.123 }']),
     ],
 )
 def test_an_object_an_array_or_lines_are_rows(body: bytes, rows: list[str]) -> None:
@@ -26,13 +26,16 @@ def test_an_object_an_array_or_lines_are_rows(body: bytes, rows: list[str]) -> N
     ("body", "sentence"),
     [
         (b"", "The body has no rows"),
-        (b"[]", "The body has no rows"),
-        (b'{"a": 1}\n{"a": ', "Line 2 is not JSON"),
-        (b'{"a": NaN}', "Line 1 is not JSON: NaN is no JSON value"),
-        (b'[{"a": 1}, 2]', "Value 2 is not a JSON object"),
-        (b'{"a": 1}\n[1]', "Line 2 is not a JSON object"),
+        (b" [ ] ", "The body has no rows"),
+        (b'{"a": 1}\n{"a": ', "is not JSON: Expecting value at character 10"),
+        (b'{"a": NaN}', "NaN is no JSON value at character 1"),
+        (b'[{"a": 1}, 2]', "At character 12 is no JSON object"),
+        (b'[{"a": 1} {"a": 2}]', "a comma is missing at character 11"),
+        (b'[{"a": 1}] x', "does not end as it should, at character 10"),
+        (b'[{"a": 1},', "does not end as it should, at character 11"),
+        (b'{"a": 1}\n[1]', "At character 10 is no JSON object"),
         (b'{"a": "\xff"}', "The body is not UTF-8 at byte 7"),
-        (b"[" * 100_000, "nested too deeply"),
+        (b'{"a":' * 100_000, "nested too deeply"),
     ],
 )
 def test_anything_else_is_a_sentence(body: bytes, sentence: str) -> None:
