@@ -17,7 +17,7 @@ from engine.model.pipeline import Pipeline
 from engine.model.schema import quote
 from engine.planner import Plan, plan
 from engine.runtime import run
-from engine.runtime.edges import EdgeRecords, records_of, together
+from engine.runtime.edges.records import EdgeRecords, records_of, together
 from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.run_files import RunFiles, temporary_files, there
 from engine.spark.session import engine_of

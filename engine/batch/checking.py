@@ -23,7 +23,7 @@ from engine.model.schema import Schema, quote
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
-from engine.runtime.edges import EdgeRecords, together, watermark_marks
+from engine.runtime.edges.records import EdgeRecords, together, watermark_marks
 from engine.windows.batch import not_late
 
 if TYPE_CHECKING:

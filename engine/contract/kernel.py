@@ -2,7 +2,7 @@
 
 A kernel is a plain-Python state machine for ONE key at a time: it is given the key's state, then the
 key's records in order of position and the timers that the watermark makes due between them, and hands
-the state back. It imports no Spark and never looks at a clock. `engine.runtime.worker` runs the same
+the state back. It imports no Spark and never looks at a clock. `engine.runtime.keyed.worker` runs the same
 loop inside Spark; tests call `run` here.
 """
 

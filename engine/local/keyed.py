@@ -18,7 +18,7 @@ from engine.model.position import ORDINALS
 from engine.model.schema import Schema
 from engine.model.timeline import Timeline
 from engine.planner import NodePlan
-from engine.runtime.keyed import hashed_order
+from engine.runtime.keyed.inputs import hashed_order
 
 if TYPE_CHECKING:
     import pyarrow as pa

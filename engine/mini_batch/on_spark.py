@@ -25,8 +25,8 @@ from engine.mini_batch.bundling import Bundling
 from engine.model.binary_row import hash_of, row_encoder
 from engine.model.position import timer
 from engine.model.timeline import MIN_WATERMARK
-from engine.runtime.clocks import Clock
-from engine.runtime.keyed import plain
+from engine.runtime.arrivals.clocks import Clock
+from engine.runtime.keyed.inputs import plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

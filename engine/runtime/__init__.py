@@ -1,30 +1,16 @@
 """Running a plan on Spark, epoch by epoch.
 
-workspace    where the files of a run are, and who opens them
-intake       read the sources, each once
-units        what a task makes of a source
-ingest       the events of the sources, with their numbers and watermarks
-numbering    the numbers of the events
-live         the events of a live run, and what it needs to go on
-clocks       the watermark of every source and operator, as shared arrays
-edges        a run's edges as tasks and Spark read them
-views        which edges say what another one says
-explain      the plan explained, and what computes each node
-epoch        one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
-arrow_native stateless steps in Arrow
-native       stateless steps in Spark SQL, where an expression is Spark's alone
-edge_files   what a task writes of an edge, and of the stateless steps that follow it
-keyed        stateful steps: which files, what is made of their records, which task has which keys
-hashing      keys as numbers
-bundles      mini-batch: which bundle a record belongs to
-bucket       the records of some keys in a task, sorted, with their state
-states       what is kept of keys between epochs
-worker       the loop of plain kernels inside Spark's Python workers
-chunks       the loop of columnar kernels there
-node_files   what else a task of a keyed step writes
-failures     errors of workers as one sentence of one node
-key_times    which keys took longest
-reports      what tasks report to the driver
+arrivals      the events: sources read once, numbered, with their watermarks; whole, or as they come in a live run
+edges         what lies between steps: files of records, views of them, and the stateless steps computed on the way
+keyed         stateful steps: records spread by key over tasks, sorted, and given to kernels with what was kept of keys
+epoch         one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
+steps         what the operators of a plan do on Spark, as values
+explain       the plan explained, and what computes each node
+failures      errors of workers as one sentence of one node
+reports       what tasks report to the driver
+in_process    the same tasks without Spark, for tests
+lines         a changelog as text
+rehearsal     a first run for nobody
 """
 
 from __future__ import annotations
@@ -53,13 +39,13 @@ from engine.contract.source import Source
 from engine.errors import EngineLost, RunCancelled, RunFailed, StudioError
 from engine.model.changelog import APPEND
 from engine.planner import Plan
+from engine.runtime.arrivals.ingest import EpochEvents, ingest
+from engine.runtime.arrivals.intake import given_of, take_in
+from engine.runtime.arrivals.live import LiveEvents
+from engine.runtime.edges.views import views_of
 from engine.runtime.epoch import EpochRunner, NodeOutput
 from engine.runtime.explain import explanation
 from engine.runtime.failures import failing_node, failure_sentence
-from engine.runtime.ingest import EpochEvents, ingest
-from engine.runtime.intake import given_of, take_in
-from engine.runtime.live import LiveEvents
-from engine.runtime.views import views_of
 from engine.spark.cancelling import cancellable
 from engine.spark.run_files import RunFiles, brought
 from engine.spark.session import loss_of
@@ -227,7 +213,7 @@ def _run_epoch(
 
 
 def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]) -> RunPlan:
-    """What a recorder is told of a run before its first epoch. views: `engine.runtime.views.views_of` the plan."""
+    """What a recorder is told of a run before its first epoch. views: of `engine.runtime.edges.views`."""
     edges = []
     for node in plan.nodes:
         key = min(node.derived.upsert_keys, key=lambda names: (len(names), sorted(names)), default=None)

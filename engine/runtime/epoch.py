@@ -25,13 +25,14 @@ from engine.model.position import ordinal
 from engine.model.schema import quote
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
-from engine.runtime.arrow_native import Branch, branches_of
-from engine.runtime.chunks import ColumnarTask
-from engine.runtime.clocks import Clock
-from engine.runtime.edge_files import EdgeFiles, Follower
-from engine.runtime.edges import EdgeRecords
-from engine.runtime.ingest import EpochEvents
-from engine.runtime.keyed import (
+from engine.runtime.arrivals.clocks import Clock
+from engine.runtime.arrivals.ingest import EpochEvents
+from engine.runtime.edges.arrow_native import Branch, branches_of
+from engine.runtime.edges.edge_files import EdgeFiles, Follower
+from engine.runtime.edges.native import run_native
+from engine.runtime.edges.records import EdgeRecords
+from engine.runtime.keyed.chunks import ColumnarTask
+from engine.runtime.keyed.inputs import (
     Gathered,
     Piece,
     Shape,
@@ -42,12 +43,11 @@ from engine.runtime.keyed import (
     pieces_of,
     spread,
 )
-from engine.runtime.native import run_native
-from engine.runtime.node_files import FIRES, KEY_TIMES, LATE, MERGED, STATES, NodeFiles
+from engine.runtime.keyed.node_files import FIRES, KEY_TIMES, LATE, MERGED, STATES, NodeFiles
+from engine.runtime.keyed.states import StateFile, StateStore
+from engine.runtime.keyed.worker import PlainTask
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
-from engine.runtime.states import StateFile, StateStore
 from engine.runtime.steps import sources_by_event_time, step_of
-from engine.runtime.worker import PlainTask
 from engine.spark.run_files import RunFiles
 from engine.spark.workspace import Workspace
 

@@ -18,8 +18,8 @@ from engine.contract.step import Keyed, Native
 from engine.expressions.projections import arrow_projection
 from engine.model.changelog import APPEND
 from engine.planner import NodePlan, Plan
+from engine.runtime.edges.views import views_of
 from engine.runtime.steps import step_of
-from engine.runtime.views import views_of
 
 _BUNDLED: Final = "record by record: mini-batch folds each bundle first"
 

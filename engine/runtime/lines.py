@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engine.contract.frames import POSITION, SEQ, STEP
 from engine.model.printing import Printed, aligned, cells, head, json_line, widths
 from engine.model.schema import Schema, quote
-from engine.runtime.edges import EdgeRecords
+from engine.runtime.edges.records import EdgeRecords
 from engine.runtime.reports import Batches, Report, run_tasks, task_name
 from engine.spark.run_files import RunFiles
 from engine.spark.workspace import writing

@@ -35,13 +35,13 @@ from engine.mini_batch.local import KeyedRecord
 from engine.model.changelog import RowKind
 from engine.model.position import ordinal
 from engine.model.schema import Column, Schema, arrow_type
-from engine.runtime.clocks import Clock, Rises, SourceLine
-from engine.runtime.edge_files import RECORDS, EdgeFiles
-from engine.runtime.keyed import Gathered, RowsPiece, Shape
-from engine.runtime.node_files import FIRES, LATE, STATES, NodeFiles
+from engine.runtime.arrivals.clocks import Clock, Rises, SourceLine
+from engine.runtime.edges.edge_files import RECORDS, EdgeFiles
+from engine.runtime.keyed.inputs import Gathered, RowsPiece, Shape
+from engine.runtime.keyed.node_files import FIRES, LATE, STATES, NodeFiles
+from engine.runtime.keyed.states import StateFile, StateStore
+from engine.runtime.keyed.worker import PlainTask
 from engine.runtime.reports import Report, run_each
-from engine.runtime.states import StateFile, StateStore
-from engine.runtime.worker import PlainTask
 from engine.spark.workspace import Workspace
 from tests.engine.cases import Case, Given, Result, parse, parse_given
 

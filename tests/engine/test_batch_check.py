@@ -11,7 +11,7 @@ import pytest
 from engine.batch.checking import check
 from engine.contract.recorder import EdgeFile
 from engine.examples import examples
-from engine.runtime.edges import EdgeRecords
+from engine.runtime.edges.records import EdgeRecords
 from tests.engine.batch_answer import checked, complaints, recorded
 
 if TYPE_CHECKING:

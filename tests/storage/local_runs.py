@@ -20,7 +20,7 @@ from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from engine.planner import NodePlan, Plan, plan
 from engine.runtime import described
-from engine.runtime.views import views_of
+from engine.runtime.edges.views import views_of
 from storage import Store
 from storage.model import SavedPipeline
 from tests.engine.planning import KnownTypes

@@ -87,7 +87,7 @@ class Checker:
         from engine.contract.recorder import EdgeFile
         from engine.planner import plan
         from engine.reading.storage import looking_at
-        from engine.runtime.edges import EdgeRecords
+        from engine.runtime.edges.records import EdgeRecords
         from engine.spark.analyzer import SparkAnalyzer
         from engine.spark.session import get_spark
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from engine.contract.columnar_kernel import NEVER
 from engine.contract.frames import KIND, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.model.schema import Schema
-from engine.runtime.bucket import Slice, load
-from engine.runtime.edge_files import EdgeFiles
-from engine.runtime.keyed import Gathered, Shape
-from engine.runtime.node_files import NodeFiles
-from engine.runtime.states import StateFile, StateStore
+from engine.runtime.edges.edge_files import EdgeFiles
+from engine.runtime.keyed.bucket import Slice, load
+from engine.runtime.keyed.inputs import Gathered, Shape
+from engine.runtime.keyed.node_files import NodeFiles
+from engine.runtime.keyed.states import StateFile, StateStore
 from engine.spark.workspace import Workspace
 
 SHAPE = Shape(

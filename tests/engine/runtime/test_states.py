@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from engine.contract.columnar_kernel import NEVER
 from engine.contract.frames import key_name
 from engine.model.schema import Schema
-from engine.runtime.edge_files import EdgeFiles
-from engine.runtime.hashing import bucket_of, hashes_of
-from engine.runtime.node_files import MERGED, STATES, NodeFiles
-from engine.runtime.states import MERGED as MANY
-from engine.runtime.states import StateFile, StateStore
+from engine.runtime.edges.edge_files import EdgeFiles
+from engine.runtime.keyed.hashing import bucket_of, hashes_of
+from engine.runtime.keyed.node_files import MERGED, STATES, NodeFiles
+from engine.runtime.keyed.states import MERGED as MANY
+from engine.runtime.keyed.states import StateFile, StateStore
 from engine.spark.workspace import Workspace
 
 KEY = pa.field(key_name(0), pa.string())

@@ -15,8 +15,8 @@ import pyarrow as pa
 from engine.contract.frames import POSITION, changelog_schema
 from engine.contract.recorder import EdgeFile
 from engine.model.schema import Schema
-from engine.runtime.arrow_native import Branch
-from engine.runtime.edges import EdgeRecords
+from engine.runtime.edges.arrow_native import Branch
+from engine.runtime.edges.records import EdgeRecords
 from engine.runtime.failures import NodeFailed
 from engine.runtime.reports import Report
 from engine.spark.workspace import PartFile, Workspace

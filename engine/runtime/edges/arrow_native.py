@@ -3,7 +3,7 @@
     records of the inputs -> columns that the step mentions -> kinds, condition, values -> records of the output
 
 A step with an expression that Arrow has not (`engine.expressions.arrow`), or that
-makes several records of one, is Spark's own (`engine.runtime.native`).
+makes several records of one, is Spark's own (`engine.runtime.edges.native`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.expressions import mentioned
 from engine.expressions.projections import ArrowProjection, arrow_projection
 from engine.model.position import ordinal
 from engine.planner import NodePlan
-from engine.runtime.edges import EdgeRecords, longer, of_kinds
+from engine.runtime.edges.records import EdgeRecords, longer, of_kinds
 from engine.spark.workspace import Workspace
 
 

@@ -1,4 +1,4 @@
-"""Reading sources, or what an epoch takes of them, each once, into units (`engine.runtime.units`).
+"""Reading sources, or what an epoch takes of them, each once, into units (`engine.runtime.arrivals.units`).
 
 What workers read by themselves goes straight into Arrow, a task per part; the rest is a job of Spark per source.
 """
@@ -21,9 +21,9 @@ from engine.contract.source import Source, SourceFrames
 from engine.errors import SourceError
 from engine.planner import NodePlan
 from engine.reading.computed import computation_of, frames_of
+from engine.runtime.arrivals.units import Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
 from engine.runtime.failures import NodeFailed, failing_node, reason_of
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
-from engine.runtime.units import Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
 from engine.spark.run_files import RunFiles
 from engine.spark.workspace import PartFile, Workspace
 

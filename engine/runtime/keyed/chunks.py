@@ -30,14 +30,14 @@ from engine.contract.columnar_kernel import (
 )
 from engine.contract.frames import GROUP, KIND, PORT, SEQ, STEP
 from engine.model.timeline import Timeline
-from engine.runtime.bucket import Slice, load
-from engine.runtime.clocks import Clock, due_until
-from engine.runtime.edges import repeated
-from engine.runtime.key_times import KEPT
-from engine.runtime.keyed import Gathered
-from engine.runtime.node_files import NodeFiles, NodeWriter
+from engine.runtime.arrivals.clocks import Clock, due_until
+from engine.runtime.edges.records import repeated
+from engine.runtime.keyed.bucket import Slice, load
+from engine.runtime.keyed.inputs import Gathered
+from engine.runtime.keyed.key_times import KEPT
+from engine.runtime.keyed.node_files import NodeFiles, NodeWriter
+from engine.runtime.keyed.states import StateStore
 from engine.runtime.reports import Report, task_name
-from engine.runtime.states import StateStore
 
 _SLICE: Final = 196_608
 

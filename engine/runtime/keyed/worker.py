@@ -1,7 +1,7 @@
 """What runs inside Spark's Python workers for a keyed step: the loop over the keys of one bucket.
 
 Nothing here imports Spark; the whole of `engine` travels to the workers by value. Here is the loop of plain kernels;
-`engine.runtime.chunks` has that of columnar ones.
+`engine.runtime.keyed.chunks` has that of columnar ones.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from engine.contract.columnar_kernel import NEVER
 from engine.contract.frames import ENDS, KIND, PORT, SEQ, STEP
 from engine.contract.kernel import End, Kernel, Key, KeyLoop, Late, Output, Saved
 from engine.model.timeline import MIN_WATERMARK, Timeline
-from engine.runtime.bucket import load
-from engine.runtime.clocks import Clock, due_until
-from engine.runtime.key_times import KeyTimes
-from engine.runtime.keyed import Gathered
-from engine.runtime.node_files import NodeFiles, NodeWriter, typed
+from engine.runtime.arrivals.clocks import Clock, due_until
+from engine.runtime.keyed.bucket import load
+from engine.runtime.keyed.inputs import Gathered
+from engine.runtime.keyed.key_times import KeyTimes
+from engine.runtime.keyed.node_files import NodeFiles, NodeWriter, typed
+from engine.runtime.keyed.states import StateStore
 from engine.runtime.reports import Report, task_name
-from engine.runtime.states import StateStore
 
 _FLUSH: Final = 65_536
 _SLICE: Final = 65_536

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from engine.columnar.runs import Flags, Runs
 from engine.contract.columnar_kernel import NEVER
 from engine.contract.frames import DUE, HASH, IS_EMPTY, arrow_fields
-from engine.runtime.hashing import Hashes, bucket_of, codes_of, order_of
+from engine.runtime.keyed.hashing import Hashes, bucket_of, codes_of, order_of
 from engine.spark.workspace import Workspace
 
 MERGED: Final = 8

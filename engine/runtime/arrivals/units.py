@@ -19,7 +19,7 @@ import pyarrow as pa
 from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import KIND, TIME, TOP, UNIT, rejected_schema, unit_schema
 from engine.model.schema import Schema
-from engine.runtime.clocks import NO_TIME, rises_of
+from engine.runtime.arrivals.clocks import NO_TIME, rises_of
 from engine.runtime.reports import Report
 from engine.spark.workspace import PartFile, Workspace
 

@@ -1,6 +1,6 @@
 """What a keyed step is given: which files, what is made of their records, and by which key they are spread over tasks.
 
-    files of all inputs -> keys and values of their records -> those of one bucket -> `engine.runtime.bucket`
+    files of all inputs -> keys and values of their records -> those of one bucket -> `engine.runtime.keyed.bucket`
 
 Keys and values are computed in Arrow, in the tasks that need them; where one of them is an expression of Spark's alone,
 Spark writes the keys and values of all inputs first. Many buckets are files of their own, which a task each writes
@@ -29,8 +29,8 @@ from engine.expressions import Expression, mentioned
 from engine.model.position import ordinal
 from engine.model.schema import Schema, arrow_type, quote
 from engine.planner import NodePlan
-from engine.runtime.edges import EdgeRecords, longer, of_kinds
-from engine.runtime.hashing import Hashes, bucket_of, hashes_of
+from engine.runtime.edges.records import EdgeRecords, longer, of_kinds
+from engine.runtime.keyed.hashing import Hashes, bucket_of, hashes_of
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
 from engine.spark.workspace import PartFile, Workspace
 

@@ -24,10 +24,10 @@ from engine.contract.source import Source
 from engine.contract.stream import Limit, Stream, Taken
 from engine.errors import PipelineError, RunCancelled
 from engine.planner import NodePlan, Plan
+from engine.runtime.arrivals.ingest import EPOCH, Before, EpochEvents, ingest
+from engine.runtime.arrivals.intake import Given, take_in
 from engine.runtime.epoch import Kept
-from engine.runtime.ingest import EPOCH, Before, EpochEvents, ingest
-from engine.runtime.intake import Given, take_in
-from engine.runtime.states import StateFile
+from engine.runtime.keyed.states import StateFile
 from engine.spark.run_files import RunFiles
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from engine.contract.columnar_kernel import NEVER, Longs
 from engine.contract.frames import POSITION, fires_schema, key_times_schema, late_schema
-from engine.runtime.edge_files import EdgeFiles
-from engine.runtime.hashing import hashes_of
+from engine.runtime.edges.edge_files import EdgeFiles
+from engine.runtime.keyed.hashing import hashes_of
+from engine.runtime.keyed.states import StateStore
 from engine.runtime.reports import Report
-from engine.runtime.states import StateStore
 from engine.spark.workspace import PartFile
 
 STATES: Final = "states"

@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 from engine.columnar.runs import Runs
 from engine.contract.columnar_kernel import Longs, no_state
 from engine.contract.frames import GROUP, SEQ, STEP, arrow_fields
-from engine.runtime.hashing import codes_of, order_of
-from engine.runtime.keyed import Gathered, key_hashes
-from engine.runtime.states import Kept, StateStore
+from engine.runtime.keyed.hashing import codes_of, order_of
+from engine.runtime.keyed.inputs import Gathered, key_hashes
+from engine.runtime.keyed.states import Kept, StateStore
 
 
 @dataclass(frozen=True)

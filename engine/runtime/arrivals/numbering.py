@@ -24,8 +24,8 @@ from engine.errors import PipelineError
 from engine.model.pipeline import Arrival
 from engine.model.schema import Schema
 from engine.planner import NodePlan, Plan
+from engine.runtime.arrivals.units import Unit, UnitFiles
 from engine.runtime.reports import Report, run_each, task_name
-from engine.runtime.units import Unit, UnitFiles
 from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:

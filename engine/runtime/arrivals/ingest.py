@@ -1,9 +1,9 @@
 """The events of the sources: what was read of them, numbered densely in order of arrival, with their watermarks.
 
-    sources/<node>/       units: records in order of arrival, without numbers       (engine.runtime.intake)
+    sources/<node>/       units: records in order of arrival, without numbers       (engine.runtime.arrivals.intake)
     rejected/<node>/      rows that could not be read
     numbered/<node>/      where sources interleave: the records once more, with their numbers
-    watermarks/<source>/  of sources that have to be followed event by event        (engine.runtime.clocks)
+    watermarks/<source>/  of sources that have to be followed event by event        (engine.runtime.arrivals.clocks)
 
 A source's end is an event too; it has a number and no row. A bounded run takes in all events at once, and which number
 is which source's is decided before its first epoch: any split into epochs sees the same clock. A live run takes in
@@ -24,13 +24,13 @@ from engine.contract.source import Source
 from engine.model.changelog import INSERT
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.planner import NodePlan, Plan
-from engine.runtime import clocks, numbering
-from engine.runtime.clocks import Followed, Reached, Rises, SourceLine, Trail
-from engine.runtime.edges import EdgeRecords, SourceFile
-from engine.runtime.intake import Read
-from engine.runtime.numbering import Numbers
+from engine.runtime.arrivals import clocks, numbering
+from engine.runtime.arrivals.clocks import Followed, Reached, Rises, SourceLine, Trail
+from engine.runtime.arrivals.intake import Read
+from engine.runtime.arrivals.numbering import Numbers
+from engine.runtime.arrivals.units import Unit
+from engine.runtime.edges.records import EdgeRecords, SourceFile
 from engine.runtime.steps import watermark_steps_ms
-from engine.runtime.units import Unit
 from engine.spark.run_files import RunFiles
 from engine.spark.workspace import Workspace
 
