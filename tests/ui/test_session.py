@@ -80,7 +80,7 @@ def test_a_number_that_is_none_is_no_run() -> None:
 def test_an_error_in_a_callback_is_a_sentence_on_the_page_that_follows() -> None:
     app = AppTest.from_function(failing_page).run()
     app.button[0].click().run()
-    assert app.error[0].value == r"latest: it cannot be: \[I,UA] has no -U."
+    assert app.error[0].value == r"latest: it cannot be: \[I,UA\] has no -U."
     assert [text.value for text in app.text] == ["the page", "below"]
     assert not app.run().error
 

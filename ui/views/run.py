@@ -19,7 +19,6 @@ from ui.shell.navigation import go
 from ui.shell.state import state
 
 _REFRESH_S = 0.7
-_LIST_REFRESH_S = 3.0
 # Before so much is done nobody can tell how long the rest takes.
 _TELLING_S = 5
 _TELLING_PART = 0.15
@@ -130,4 +129,4 @@ else:
     else:
         _ended(chosen)
     st.subheader("All runs", anchor=False)
-    st.fragment(run_list, run_every=_LIST_REFRESH_S if chosen.goes_on else None)(chosen.run_id)
+    run_list(chosen.run_id)
