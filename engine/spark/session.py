@@ -201,7 +201,10 @@ def older_than_ours(spark: SparkSession) -> str | None:
     theirs = str(spark.version)
     if release(theirs) >= release(__version__):
         return None
-    return f"its server runs Spark {theirs}, older than our {__version__}. Update Spark on the server."
+    return (
+        f"its server runs Spark {theirs}, older than our {__version__}. "
+        f"Update Spark on the server to {__version__}, or newer."
+    )
 
 
 def release(version: str) -> tuple[int, ...]:
