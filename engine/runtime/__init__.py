@@ -249,7 +249,8 @@ def _failure(error: Exception, spark: SparkSession, progress: Progress, cancel: 
     # A source that cannot be read because there is no engine any more says so of itself.
     if (loss := loss_of(spark, error.__cause__ if isinstance(error.__cause__, Exception) else error)) is not None:
         return EngineLost(loss)
-    if "No space left on device" in str(error):
+    # A source that could not be written says that it cannot be read.
+    if "No space left on device" in f"{error} {error.__cause__}":
         return RunFailed("there is no room left where the run keeps its files. Make room, or choose another workspace.")
     if isinstance(error, StudioError):
         return error

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,8 @@ _PIECE: Final = 1 << 20
 # So much is asked for at once: the server keeps what the client has not taken yet.
 _GROUP: Final = 64 << 20
 _TASK: Final = 8 << 20
+_LOOKS: Final = 20
+_LOOK_S: Final = 0.3
 _PIECES: Final = pa.schema([("file", pa.int32()), ("at", pa.int64()), ("bytes", pa.binary())])
 _PIECES_DDL: Final = "file INT, at BIGINT, bytes BINARY"
 
@@ -156,7 +159,7 @@ class FetchedFiles:
     def remove(self) -> None:
         """Let a task empty the workspace, and remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        self._each([self.workspace.remove])
+        self._each([partial(_empty, self.workspace)])
 
     def _local(self, path: str) -> Path:
         return self.folder / path.removeprefix(self.workspace.root).lstrip("/")
@@ -218,6 +221,15 @@ class FetchedFiles:
 
 # As many tasks as are handed out at once: each may have several files.
 _TASKS: Final = 16
+
+
+def _empty(workspace: Workspace) -> None:
+    """Remove it until nothing comes back: a task that was cancelled may still be writing."""
+    for _ in range(_LOOKS):
+        workspace.remove()
+        time.sleep(_LOOK_S)
+        if not workspace.exists():
+            return
 
 
 def _move_in(place: str) -> None:

@@ -74,12 +74,18 @@ class Workspace:
         with open_file(path) if is_uri(path) else pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
             return [reader.get_batch(at) for at in range(reader.num_record_batches)]
 
+    def exists(self) -> bool:
+        """Whether anything is there."""
+        system, inside = file_system(self.root)
+        return bool(system.get_file_info([inside])[0].type.value)
+
     def remove(self) -> None:
         """Remove all of it."""
         if is_uri(self.root):
             system, inside = file_system(self.root)
             system.delete_dir_contents(inside, missing_dir_ok=True)
-            system.delete_dir(inside)
+            if self.exists():
+                system.delete_dir(inside)
         else:
             shutil.rmtree(self.root, ignore_errors=True)
 

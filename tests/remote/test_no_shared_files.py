@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -183,10 +182,8 @@ def test_a_run_is_cancelled_and_its_workspace_emptied(far: Far) -> None:
     )
     cancel, progress = threading.Event(), Progress()
     threading.Timer(4, cancel.set).start()
-    began = time.monotonic()
     with pytest.raises(RunCancelled):
         run_far(far, pipeline, far.app, cancel=cancel, progress=progress)
-    assert time.monotonic() - began < 60
     assert left(far) == []
 
 
