@@ -57,9 +57,6 @@ class Stream(Protocol):
     def read(self, what: Json) -> Scan | Source:
         """What was taken. Raises SourceError."""
 
-    def close(self) -> None:
-        """The run is over, or goes on elsewhere."""
-
 
 @dataclass(frozen=True)
 class Whole:
@@ -75,6 +72,3 @@ class Whole:
     def read(self, what: Json) -> Scan | Source:
         """It."""
         return self.source if self.scan is None else self.scan
-
-    def close(self) -> None:
-        """Nothing is open."""

@@ -151,23 +151,19 @@ def _run_live(
     """Run what comes, epoch by epoch. False where somebody stopped it."""
     views = views_of(plan)
     arriving = LiveEvents(plan, spark, folder, files, live, progress, recorder, cancel)
-    try:
-        arriving.open()
-        recorder.begin(described(plan, 1, views))
-        runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark))
-        runner.go_on(arriving.kept())
+    recorder.begin(described(plan, 1, views))
+    runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark))
+    runner.go_on(arriving.kept())
+    arriving.sweep(runner.kept)
+    for events in arriving:
+        output = _run_epoch(runner, events, recorder, progress, cancel)
+        _check_cancelled(cancel)
+        progress.phase = "keeping the changelogs"
+        checkpoint = arriving.checkpoint(events, runner.kept)
+        recorder.commit(replace(output, decision=arriving.decision, checkpoint=checkpoint))
+        progress.epochs = events.number + 1
+        progress.phase = "waiting for records"
         arriving.sweep(runner.kept)
-        for events in arriving:
-            output = _run_epoch(runner, events, recorder, progress, cancel)
-            _check_cancelled(cancel)
-            progress.phase = "keeping the changelogs"
-            checkpoint = arriving.checkpoint(events, runner.kept)
-            recorder.commit(replace(output, decision=arriving.decision, checkpoint=checkpoint))
-            progress.epochs = events.number + 1
-            progress.phase = "waiting for records"
-            arriving.sweep(runner.kept)
-    finally:
-        arriving.close()
     return not arriving.was_stopped
 
 

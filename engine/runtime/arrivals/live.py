@@ -68,7 +68,7 @@ class LiveEvents:
         self._plan, self._spark, self._files, self._live = plan, spark, files, live
         self._folder = folder
         self._progress = progress
-        self._streams: dict[str, Stream] = {}
+        self._streams: dict[str, Stream] = {node.id: _source(node).stream(node.id, folder) for node in plan.sources}
         begun = live.checkpoint
         self._before = Before() if begun is None else Before.from_json(begun.before)
         self._positions = {} if begun is None else dict(begun.positions)
@@ -81,16 +81,6 @@ class LiveEvents:
         self._decision = Decision({})
         self._synced: set[str] = set()
         self.was_stopped = False
-
-    def open(self) -> None:
-        """Begin with the sources. Raises SourceError."""
-        for node in self._plan.sources:
-            self._streams[node.id] = _source(node).stream(node.id, self._folder)
-
-    def close(self) -> None:
-        """Be done with them."""
-        for stream in self._streams.values():
-            stream.close()
 
     @property
     def decision(self) -> str:
