@@ -196,6 +196,7 @@ class Store:
                 self._database.close()
 
     def _end_threads(self) -> None:
+        self.queries.close()
         for recording in tuple(self._recordings):
             recording.abandon()
         self.preparation.stop()

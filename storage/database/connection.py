@@ -35,6 +35,14 @@ _DAMAGED: Final = re.compile(
 )
 _OWN_FOLDER: Final = 0o700
 _OWN_FILE: Final = 0o600
+SETTINGS: Final = (
+    # Instants are stored as plain UTC timestamps; casts must not depend on where the studio runs.
+    "SET GLOBAL TimeZone = 'UTC'",
+    # DuckDB 2.0.0: a filter on rowid with LIMIT and OFFSET ends in an internal error in this optimizer.
+    "SET GLOBAL disabled_optimizers = 'late_materialization'",
+)
+# A log of this size makes a checkpoint: as DuckDB has it, and while another process reads the file.
+_LOG_SIZES: Final = ("16MiB", "256MiB")
 _DISK_FULL: Final = ("no space left", "disk full", "file too large", "disk quota", "not enough space")
 
 
@@ -50,6 +58,7 @@ class Database:
         self._lock = threading.RLock()
         self._writing = threading.RLock()
         self._latest: WeakValueDictionary[int, Cursor] = WeakValueDictionary()
+        self._beside = 0
         self._connection: Cursor | None = self._connect()
 
     def _connect(self) -> Cursor:
@@ -58,12 +67,16 @@ class Database:
             self.path.parent.mkdir(_OWN_FOLDER, parents=True, exist_ok=True)
             connection = duckdb.connect(
                 str(self.path),
-                config={"memory_limit": f"{memory_limit_mib()}MiB", "temp_directory": f"{self.path}.tmp"},
+                config={
+                    "memory_limit": f"{memory_limit_mib()}MiB",
+                    "temp_directory": f"{self.path}.tmp",
+                    # No store and no query reaches out to the network.
+                    "autoinstall_known_extensions": False,
+                    "autoload_known_extensions": False,
+                },
             )
-            # Instants are stored as plain UTC timestamps; casts must not depend on where the studio runs.
-            connection.execute("SET GLOBAL TimeZone = 'UTC'")
-            # DuckDB 2.0.0: a filter on rowid with LIMIT and OFFSET ends in an internal error in this optimizer.
-            connection.execute("SET GLOBAL disabled_optimizers = 'late_materialization'")
+            for setting in SETTINGS:
+                connection.execute(setting)
             if is_new:
                 self.path.chmod(_OWN_FILE)
         except (duckdb.Error, OSError) as error:
@@ -152,6 +165,24 @@ class Database:
         """A short transaction on the catalog. One at a time, so that two threads never conflict."""
         with self._writing, self.transaction() as cursor:
             yield cursor
+
+    @contextmanager
+    def no_checkpoints(self) -> Iterator[None]:
+        """While another process reads the file, its blocks stay where they are, unless very much is written."""
+        self._read_beside(1)
+        try:
+            yield
+        finally:
+            self._read_beside(-1)
+
+    def _read_beside(self, more: int) -> None:
+        with self._lock:
+            self._beside += more
+            if self._connection is None:
+                return
+            # It is no more than a courtesy: whoever reads beside notices a checkpoint.
+            with contextlib.suppress(duckdb.Error):
+                self._connection.execute(f"SET GLOBAL checkpoint_threshold = '{_LOG_SIZES[self._beside > 0]}'")
 
     def close(self) -> None:
         """Close the file. A later query opens it again."""

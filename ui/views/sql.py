@@ -23,6 +23,7 @@ from ui.shell.theme import CODE
 
 _TEXT: Final = "sql-text"
 _ASKED: Final = "sql-asked"
+_SHORT_S: Final = 0.5
 
 
 @guarded
@@ -76,6 +77,33 @@ def _editor(run: Run) -> None:
         )
 
 
+@guarded
+def _cancel() -> None:
+    st.session_state.pop(_ASKED, None)
+    state.update(sql=None)
+
+
+def _answered(text: str, schema: str) -> QueryResult:
+    """The answer to a query. What is done on the page meanwhile ends it: Streamlit stops the script in `waiting`."""
+    place = st.empty()
+    seconds_place = None
+
+    def waiting(seconds: float) -> None:
+        nonlocal seconds_place
+        if seconds < _SHORT_S:
+            return
+        if seconds_place is None:
+            with place.container(horizontal=True, vertical_alignment="center"):
+                st.button("Cancel", icon=":material/stop_circle:", key="sql-cancel", on_click=_cancel)
+                seconds_place = st.empty()
+        seconds_place.caption(f"Reading for {seconds:.0f} s ...")
+
+    try:
+        return workspace.store().queries.run(text, schema=schema, on_wait=waiting)
+    finally:
+        place.empty()
+
+
 def _result(result: QueryResult, text: str, schema: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         shown = words.count(len(result.rows), "row")
@@ -111,7 +139,7 @@ def _show(run: Run) -> None:
         text = st.session_state.get(_ASKED)
         if text is not None:
             try:
-                result = workspace.store().queries.run(text, schema=run.tables.schema)
+                result = _answered(text, run.tables.schema)
             except QueryError as error:
                 st.error(as_sentence(error), icon=":material/error:")
             else:

@@ -1,0 +1,157 @@
+"""The process that answers one query over a store that another process owns; `storage.queries.process` starts it.
+
+It takes a JSON object on standard input and answers with a pickled tuple on standard output. It imports nothing of the
+studio, so that it starts at once; it ends with the process that started it, and when its time is over.
+
+DuckDB lets one process own a file. Here it is read through a file system of our own, which takes no lock: what a crash
+of the owner would leave is always a whole database, and that is what is read. A checkpoint of the owner may
+overwrite blocks that it has freed; the file's headers tell whether there was one meanwhile, and then nothing is true.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import resource
+import signal
+import sys
+import threading
+from typing import Any, BinaryIO, Final
+
+import duckdb
+from fsspec import AbstractFileSystem
+
+# Of a DuckDB file: two headers after the first block, of which the newer one counts.
+_HEADERS: Final = slice(4096, 3 * 4096)
+_STORE: Final = "store://data"
+# Beside what queries may take: Python, libraries and the stacks of threads, most of which is never touched.
+_OWN_ADDRESSES: Final = 6 << 30
+_OWN_SECONDS: Final = 5
+_OWN_MANNERS: Final = 5
+
+
+class _Held(AbstractFileSystem):  # type: ignore[misc]
+    """The owner's file and the logs beside it, to be read; there is nothing else."""
+
+    protocol = "store"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(skip_instance_cache=True)
+        self._held = path
+
+    def _real(self, path: str) -> str:
+        name = path if path.startswith("store://") else f"store://{path}"
+        if not name.startswith(_STORE) or "/" in name.removeprefix("store://"):
+            raise FileNotFoundError(path)
+        return self._held + name.removeprefix(_STORE)
+
+    def open(self, path: str, mode: str = "rb", **_: Any) -> BinaryIO:
+        """A file that is read."""
+        if mode != "rb":
+            raise PermissionError(path)
+        return open(self._real(path), "rb", buffering=0)
+
+    def exists(self, path: str, **_: Any) -> bool:
+        """Whether there is such a file."""
+        try:
+            return os.path.exists(self._real(path))
+        except FileNotFoundError:
+            return False
+
+    def isfile(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return self.exists(path)
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        """The size of a file."""
+        return {"name": path, "type": "file", "size": os.path.getsize(self._real(path))}
+
+
+def headers_of(path: str) -> bytes:
+    """What tells one state of the file from another; every checkpoint writes it anew."""
+    with open(path, "rb") as file:
+        return file.read(_HEADERS.stop)[_HEADERS]
+
+
+def _bounded(time_limit_s: float, memory_limit_mib: int, largest_file: int) -> None:
+    """Limits that hold even where nobody watches."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, time_limit_s + _OWN_SECONDS)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (bound := _OWN_ADDRESSES + (memory_limit_mib << 20), bound))
+    with contextlib.suppress(ValueError, OSError):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+    with contextlib.suppress(OSError):
+        os.nice(_OWN_MANNERS)
+
+
+def _connected(request: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "memory_limit": f"{request['memory_limit_mib']}MiB",
+            "temp_directory": "",
+            "python_enable_replacements": False,
+        },
+    )
+    connection.register_filesystem(_Held(request["path"]))
+    for statement in request["before"]:
+        connection.execute(statement)
+    return connection
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> tuple[Any, ...]:
+    result = connection.execute(request["sql"])
+    described = [(str(column[0]), str(column[1])) for column in result.description or []]
+    return ("rows", described, result.fetchall())
+
+
+def _file(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> tuple[Any, ...]:
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+
+    reader = connection.sql(request["sql"]).to_arrow_reader(50_000)
+    with pa_csv.CSVWriter(request["csv"], reader.schema) as writer:
+        for batch in reader:
+            writer.write_table(pa.Table.from_batches([batch]))
+    return ("rows", [], [])
+
+
+def answer(request: dict[str, Any]) -> tuple[Any, ...]:
+    """("rows", columns, rows), ("changed",) where the file was written anew meanwhile, or ("failed", kind, message)."""
+    before = headers_of(request["path"])
+    try:
+        connection = _connected(request)
+        found = (_file if request["csv"] else _rows)(connection, request)
+    except (duckdb.Error, OSError, MemoryError, ValueError, OverflowError) as error:
+        found = ("failed", type(error).__name__, str(error))
+    return found if headers_of(request["path"]) == before else ("changed",)
+
+
+def main() -> None:
+    """Answer what comes on standard input."""
+    line = sys.stdin.buffer.readline()
+    if not line:
+        # Nobody asked before the studio ended.
+        return
+
+    def end_with_the_other() -> None:
+        sys.stdin.buffer.read()
+        os._exit(1)
+
+    threading.Thread(target=end_with_the_other, daemon=True).start()
+    request = json.loads(line)
+    _bounded(request["time_limit_s"], request["memory_limit_mib"], request["largest_file"])
+    pickle.dump(answer(request), sys.stdout.buffer, protocol=5)
+    sys.stdout.buffer.flush()
+    # DuckDB's threads are not waited for, nor does anything have to be put away.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
