@@ -12,20 +12,26 @@ PIPELINE is a document (.json) or a script of Flink SQL (.sql), of which the las
 it are relative to it. `run` prints the changelog of the sink, or of one node, on standard output; `sql` the pipeline as
 a script, or as a PySpark program; `servers` the Spark servers that wait for the next run. A live run takes what its
 sources get, until Ctrl-C stops it; one that is in a store goes on with `resume`, and `resume --end` ends its sources.
-Exit status 2 and one sentence on standard error for anything that the user got wrong, 1 where a run fails, 130 where
-it is interrupted; what a script says in vain is warned of there.
+Exit status 2 and one sentence on standard error for anything that the user got wrong, 1 where a run fails, 130 (by
+SIGTERM 143) where it is interrupted; what a script says in vain is warned of there.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Final
+
+if __name__ == "__main__":
+    # While modules load, Ctrl-C ends it without a word.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from engine.contract.operator import OUT, Analyzer
 from engine.contract.recorder import Recorder
@@ -38,6 +44,7 @@ from engine.errors import (
     shortened,
     unknown_name,
 )
+from engine.interrupts import Interrupted, cancelling, ending
 from engine.live_command import resume_live, start_live
 from engine.model.options import milliseconds
 from engine.model.pipeline import Pipeline
@@ -46,6 +53,7 @@ from engine.planner import Plan, plan
 from engine.reading.storage import Storage, looking_at
 from engine.running import Collected
 from engine.runtime.failures import TRACEBACKS, unexpected_sentence
+from engine.scratch import sweep
 from engine.spark.engine_storage import storage_of
 from engine.spark.engines import engine_called
 from engine.spark.run_files import temporary_files
@@ -90,18 +98,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     listing.add_argument("--stop", action="store_true", help="end them; runs on them fail")
     args = parser.parse_args(arguments)
     try:
-        if args.command == "servers":
-            return _servers(args)
-        if args.command == "resume":
-            return _resume(args)
-        with looking_at(_storage_of(args.engine)):
-            return {"explain": _explain, "run": _run, "sql": _sql}[args.command](args)
+        with ending():
+            return _done(args)
     except (RunFailed, RunCancelled) as error:
         return _complain(str(error), 1)
     except StudioError as error:
         return _complain(str(error), 2)
-    except KeyboardInterrupt:
-        return _complain("the run was interrupted.", 130)
+    except KeyboardInterrupt as error:
+        status = error.status if isinstance(error, Interrupted) else 130
+        return _complain("the run was interrupted.", status)
     except BrokenPipeError:
         # Whoever read the changelog has seen enough; nothing more can be written, at exit neither.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -113,6 +118,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # What could not be written is not tried again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
         return _complain(unexpected_sentence(error), 1)
+
+
+def _done(args: argparse.Namespace) -> int:
+    """Do what the arguments say. Raises whatever goes wrong."""
+    sweep()
+    if args.command == "servers":
+        return _servers(args)
+    if args.command == "resume":
+        return _resume(args)
+    with looking_at(_storage_of(args.engine)):
+        return {"explain": _explain, "run": _run, "sql": _sql}[args.command](args)
 
 
 def _explain(args: argparse.Namespace) -> int:
@@ -177,7 +193,12 @@ def _run(args: argparse.Namespace) -> int:
             name = engine_called(args.engine).name
             created = store.runs.create(args.pipeline.stem, job.pipeline.to_json(), engine=name)
             kept = store.record(created.run_id)
-        return _print(args, planned, job.folder, edge, kept)
+        try:
+            return _print(args, planned, job.folder, edge, kept)
+        except KeyboardInterrupt:
+            if store is not None and kept is not None and store.runs.get(created.run_id).goes_on:
+                kept.fail(RunCancelled().sentence, cancelled=True)
+            raise
 
 
 def _resume(args: argparse.Namespace) -> int:
@@ -196,7 +217,9 @@ def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[st
     spark = get_spark(args.engine)
     with temporary_files(engine_called(args.engine), spark) as files:
         output = Collected(files, kept)
-        run(planned, spark=spark, recorder=output, folder=folder, files=files, epochs=args.epochs)
+        cancel = Event()
+        with cancelling(cancel):
+            run(planned, spark=spark, recorder=output, folder=folder, files=files, epochs=args.epochs, cancel=cancel)
         for text in lines(spark, files, _schema(planned, edge), output.records(*edge), args.format):
             sys.stdout.write(text)
         sys.stdout.flush()
@@ -345,4 +368,7 @@ def _complain(sentence: str, status: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_status = main()
+    # What is left is Python's own end, which a signal would fill with tracebacks.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(exit_status)

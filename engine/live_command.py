@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
-from types import FrameType
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -19,8 +16,10 @@ from engine.contract.operator import Analyzer
 from engine.contract.recorder import Recorder
 from engine.errors import PipelineError, RunCancelled, RunFailed
 from engine.following import Following, plan_live
+from engine.interrupts import heard
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan
+from engine.scratch import scratch
 from engine.spark.engines import engine_called
 from engine.spark.run_files import LocalFiles
 from engine.spark.session import get_spark
@@ -50,8 +49,8 @@ def start_live(
     planned = plan_live(pipeline, analyzer, folder)
     live = Live(Control(), args.interval, args.records)
     if store is None:
-        with tempfile.TemporaryDirectory(prefix="changelog-studio-") as place:
-            return _follow(args, planned, folder, edge(planned), live, Path(place), None, "")
+        with scratch("live") as place:
+            return _follow(args, planned, folder, edge(planned), live, place, None, "")
     name = engine_called(args.engine).name
     started = Begun(str(folder), args.interval, args.records)
     created = store.runs.create(args.pipeline.stem, planned.pipeline.to_json(), engine=name, live=started)
@@ -127,7 +126,7 @@ def _follow(
 def _stopping(control: Control, cancel: Event) -> Iterator[None]:
     """Within it, Ctrl-C stops the run after its epoch, and a second one at once, without it."""
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def stop(_: int) -> None:
         if asked.is_set():
             cancel.set()
             return
@@ -136,14 +135,8 @@ def _stopping(control: Control, cancel: Event) -> Iterator[None]:
         _say("stopping after this epoch; Ctrl-C once more drops it.")
 
     asked = Event()
-    before: dict[int, Any] = {}
-    try:
-        for number in (int(signal.SIGINT), int(signal.SIGTERM)):
-            before[number] = signal.signal(number, stop)
+    with heard(stop):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _print(text: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import engine
@@ -19,6 +18,7 @@ from engine.local.values import Spark
 from engine.model.schema import arrow_type, quote
 from engine.planner import NodePlan, Plan
 from engine.reading.computed import computation_of, frames_of
+from engine.scratch import scratch
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,8 +29,8 @@ _SOURCE: Final = "__source"
 
 def read(plan: Plan, spark: Spark, folder: Path, rows: int | None = None) -> Mapping[str, Events]:
     """The events of all sources, by source; rows: no more than so many of each. Raises SourceError."""
-    with TemporaryDirectory(prefix="changelog-studio-") as place:
-        heads = {node.id: _head(node, folder, Path(place), rows) for node in plan.sources}
+    with scratch("sources") as place:
+        heads = {node.id: _head(node, folder, place, rows) for node in plan.sources}
         tables = {node.id: _here(node, heads[node.id], folder, rows) for node in plan.sources}
         left = [node for node in plan.sources if tables[node.id] is None]
         if left:

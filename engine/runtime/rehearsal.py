@@ -6,14 +6,13 @@ while before pressing Run; that while is enough.
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.contract.recorder import Nobody
 from engine.examples import FOLDER, examples
 from engine.planner import plan
 from engine.runtime import run
+from engine.scratch import scratch
 from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.run_files import LocalFiles
 
@@ -25,5 +24,5 @@ def rehearse(spark: SparkSession) -> None:
     """Run the first example and throw its output away."""
     first = next(iter(examples().values()))
     planned = plan(first, SparkAnalyzer(lambda: spark), FOLDER)
-    with tempfile.TemporaryDirectory(prefix="changelog-studio-") as work:
-        run(planned, spark=spark, recorder=Nobody(), folder=FOLDER, files=LocalFiles(Path(work)))
+    with scratch("rehearsal") as work:
+        run(planned, spark=spark, recorder=Nobody(), folder=FOLDER, files=LocalFiles(work))

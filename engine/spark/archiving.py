@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 from typing import Final
 
 from engine.errors import EngineUnavailable
+from engine.scratch import scratch
 from engine.spark import servers
 from engine.spark.engines import engine_at
 from engine.spark.session import connect
@@ -55,9 +55,9 @@ def make() -> bool:
     with archive.draft() as draft:
         if draft is None:
             return False
-        with tempfile.TemporaryDirectory(prefix="changelog-studio-archiving-") as folder:
+        with scratch("archiving") as folder:
             try:
-                server = servers.start(_MASTER, Path(folder), archive.to_write(draft))
+                server = servers.start(_MASTER, folder, archive.to_write(draft))
                 _started.append(server)
                 rehearse(connect(engine_at(_MASTER), server))
                 if server.close(_END_S):

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -24,6 +22,7 @@ import pyarrow as pa
 
 from engine.errors import EngineUnavailable
 from engine.reading.storage import open_file
+from engine.scratch import scratch
 from engine.spark.engines import Engine
 from engine.spark.run_files import files_of
 from engine.spark.servers import server_for
@@ -144,11 +143,11 @@ def _workspace(engine: Engine, spark: SparkSession) -> Finding:
 
     from engine.runtime.failures import reason_of
 
-    with tempfile.TemporaryDirectory(prefix="changelog-studio-") as folder:
-        files = files_of(engine, spark, Path(folder) / "run", f"changelog-studio-test-{uuid4().hex}")
+    with scratch("test") as folder:
+        files = files_of(engine, spark, folder / "run", f"changelog-studio-test-{uuid4().hex}")
         where = engine.workspace or "this machine's files"
         try:
-            sent = Path(folder) / "sent"
+            sent = folder / "sent"
             content = uuid4().bytes * (1 << 16)
             sent.write_bytes(content)
             # Up, through a worker, and back: that is the way of a run's inputs and outputs.

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ import pyarrow as pa
 
 from engine.contract.recorder import EpochOutput
 from engine.reading.storage import open_file
+from engine.scratch import scratch
 from engine.spark.workspace import Workspace, writing
 
 if TYPE_CHECKING:
@@ -209,9 +209,9 @@ class FetchedFiles:
         """Send a file as an artifact of a session of its own, which ends with it, and let a task move it."""
         session = self.spark.newSession()
         try:
-            with tempfile.TemporaryDirectory(prefix="changelog-studio-upload-") as folder:
+            with scratch("upload") as folder:
                 # An artifact goes by its name, in which not every character is welcome.
-                link = Path(folder) / "uploaded"
+                link = folder / "uploaded"
                 os.symlink(file.absolute(), link)
                 session.addArtifacts(str(link), file=True)
             replace(self, spark=session)._each([partial(_move_in, place)])
@@ -266,8 +266,8 @@ def files_of(engine: Engine, spark: SparkSession, folder: Path, name: str) -> Ru
 @contextmanager
 def temporary_files(engine: Engine, spark: SparkSession) -> Iterator[RunFiles]:
     """The files of a run that are gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="changelog-studio-") as folder:
-        files = files_of(engine, spark, Path(folder) / "run", f"changelog-studio-{uuid4().hex}")
+    with scratch("run") as folder:
+        files = files_of(engine, spark, folder / "run", f"changelog-studio-{uuid4().hex}")
         try:
             yield files
         finally:

@@ -24,7 +24,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -35,6 +34,7 @@ from typing import Any, Final
 from uuid import NAMESPACE_OID, uuid5
 
 from engine.errors import EngineUnavailable
+from engine.scratch import hold, kept_scratch
 from engine.spark.class_archive import QUIET, ClassArchive, class_archive
 from engine.spark.java import cache_folders, environment
 from engine.spark.memory import heap, worker_mb
@@ -174,7 +174,8 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
 
     Raises EngineUnavailable.
     """
-    scratch = Path(tempfile.mkdtemp(prefix="changelog-studio-spark-"))
+    scratch = kept_scratch("spark")
+    held = hold(scratch)
     token = secrets.token_urlsafe(32)
     (folder / USED_FILE).touch()
     request = {
@@ -198,7 +199,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
-                pass_fds=[lock] if lock is not None else [],
+                pass_fds=[each for each in (lock, held) if each is not None],
                 # No Ctrl+C of ours reaches it.
                 start_new_session=True,
             )
@@ -208,6 +209,10 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
     except OSError as error:
         message = f"Spark does not start on {master}: {error}."
         raise EngineUnavailable(message) from error
+    finally:
+        if held is not None:
+            # The keeper has it to its end.
+            os.close(held)
     end = time.monotonic() + _START_S
     while keeper.poll() is None and time.monotonic() < end:
         server = _found(folder)

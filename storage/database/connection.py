@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -75,6 +76,8 @@ class Database:
                     "autoload_known_extensions": False,
                 },
             )
+            # Nothing has been spilled yet: what is there was left by a process that was killed.
+            shutil.rmtree(f"{self.path}.tmp", ignore_errors=True)
             for setting in SETTINGS:
                 connection.execute(setting)
             if is_new:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from engine.__main__ import main
+from engine.errors import RunCancelled
 from engine.examples import FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -233,3 +236,37 @@ def test_run_checks_the_result_against_the_batch_answer(
 ) -> None:
     assert main(["run", str(WORDS), "--check", *ENGINE]) == 0
     assert capsys.readouterr().err == "frequencies equals Spark's batch answer: 2 rows compared.\n"
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("when", ["while it runs", "while Spark starts"])
+def test_a_run_that_is_interrupted_is_kept_as_cancelled(
+    number: signal.Signals,
+    status: int,
+    when: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from storage.store import Store
+
+    def interrupted(*_: Any, recorder: Any = None, cancel: Event | None = None, **__: Any) -> None:
+        os.kill(os.getpid(), number)
+        assert cancel is not None
+        assert cancel.wait(10)
+        recorder.fail("the run was cancelled.", cancelled=True)
+        raise RunCancelled
+
+    def start(_: str) -> None:
+        if when == "while Spark starts":
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr("engine.__main__.get_spark", start)
+    monkeypatch.setattr("engine.runtime.run", interrupted)
+    file = tmp_path / "kept.duckdb"
+    assert main(["run", str(WORDS), "--store", str(file), *ENGINE]) == status
+    assert capsys.readouterr().err == "the run was interrupted.\n"
+    with Store.open(file) as store:
+        (run,) = store.runs.list()
+        assert (run.status.value, run.error) == ("cancelled", "the run was cancelled.")
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

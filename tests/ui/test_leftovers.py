@@ -1,8 +1,9 @@
-"""Workspaces of engines that share no files with this machine: emptied however a run ends, even at the next start."""
+"""What killed processes leave behind, workspaces of engines above all: gone at the next start at the latest."""
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from engine.spark.engines import Engine, save_engine
 from storage import Store
 from storage.model import RunStatus
 from ui.runs import manager as managers
+from ui.runs.job import Job
 from ui.runs.leftovers import empty, empty_in_background, leftovers, note_workspace
 from ui.runs.manager import RunManager, runs
 
@@ -146,6 +148,37 @@ def test_what_a_killed_app_left_is_emptied_at_the_next_start(store: Store, works
     until(lambda: not noted.note.exists())
     assert workspaces.removed == ["run-1-abc"]
     assert not leftovers(work)
+
+
+def test_what_a_killed_app_left_beside_the_store_is_removed_at_the_next_start(store: Store) -> None:
+    work = RunManager(store).work
+    (work / "run_7" / "edges").mkdir(parents=True)
+    spilled = store.path.with_name(f"{store.path.name}.tmp")
+    spilled.mkdir(exist_ok=True)
+    (spilled / "duckdb_temp_storage_DEFAULT-0.tmp").write_bytes(b"x")
+    managers.forget()
+    runs()
+    until(lambda: not list(work.iterdir()))
+    store._database.close()
+    store.runs.list()
+    assert not spilled.exists()
+
+
+def test_an_app_that_ends_cancels_its_runs_and_leaves_no_folder(store: Store) -> None:
+    started = threading.Event()
+
+    def go_on(job: Job, _: Store) -> None:
+        (job.work / "file").touch()
+        started.set()
+        job.cancel.wait()
+        raise RunCancelled
+
+    manager = RunManager(store, execute=go_on)
+    first, second = (manager.start(PIPELINE) for _ in range(2))
+    assert started.wait(10)
+    manager.close()
+    assert [store.runs.get(each).status for each in (first, second)] == [RunStatus.CANCELLED] * 2
+    assert list(manager.work.iterdir()) == []
 
 
 def test_what_cannot_be_reached_is_logged_and_tried_again_at_the_start_after(

@@ -1,4 +1,6 @@
-"""Workspaces of runs on engines that share no files with this machine: none stays behind for long.
+"""What killed processes leave behind: folders of runs beside the store, temporary files, workspaces of engines.
+
+Workspaces are those of runs on engines that share no files with this machine: none stays behind for long.
 
 Before a run uses one, its name is noted beside the store; the note goes when the workspace has been emptied. What a
 killed app left is emptied at the next start, and what could not be reached then, at the one after.
@@ -6,18 +8,22 @@ killed app left is emptied at the next start, and what could not be reached then
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
-import tempfile
+import shutil
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
+from engine.scratch import scratch, sweep
 from ui.engines.known import engine_of, master_of, without_tokens
 
 _SUFFIX: Final = ".workspace"
+_GONE: Final = "gone-"
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -54,6 +60,27 @@ def leftovers(folder: Path) -> list[Leftover]:
     return found
 
 
+def remove_folders(work: Path) -> threading.Thread:
+    """Remove the folders of runs beside the store, all of which have ended, and what nobody holds of temporary files.
+
+    That takes a while, and goes on in the background.
+    """
+    for folder in work.glob("run_*"):
+        if folder.is_dir():
+            # A live run that is taken up has a folder of the same name.
+            with contextlib.suppress(OSError):
+                folder.rename(folder.with_name(f"{_GONE}{folder.name}-{uuid4().hex}"))
+
+    def remove() -> None:
+        for folder in work.glob(f"{_GONE}*"):
+            shutil.rmtree(folder, ignore_errors=True)
+        sweep()
+
+    thread = threading.Thread(target=remove, name="changelog-studio-sweep", daemon=True)
+    thread.start()
+    return thread
+
+
 def empty(leftover: Leftover) -> bool:
     """Empty a workspace and forget it. False, with a line in the log, where the engine cannot do that now."""
     from engine.spark.run_files import files_of
@@ -64,8 +91,8 @@ def empty(leftover: Leftover) -> bool:
         engine = engine_of(master)
         # An engine that has no workspace any more has none to be emptied.
         if engine.workspace:
-            with tempfile.TemporaryDirectory(prefix="changelog-studio-") as here:
-                files_of(engine, get_spark(master), Path(here) / "run", leftover.name).remove()
+            with scratch("emptying") as here:
+                files_of(engine, get_spark(master), here / "run", leftover.name).remove()
         leftover.forget()
     except Exception as error:  # noqa: BLE001 - it may be anything of Spark's; the next start tries again
         _LOG.warning(

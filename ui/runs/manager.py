@@ -6,6 +6,7 @@ number. How a run ended is always in the store, with a sentence and the node; th
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import shutil
@@ -26,12 +27,13 @@ from storage.errors import StoreError, UnknownRun
 from ui.engines.known import default_name, engine_of, master_of, without_tokens
 from ui.runs.executing import run_on_spark
 from ui.runs.job import Job
-from ui.runs.leftovers import empty_in_background, leftovers
+from ui.runs.leftovers import empty_in_background, leftovers, remove_folders
 from ui.shell import workspace
 
 _LOG: Final = logging.getLogger(__name__)
 _MANAGERS: Final[dict[Path, RunManager]] = {}
 _MANAGING: Final = threading.Lock()
+_PATIENCE_S: Final = 5.0
 
 
 Execute = Callable[[Job, Store], None]
@@ -166,6 +168,17 @@ class RunManager:
             time.sleep(0.02)
         return True
 
+    def close(self, patience_s: float = _PATIENCE_S) -> None:
+        """The process ends: cancel what goes on, live runs so that they can be taken up, and leave no folder."""
+        with self._lock:
+            going_on = [job for job in self._jobs.values() if job.ended is None]
+        for job in going_on:
+            self.cancel(job.run_id)
+        end = time.monotonic() + patience_s
+        for job in going_on:
+            self.wait(job.run_id, max(0, end - time.monotonic()))
+            shutil.rmtree(job.work, ignore_errors=True)
+
     def _work_off(self, queue: deque[Job]) -> None:
         while True:
             with self._lock:
@@ -234,14 +247,16 @@ def _sentence_and_node(error: BaseException, job: Job) -> tuple[str, str]:
 def runs() -> RunManager:
     """The manager of this process, one object for all sessions. Raises StoreError where the store cannot be opened.
 
-    With the first question, workspaces that an earlier process left behind are emptied.
+    With the first question, what an earlier process left behind is removed.
     """
     path = default_path()
     with _MANAGING:
         if path not in _MANAGERS:
             # Whoever has opened the store is the only one: all that is noted beside it is of runs that have ended.
             _MANAGERS[path] = RunManager(workspace.store(), folder=workspace.folder())
+            remove_folders(_MANAGERS[path].work)
             empty_in_background(leftovers(_MANAGERS[path].work))
+            atexit.register(_MANAGERS[path].close)
         return _MANAGERS[path]
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 import streamlit as st
 
+from engine.scratch import scratch
 from storage.errors import QueryError
 from storage.model import Run
 from storage.queries.queries import MEMORY_LIMIT_MIB, ROW_LIMIT, TIME_LIMIT_S, QueryResult
@@ -44,8 +43,8 @@ def _asked(text: str) -> None:
 
 def _writer(text: str, schema: str) -> Callable[[], bytes]:
     def write() -> bytes:
-        with tempfile.TemporaryDirectory(prefix="changelog-studio-sql-") as folder:
-            path = Path(folder) / "result.csv"
+        with scratch("sql") as folder:
+            path = folder / "result.csv"
             workspace.store().queries.export(text, path, schema=schema)
             return path.read_bytes()
 

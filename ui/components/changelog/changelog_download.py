@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final, Literal
 
 import streamlit as st
 
+from engine.scratch import scratch
 from storage.model import Edge, Filter
 from ui.components.runs.run_picker import name_of
 from ui.shell import words, workspace
@@ -20,8 +19,8 @@ Format = Literal["csv", "parquet"]
 
 def _writer(edge: Edge, wanted: Filter, file_name: str, format_: Format) -> Callable[[], bytes]:
     def write() -> bytes:
-        with tempfile.TemporaryDirectory(prefix="changelog-studio-export-") as folder:
-            path = Path(folder) / file_name
+        with scratch("export") as folder:
+            path = folder / file_name
             workspace.store().changelog.export(edge.run_id, edge.node, path, edge.port, filter=wanted, format=format_)
             return path.read_bytes()
 

@@ -1,0 +1,73 @@
+"""Temporary folders are gone with the process that holds them, however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.scratch import hold, kept_scratch, scratch, sweep
+
+ROOT = Path(__file__).resolve().parents[2]
+HOLDER = """
+from engine.interrupts import ending
+from engine.scratch import scratch
+import time
+with ending(), scratch("test") as folder:
+    (folder / "file").touch()
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("engine.scratch._NEW_S", 0)
+
+
+@pytest.mark.parametrize(
+    ("number", "is_left"), [(signal.SIGKILL, True), (signal.SIGTERM, False), (signal.SIGINT, False)]
+)
+def test_what_a_process_leaves(number: signal.Signals, is_left: bool) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        folder = Path(holder.stdout.readline().strip())
+        assert sweep() == [], "it is another living process's"
+        assert (folder / "file").exists()
+        holder.send_signal(number)
+        holder.wait(30)
+    assert folder.exists() is is_left
+    assert sweep() == ([folder] if is_left else [])
+    assert not folder.exists()
+
+
+def test_a_folder_is_held_by_whoever_has_its_descriptor() -> None:
+    folder = kept_scratch("test")
+    held = hold(folder)
+    assert held is not None
+    other = os.dup(held)
+    os.close(held)
+    assert sweep() == []
+    os.close(other)
+    assert sweep() == [folder]
+
+
+def test_what_is_not_ours_or_was_made_just_now_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "else").mkdir()
+    (tmp_path / "changelog-studio.file").touch()
+    (tmp_path / "changelog-studio.link").symlink_to(tmp_path / "else")
+    with scratch("test"):
+        pass
+    assert sweep() == []
+    monkeypatch.setattr("engine.scratch._NEW_S", 60)
+    folder = kept_scratch("test")
+    assert sweep() == []
+    assert folder.exists()
