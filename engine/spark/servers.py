@@ -38,6 +38,7 @@ from engine.scratch import hold, kept_scratch
 from engine.spark.class_archive import QUIET, ClassArchive, class_archive
 from engine.spark.java import cache_folders, environment
 from engine.spark.memory import heap, worker_mb
+from engine.spark.processes import is_running, let_go
 
 FOLDER_ENVIRONMENT: Final = "CHANGELOG_STUDIO_SERVERS"
 IDLE_ENVIRONMENT: Final = "CHANGELOG_STUDIO_ENGINE_IDLE_MINUTES"
@@ -99,7 +100,7 @@ class Server:
     def is_alive(self) -> bool:
         """False once it has ended, by whatever."""
         written = _written(self.folder)
-        return written is not None and written["token"] == self.token and _is_running(self.jvm)
+        return written is not None and written["token"] == self.token and is_running(self.jvm)
 
     def last_words(self) -> str:
         """Why it ended, as far as the JVM said so: `: java.lang.OutOfMemoryError: Java heap space`, say."""
@@ -132,7 +133,7 @@ class Server:
 
     def _wait(self, timeout_s: float) -> bool:
         end = time.monotonic() + timeout_s
-        while self.is_alive() or _is_running(self.jvm):
+        while self.is_alive() or is_running(self.jvm):
             if time.monotonic() > end:
                 return False
             time.sleep(0.05)
@@ -218,7 +219,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
         server = _found(folder)
         if server is not None and server.token == token:
             # It outlives this process.
-            _let_go(keeper)
+            let_go(keeper)
             return replace(server, is_new=True)
         time.sleep(0.02)
     keeper.kill()
@@ -269,7 +270,7 @@ def _found(folder: Path) -> Server | None:
     if written is None:
         return None
     server = Server(folder, written["master"], written["port"], written["token"], written["keeper"], written["jvm"])
-    return server if _is_running(server.jvm) and _is_running(server.keeper) else None
+    return server if is_running(server.jvm) and is_running(server.keeper) else None
 
 
 def _written(folder: Path) -> dict[str, Any] | None:
@@ -279,36 +280,6 @@ def _written(folder: Path) -> dict[str, Any] | None:
         return None
     # Another version of the studio may have written another note.
     return written if isinstance(written, dict) and written.keys() == _NOTED else None
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except PermissionError:
-        # Somebody else's: the number has been given again.
-        return False
-    except OSError:
-        return False
-    try:
-        # Where nobody waits for it, in a container say, one that has ended stays there as a zombie.
-        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(") ")[2][:1]
-    except OSError:
-        return True
-    return state != "Z"
-
-
-_children: Final[set[int]] = set()
-
-
-def _let_go(keeper: subprocess.Popen[bytes]) -> None:
-    """Take it for ended, so that Python does not warn of it at exit; wait for those that have ended since."""
-    keeper.returncode = 0
-    _children.add(keeper.pid)
-    for child in list(_children):
-        with contextlib.suppress(ChildProcessError):
-            if os.waitpid(child, os.WNOHANG) == (0, 0):
-                continue
-        _children.discard(child)
 
 
 def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str]:
