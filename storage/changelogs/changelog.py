@@ -19,11 +19,12 @@ from storage.changelogs.update_pairs import pair_updates
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database, first_sentence
 from storage.database.edge_records import record_columns, records_of, select_columns, to_record
-from storage.database.sql import literal
+from storage.database.sql import identifier, literal
 from storage.errors import ExportFailed
 from storage.library.runs import Runs
 from storage.model import CascadeRecord, ChangePage, Edge, Filter, Page, Record, TableAsOf
 from storage.recording.lifetimes import Lifetimes
+from storage.spreadsheets import harmless, harmless_sql
 
 ALL: Final = Filter()
 _KNOWN_COUNTS: Final = 512
@@ -142,16 +143,17 @@ class Changelogs:
         *,
         filter: Filter = ALL,
         format: Literal["csv", "parquet"] = "csv",
+        for_spreadsheets: bool = True,
     ) -> int:
         """Write the records that pass the filter to a file, and say how many. Raises ExportFailed.
 
         CSV has a header, and steps in hex; it is compressed where the path ends in .gz. The file appears when
-        it is whole.
+        it is whole. for_spreadsheets: texts of a CSV that look like formulas get an apostrophe.
         """
         edge = self._runs.edge(run_id, node, port)
         where, values = conditions(edge, filter)
         step = "hex(c.step)" if format == "csv" else "c.step"
-        columns = select_columns(edge.columns, "c")
+        columns = _harmless(edge) if format == "csv" and for_spreadsheets else select_columns(edge.columns, "c")
         options = "FORMAT csv, HEADER" if format == "csv" else "FORMAT parquet, COMPRESSION zstd"
         if format == "csv" and path.suffix == ".gz":
             options += ", COMPRESSION gzip"
@@ -212,3 +214,13 @@ class Changelogs:
         where, values = conditions(edge, wanted)
         row = self._database.row(f"SELECT count(*) FROM {records_of(edge)} c WHERE {where}", values)
         return int(row[0]) if row else 0
+
+
+def _harmless(edge: Edge) -> str:
+    """The edge's columns as a select list that starts with a comma, without formulas."""
+    columns = []
+    for column in edge.columns:
+        value = f"c.{identifier(column.stored_as)}"
+        shown = harmless_sql(value) if column.duckdb_type == "VARCHAR" else value
+        columns.append(f", {shown} AS {identifier(str(harmless(column.stored_as)))}")
+    return "".join(columns)

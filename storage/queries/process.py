@@ -48,7 +48,10 @@ OnWait = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Request:
-    """What the process is to do. before: statements that open the store. csv: the file to write, else rows come."""
+    """What the process is to do. before: statements that open the store. csv: the file to write, else rows come.
+
+    formula, number: patterns of the cells of that file that get an apostrophe, and of those that do not for all that.
+    """
 
     path: str
     before: tuple[str, ...]
@@ -56,6 +59,8 @@ class Request:
     time_limit_s: float
     memory_limit_mib: int
     csv: str = ""
+    formula: str = ""
+    number: str = ""
     largest_file: int = 1 << 30
 
 

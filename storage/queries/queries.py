@@ -18,6 +18,7 @@ from storage.database.sql import identifier, literal
 from storage.errors import QueryFailed, QueryStopped
 from storage.queries.process import OnWait, Processes, Request
 from storage.queries.query_check import checked
+from storage.spreadsheets import FORMULA, NUMBER
 
 TIME_LIMIT_S: Final = 10.0
 MEMORY_LIMIT_MIB: Final = 1024
@@ -71,13 +72,24 @@ class Queries:
         seconds = time.perf_counter() - started
         return QueryResult(names, types, tuple(fetched[:rows]), len(fetched) > rows, seconds)
 
-    def export(self, text: str, path: Path, *, schema: str = "main", rows: int = CSV_ROW_LIMIT) -> None:
-        """Write the result as CSV, up to a million rows."""
+    def export(
+        self,
+        text: str,
+        path: Path,
+        *,
+        schema: str = "main",
+        rows: int = CSV_ROW_LIMIT,
+        for_spreadsheets: bool = True,
+    ) -> None:
+        """Write the result as CSV, up to a million rows. for_spreadsheets: formulas get an apostrophe."""
         query, before = self._checked(text, schema)
         # Columns as text: CSV has neither lists nor maps.
         wanted = f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({query}) LIMIT {int(rows)}"
         request = Request(
-            str(self._database.path), before, wanted, TIME_LIMIT_S, MEMORY_LIMIT_MIB, csv=str(path.resolve())
+            *(str(self._database.path), before, wanted, TIME_LIMIT_S, MEMORY_LIMIT_MIB),
+            csv=str(path.resolve()),
+            formula=FORMULA if for_spreadsheets else "",
+            number=NUMBER,
         )
         self._answer(request, None)
 

@@ -113,12 +113,24 @@ def _rows(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> tup
 
 def _file(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> tuple[Any, ...]:
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.csv as pa_csv
 
+    def harmless(cells: Any) -> Any:
+        if not request["formula"]:
+            return cells
+        looks = pc.match_substring_regex(cells, request["formula"])
+        is_number = pc.match_substring_regex(cells, request["number"])
+        marked = pc.binary_join_element_wise("'", cells, "")
+        return pc.if_else(pc.and_(looks, pc.invert(is_number)), marked, cells)
+
     reader = connection.sql(request["sql"]).to_arrow_reader(50_000)
-    with pa_csv.CSVWriter(request["csv"], reader.schema) as writer:
+    names = harmless(pa.array(reader.schema.names, pa.string())).to_pylist()
+    schema = pa.schema([(name, pa.string()) for name in names])
+    with pa_csv.CSVWriter(request["csv"], schema) as writer:
         for batch in reader:
-            writer.write_table(pa.Table.from_batches([batch]))
+            columns = [harmless(column.cast(pa.string())) for column in batch.columns]
+            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
     return ("rows", [], [])
 
 

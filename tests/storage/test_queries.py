@@ -12,6 +12,7 @@ import pytest
 from storage import Store
 from storage.errors import QueryFailed, QueryRefused, QueryStopped
 from storage.queries import reader
+from storage.spreadsheets import harmless, harmless_sql
 from tests.ui import seeded_store
 
 
@@ -307,6 +308,19 @@ def test_the_result_is_written_as_csv(store: Store, run: str, tmp_path: Path) ->
     lines = list(csv.reader(path.read_text().splitlines()))
     assert lines[:2] == [["id", "times"], ["1", "[1000000050000]"]]
     assert len(lines) == 7
+
+
+def test_no_cell_of_a_csv_is_a_formula_unless_somebody_wants_it(store: Store, run: str, tmp_path: Path) -> None:
+    sql = """SELECT * FROM (VALUES ('=1+1', -5), ('@x', 7), ('-5e3', 0), ('+x', 1), (NULL, 2), ('a-b', 3)) t("=a", b)"""
+    path = tmp_path / "result.csv"
+    expected = [["'=a", "b"], ["'=1+1", "-5"], ["'@x", "7"], ["-5e3", "0"], ["'+x", "1"], ["", "2"], ["a-b", "3"]]
+    store.queries.export(sql, path)
+    assert list(csv.reader(path.read_text().splitlines())) == expected
+    assert [[harmless(cell.lstrip("'")) for cell in row] for row in expected] == expected
+    store.queries.export(sql, path, for_spreadsheets=False)
+    assert list(csv.reader(path.read_text().splitlines()))[1] == ["=1+1", "-5"]
+    value = store._database.rows("SELECT " + harmless_sql("t") + " FROM (VALUES ('=1+1'), ('-5e3'), (chr(9))) v(t)")
+    assert value == [("'=1+1",), ("-5e3",), ("'\t",)]
 
 
 def test_of_a_run_that_has_kept_nothing_yet_the_catalog_is_answered(store: Store) -> None:

@@ -97,7 +97,9 @@ class Checker:
             with looking_at(far_files_of(run.engine)):
                 planned = plan(Pipeline.from_json(run.document), SparkAnalyzer(lambda: spark), self.folder)
             # Beside the store, where workers that see this machine's files can read.
-            with tempfile.TemporaryDirectory(prefix="check-", dir=self.folder) as work:
+            place = self.store.path.parent / f"{self.store.path.stem}.work"
+            place.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix="run_check-", dir=place) as work:
                 run_files = self.store.batch_checks.export(run_id, Path(work))
                 schemas = {(node.id, OUT): node.schema for node in planned.nodes}
                 schemas |= {(node.id, port): one.schema for node in planned.nodes for port, one in node.second.items()}

@@ -12,6 +12,7 @@ from storage.errors import QueryError
 from storage.model import Run
 from storage.queries.queries import MEMORY_LIMIT_MIB, ROW_LIMIT, TIME_LIMIT_S, QueryResult
 from ui.components.grid import Cell, Row, Table, grid
+from ui.components.grid.spreadsheets import for_spreadsheets
 from ui.components.runs.run_picker import pick_run
 from ui.components.sql.query_chart import query_chart
 from ui.components.sql.schema_browser import schema_browser
@@ -41,11 +42,11 @@ def _asked(text: str) -> None:
     state.update(sql=text if len(text) <= LONGEST_SQL else None)
 
 
-def _writer(text: str, schema: str) -> Callable[[], bytes]:
+def _writer(text: str, schema: str, *, safe: bool) -> Callable[[], bytes]:
     def write() -> bytes:
         with scratch("sql") as folder:
             path = folder / "result.csv"
-            workspace.store().queries.export(text, path, schema=schema)
+            workspace.store().queries.export(text, path, schema=schema, for_spreadsheets=safe)
             return path.read_bytes()
 
     return write
@@ -109,9 +110,10 @@ def _result(result: QueryResult, text: str, schema: str) -> None:
         more = ", and there are more" if result.is_cut else ""
         st.markdown(f"**{'The first ' if result.is_cut else ''}{shown}**{more} · {words.elapsed(result.seconds)}")
         st.space("stretch")
+        safe = for_spreadsheets("sql")
         st.download_button(
             "CSV",
-            _writer(text, schema),
+            _writer(text, schema, safe=safe),
             "result.csv",
             "text/csv",
             icon=":material/download:",

@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.scratch import scratch
 from storage.model import Edge, Filter
+from ui.components.grid.spreadsheets import for_spreadsheets
 from ui.components.runs.run_picker import name_of
 from ui.shell import words, workspace
 
@@ -17,11 +18,13 @@ _PLAIN_CSV: Final = 1_000_000
 Format = Literal["csv", "parquet"]
 
 
-def _writer(edge: Edge, wanted: Filter, file_name: str, format_: Format) -> Callable[[], bytes]:
+def _writer(edge: Edge, wanted: Filter, file_name: str, format_: Format, *, safe: bool) -> Callable[[], bytes]:
     def write() -> bytes:
         with scratch("export") as folder:
             path = folder / file_name
-            workspace.store().changelog.export(edge.run_id, edge.node, path, edge.port, filter=wanted, format=format_)
+            workspace.store().changelog.export(
+                *(edge.run_id, edge.node, path, edge.port), filter=wanted, format=format_, for_spreadsheets=safe
+            )
             return path.read_bytes()
 
     return write
@@ -36,10 +39,11 @@ def downloads(edge: Edge, wanted: Filter, total: int) -> None:
             ("CSV", csv, "csv", "application/gzip" if csv.endswith(".gz") else "text/csv"),
             ("Parquet", f"{stem}.parquet", "parquet", "application/vnd.apache.parquet"),
         )
+        safe = for_spreadsheets("changelog")
         for label, name, format_, mime in files:
             st.download_button(
                 label,
-                _writer(edge, wanted, name, format_),
+                _writer(edge, wanted, name, format_, safe=safe),
                 name,
                 mime,
                 key=f"download-{format_}",

@@ -10,6 +10,8 @@ from typing import Final, TypeVar
 import streamlit as st
 
 from storage.model import Paged
+from storage.spreadsheets import harmless
+from ui.components.grid.spreadsheets import for_spreadsheets
 from ui.shell import words, workspace
 
 _PAGE: Final = 10_000
@@ -56,11 +58,13 @@ def _all(page: Callable[[int], Paged[T]], total: int) -> Iterable[T]:
 
 
 def _button(label: str, name: str, columns: Sequence[str], rows: Callable[[], Iterable[Sequence[object]]]) -> None:
+    safe = for_spreadsheets(name)
+
     def written() -> bytes:
         text = io.StringIO()
         writer = csv.writer(text)
         writer.writerow(columns)
-        writer.writerows(rows())
+        writer.writerows(map(harmless, row) if safe else row for row in rows())
         return text.getvalue().encode()
 
     st.download_button(label, written, name, "text/csv", icon=":material/download:", on_click="ignore", key=name)

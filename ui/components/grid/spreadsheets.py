@@ -1,0 +1,27 @@
+"""The switch beside CSV downloads: whether cells that look like formulas are made texts. One choice for all pages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+_KEY: Final = "csv-for-spreadsheets"
+
+
+def _keep(key: str) -> None:
+    st.session_state[_KEY] = st.session_state[key]
+
+
+def for_spreadsheets(place: str) -> bool:
+    """The switch and what it says. place: tells it from others on the page."""
+    key = f"{_KEY}-{place}"
+    st.session_state.setdefault(key, st.session_state.get(_KEY, True))
+    return st.checkbox(
+        "For spreadsheets",
+        key=key,
+        on_change=_keep,
+        args=(key,),
+        help="In CSV, texts that begin with = + - @ get an apostrophe, so that no spreadsheet takes them for formulas. "
+        "Numbers stay as they are.",
+    )
