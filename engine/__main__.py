@@ -4,6 +4,7 @@
                                   [--check]
     python -m engine run --live PIPELINE [--interval TIME] [--records N] ...
     python -m engine resume RUN [--end] [--store FILE] ...
+    python -m engine record RUN [--store FILE]
     python -m engine explain PIPELINE
     python -m engine sql PIPELINE [--program]
     python -m engine servers [--stop]
@@ -12,6 +13,7 @@ PIPELINE is a document (.json) or a script of Flink SQL (.sql), of which the las
 it are relative to it. `run` prints the changelog of the sink, or of one node, on standard output; `sql` the pipeline as
 a script, or as a PySpark program; `servers` the Spark servers that wait for the next run. A live run takes what its
 sources get, until Ctrl-C stops it; one that is in a store goes on with `resume`, and `resume --end` ends its sources.
+`record` prints the pipeline of a run, with recordings of what the run had as its sources.
 Exit status 2 and one sentence on standard error for anything that the user got wrong, 1 where a run fails, 130 (by
 SIGTERM 143) where it is interrupted; what a script says in vain is warned of there.
 """
@@ -78,6 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     resuming = commands.add_parser("resume", help="go on with a live run that was stopped or killed")
     resuming.add_argument("run", type=_count, metavar="RUN", help="its number in the store")
     resuming.add_argument("--end", action="store_true", help="take what is there and end the sources")
+    recording = commands.add_parser("record", help="print a run's pipeline on recordings of what its sources had")
+    recording.add_argument("run", type=_count, metavar="RUN", help="its number in the store")
+    recording.add_argument("--store", type=Path, metavar="FILE", help="the DuckDB file that keeps the run")
     for command in (running, resuming):
         command.add_argument(
             "--edge", metavar="NODE", help="print this output (NODE or NODE.late) instead of the sink's"
@@ -125,8 +130,8 @@ def _done(args: argparse.Namespace) -> int:
     sweep()
     if args.command == "servers":
         return _servers(args)
-    if args.command == "resume":
-        return _resume(args)
+    if args.command in ("resume", "record"):
+        return {"resume": _resume, "record": _record}[args.command](args)
     with looking_at(_storage_of(args.engine)):
         return {"explain": _explain, "run": _run, "sql": _sql}[args.command](args)
 
@@ -207,6 +212,18 @@ def _resume(args: argparse.Namespace) -> int:
     with _opened(args.store or default_path()) as store:
         assert store is not None
         return resume_live(args, _edge_of(args, None), store)
+
+
+def _record(args: argparse.Namespace) -> int:
+    from engine.recordings import on_recordings
+    from storage import default_path
+
+    with _opened(args.store or default_path()) as store:
+        assert store is not None
+        run, files = store.runs.get(args.run), store.recordings.write(args.run)
+        pipeline = on_recordings(Pipeline.from_json(run.document), files, Path())
+    sys.stdout.write(f"{pipeline.to_json()}\n")
+    return 0
 
 
 def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[str, str], kept: Recorder | None) -> int:

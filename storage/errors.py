@@ -15,6 +15,8 @@
     ├── UnknownColumn               the edge has no such column
     ├── EpochRefused                an epoch that cannot follow those that are already there
     ├── ExportFailed                the file to download could not be written
+    ├── NothingToRecord             a run whose sources have put out nothing
+    ├── RecordingFailed             the files of a recording could not be written
     └── QueryError                  a person's own SQL
         ├── QueryRefused            it is no query, or asks for what is not the store's
         ├── QueryFailed             DuckDB could not answer it
@@ -173,6 +175,22 @@ class ExportFailed(StoreError):
     def __init__(self, path: Path, reason: str) -> None:
         self.path = path
         super().__init__(f"the export to {path} failed: {reason}")
+
+
+class NothingToRecord(StoreError):
+    """The sources of a run have put out nothing that could be recorded."""
+
+    def __init__(self, run_id: int) -> None:
+        self.run_id = run_id
+        super().__init__(f"run {run_id} has no records: it ended, or is, before its first epoch.")
+
+
+class RecordingFailed(StoreError):
+    """A recording could not be written; nothing of it was kept."""
+
+    def __init__(self, run_id: int, reason: str) -> None:
+        self.run_id = run_id
+        super().__init__(f"the recording of run {run_id} could not be written beside the store: {reason}")
 
 
 class RunIsRunning(StoreError):

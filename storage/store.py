@@ -4,6 +4,7 @@ Pipelines and runs
     pipelines          saved pipelines with their versions
     drafts             unsaved documents of the builder
     runs               runs with their status, edges and counters
+    recordings         what the sources of runs put out, as files that pipelines read
     batch_checks       a run's output as files for its batch check, and the result of the check
 
 Recording
@@ -68,6 +69,7 @@ from storage.event_time.what_if import WhatIf
 from storage.library.batch_checks import BatchChecks
 from storage.library.drafts import Drafts
 from storage.library.pipelines import Pipelines
+from storage.library.recordings import Recordings
 from storage.library.replays import Replays
 from storage.library.runs import Runs
 from storage.queries.catalog import Catalog
@@ -116,6 +118,7 @@ class Store:
             raise
         self.pipelines = Pipelines(database)
         self.drafts = Drafts(database)
+        self.recordings = Recordings(database, self.runs)
         self.batch_checks = BatchChecks(database, self.runs)
 
         self._recordings: WeakSet[Recording] = WeakSet()

@@ -50,6 +50,8 @@ ENDS: Final = (END_SEQ, END_STEP, PLACE)
 
 ORDINAL: Final = "__ordinal"
 """An event's place among those of its source, from 0."""
+NUMBER: Final = "__recorded_seq"
+"""The number that a recorded event had in its run."""
 RANK: Final = "__rank"
 """A row's place in an order: an event's among those of all sources, from 0; of a ranking from 1."""
 WATERMARK: Final = "__watermark"
@@ -90,6 +92,7 @@ _TYPES: Final = {
     DUE: "bigint",
     GROUP: "bigint",
     ORDINAL: "bigint",
+    NUMBER: "bigint",
     RANK: "bigint",
     WATERMARK: "bigint",
     TIME: "bigint",
@@ -181,15 +184,18 @@ def source_rows_schema(schema: Schema) -> pa.Schema:
     )
 
 
-def unit_schema(schema: Schema, *, has_kinds: bool, has_marks: bool, is_timed: bool) -> pa.Schema:
+def unit_schema(
+    schema: Schema, *, has_kinds: bool, has_marks: bool, is_timed: bool, has_numbers: bool = False
+) -> pa.Schema:
     """A source's file as an Arrow schema.
 
     has_kinds: records have a kind of their own. has_marks: rows may be explicit watermarks, whose kind is null.
-    is_timed: records have an event time.
+    is_timed: records have an event time. has_numbers: the source is a recording.
     """
     import pyarrow as pa
 
-    head = [*([KIND] if has_kinds or has_marks else []), *([WATERMARK] if has_marks else [])]
+    head = [KIND] if has_kinds or has_marks else []
+    head += ([WATERMARK] if has_marks else []) + ([NUMBER] if has_numbers else [])
     return pa.schema(
         [*arrow_fields(*head), *column_fields(schema), *arrow_fields(*([TIME, TOP] if is_timed else []), UNIT)]
     )

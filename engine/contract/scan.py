@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, source_rows_ddl, source_rows_schema
+from engine.contract.frames import FILE, KIND, LINE, NUMBER, ORDINAL, RAW, REASON, source_rows_ddl, source_rows_schema
 from engine.model.schema import Column, Schema, TimeUnit
 
 if TYPE_CHECKING:
@@ -49,12 +49,20 @@ class ReadPart(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Numbered:
+    """Records have NUMBER, which ascends. end: the number that the end of their source had; None where it had none."""
+
+    end: int | None = None
+
+
+@dataclass(frozen=True)
 class Scan:
-    """How workers read a source. has_marks: whether records may be explicit watermarks."""
+    """How workers read a source. has_marks: whether records may be explicit watermarks. numbered: of a recording."""
 
     parts: tuple[Any, ...]
     read: Callable[[Any], Iterator[ReadPart]]
     has_marks: bool = False
+    numbered: Numbered | None = None
 
     def at(self, places: Mapping[str, str]) -> Scan:
         """The same, but parts of files (those that have a `path`) are read where the workers find these."""
@@ -94,8 +102,8 @@ def rows_of(scan: Scan, spark: SparkSession, schema: Schema, *, with_lines: bool
 
 def _records(part: ReadPart, ordinals: Any, arrow: pa.Schema, with_lines: bool) -> pa.RecordBatch:
     batch, size = part.records, part.records.num_rows
-    columns: dict[str, pa.Array] = {ORDINAL: pa.array(ordinals, pa.int64())}
-    columns |= {name: batch.column(name) for name in batch.schema.names}
+    columns: dict[str, pa.Array] = {name: batch.column(name) for name in batch.schema.names}
+    columns[ORDINAL] = columns.get(NUMBER, pa.array(ordinals, pa.int64()))
     columns.setdefault(KIND, pa.array(np.zeros(size, np.int8)))
     if with_lines and size:
         columns[FILE] = pa.array([part.file] * size)

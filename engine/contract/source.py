@@ -131,6 +131,11 @@ class Source(Parameters):
     )
 
     @property
+    def recorded_run(self) -> str | None:
+        """The run of which it is a recording; None for any other source."""
+        return None
+
+    @property
     def update_kind(self) -> UpdateKind:
         """How the source writes updates, where its rows are a changelog; no consumer can change that."""
         return UpdateKind.BEFORE_AND_AFTER

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from engine.contract.frames import NUMBER
 from engine.contract.source import Source
 from engine.local.values import plain_values
 from engine.model.pipeline import Arrival
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class Events:
     """Events of a source in order: KIND (null: only a watermark), WATERMARK (null but for those), the columns.
 
-    is_whole: whether these are all that it has.
+    That of a recording has NUMBER, too. is_whole: whether these are all that it has.
     """
 
     table: pa.Table
@@ -72,6 +73,9 @@ def _order(arrival: Arrival, sources: Sequence[NodePlan], events: Mapping[str, E
         case "by_column":
             values = {node.id: _arrival_values(node, events[node.id]) for node in sources}
             return sorted(all_of_them, key=lambda event: values[event[0]][event[1]])
+        case "recorded":
+            numbers = {node.id: events[node.id].table.column(NUMBER).to_pylist() for node in sources}
+            return sorted(all_of_them, key=lambda event: numbers[event[0]][event[1]])
         case "listed":
             places: dict[str, int] = {}
             listed = []

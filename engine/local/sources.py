@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import engine
-from engine.contract.frames import KIND, ORDINAL, WATERMARK
+from engine.contract.frames import KIND, NUMBER, ORDINAL, WATERMARK
 from engine.contract.source import Source
 from engine.local.arrivals import Events
 from engine.local.values import Spark
@@ -50,16 +50,18 @@ def _head(node: NodePlan, folder: Path, place: Path, rows: int | None) -> Source
 
 
 def _here(node: NodePlan, source: Source, folder: Path, rows: int | None) -> pa.Table | None:
-    """A source's events as workers read them: KIND, WATERMARK, the columns. None where that is left to Spark."""
+    """A source's events as workers read them: KIND, WATERMARK, NUMBER of a recording, the columns.
+
+    None where that is left to Spark.
+    """
     import pyarrow as pa
 
     scan = source.scan(node.id, folder)
     compute = computation_of(source, node.schema, node.id, folder) if scan is not None else None
     if scan is None or compute is None:
         return None
-    schema = pa.schema(
-        [(KIND, pa.int8()), (WATERMARK, pa.int64()), *((each.name, arrow_type(each.type)) for each in node.schema)]
-    )
+    first = [(KIND, pa.int8()), (WATERMARK, pa.int64()), *([(NUMBER, pa.int64())] if scan.numbered else [])]
+    schema = pa.schema([*first, *((each.name, arrow_type(each.type)) for each in node.schema)])
     batches: list[pa.RecordBatch] = []
     for part in chain.from_iterable(map(scan.read, scan.parts)):
         batches.append(_typed(compute(part).records, schema))
@@ -111,4 +113,4 @@ def _part(table: pa.Table, at: int) -> pa.Table:
     import pyarrow.compute as pc
 
     mine: Any = table.filter(pc.equal(table.column(_SOURCE), at)).column(f"__row{at}")
-    return pa.Table.from_struct_array(mine).sort_by(ORDINAL).drop_columns([ORDINAL])
+    return pa.Table.from_struct_array(mine).sort_by(ORDINAL).rename_columns({ORDINAL: NUMBER})

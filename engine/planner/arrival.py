@@ -24,5 +24,15 @@ def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
             if "string" in types and len(types) > 1:
                 message = f"the arrival columns have types that cannot be compared: {', '.join(sorted(types))}."
                 raise PipelineError(message, next(iter(sources)), "arrival_column")
+        case "recorded":
+            runs = {name: source.recorded_run for name, source in sources.items()}
+            for name, run in runs.items():
+                if run is None or run != next(iter(runs.values())):
+                    what = "is no recording" if run is None else "is a recording of another run than the others"
+                    message = (
+                        f"arrival: records can arrive as they were recorded where all sources are recordings of one "
+                        f"run, but {name} {what}. Choose another order of arrival."
+                    )
+                    raise PipelineError(message, "", "arrival.mode")
         case "one_after_the_other" | "in_turn":
             pass

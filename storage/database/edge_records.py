@@ -44,6 +44,12 @@ def select_columns(columns: Sequence[EdgeColumn], alias: str) -> str:
     return "".join(f", {alias}.{identifier(column.stored_as)}" for column in columns)
 
 
+def stored_value(column: EdgeColumn) -> str:
+    """A column as the engine reads it: Spark tells instants from times without a zone; the store keeps both as UTC."""
+    place = f"c.{identifier(column.stored_as)}"
+    return f"({place} AT TIME ZONE 'UTC')" if column.type == "timestamp" else place
+
+
 def record_columns(edge: Edge) -> str:
     """The select list that `to_record` reads."""
     return f"c.rowid, c.seq, c.step, c.kind::VARCHAR{select_columns(edge.columns, 'c')}"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from storage.database.connection import Database
-from storage.database.edge_records import ENGINE_POSITION, records_of
+from storage.database.edge_records import ENGINE_POSITION, records_of, stored_value
 from storage.database.sql import identifier, literal
 from storage.library.runs import Runs
-from storage.model import Edge, EdgeColumn
+from storage.model import Edge
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,6 @@ class BatchChecks:
 
 
 def _records(edge: Edge) -> str:
-    columns = "".join(f", {_value(column)} AS {identifier(column.name)}" for column in edge.columns)
+    columns = "".join(f", {stored_value(column)} AS {identifier(column.name)}" for column in edge.columns)
     table = records_of(edge)
     return f"SELECT {ENGINE_POSITION}{columns} FROM {table} c"
-
-
-def _value(column: EdgeColumn) -> str:
-    """Spark tells instants from times without a zone; the store keeps both as UTC."""
-    place = f"c.{identifier(column.stored_as)}"
-    return f"({place} AT TIME ZONE 'UTC')" if column.type == "timestamp" else place

@@ -132,6 +132,8 @@ class Runs:
             for table in _TABLES:
                 cursor.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
         self.remove_state(run_id)
+        for recording in self.recordings_folder().glob(f"run_{run_id}_to_*"):
+            shutil.rmtree(recording, ignore_errors=True)
 
     def live(self, run_id: int) -> Begun | None:
         """What a live run was started with, and what it needs to go on; None for a run that is not live."""
@@ -149,6 +151,11 @@ class Runs:
         """Where a live run has its state: beside the store, as long as it can go on."""
         path = self._database.path
         return path.absolute().parent / f"{path.stem}.live" / f"run_{run_id}"
+
+    def recordings_folder(self) -> Path:
+        """Where the recordings of all runs are."""
+        path = self._database.path
+        return path.absolute().parent / f"{path.stem}.recordings"
 
     def remove_state(self, run_id: int) -> None:
         """Remove the state of a run that does not go on any more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 
 from engine.model.pipeline import Node, Pipeline
@@ -116,3 +117,12 @@ def test_a_run_that_nobody_here_started_is_not_waited_for(store: Store, open_vie
     run = store.runs.create("elsewhere", Pipeline().to_json())
     app = open_view("run", run=run.run_id)
     assert "started by another process" in app.caption[0].value
+
+
+def test_a_change_is_tried_on_the_records_of_a_run(seeded: dict[str, int], open_view: OpenView, store: Store) -> None:
+    app = open_view("run", run=seeded["windows"])
+    app.button(key="try-change").click().run()
+    (draft,) = store.drafts.list()
+    nodes = json.loads(draft.document)
+    assert '"recording"' in json.dumps(nodes)
+    assert '"recorded"' in json.dumps(nodes)

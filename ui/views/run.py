@@ -12,6 +12,7 @@ from ui.components.runs.operator_table import operator_lines, operator_table
 from ui.components.runs.run_actions import run_actions
 from ui.components.runs.run_list import run_list
 from ui.components.runs.run_status import facts, look
+from ui.components.runs.try_change import try_change
 from ui.runs.manager import runs
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence
@@ -111,6 +112,7 @@ def _ways_on(run: Run, *, has_records: bool) -> None:
         if st.button("Compare with another run", icon=":material/compare_arrows:", disabled=not has_records):
             state.run = run.run_id
             go("compare")
+        try_change(run, has_records=has_records)
         if run.pipeline_id is not None and st.button("Edit the pipeline", icon=":material/edit_square:"):
             state.update(pipeline=run.pipeline_id)
             go("build")

@@ -245,7 +245,8 @@ def ingest(
             arrived[node.id] = _in_place(node, units[node.id], first_seq, before.of(node.id).top_ms)
         epochs = max(1, min(epochs, numbers.last_seq - numbers.after_seq))
     else:
-        ranks, last = numbering.ranked(plan, spark, workspace, units)
+        recorded = {name: given.files.numbered for name, given in read.items() if given.files.numbered is not None}
+        ranks, last = numbering.ranked(plan, spark, workspace, units, recorded)
         numbers = numbering.numbers_of(plan.pipeline.arrival, counts, last, before.last_seq, ending)
         epochs = max(1, min(epochs, numbers.last_seq - numbers.after_seq))
         unit_files = {name: (given.files, given.units) for name, given in read.items()}

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.contract.frames import FILE, LINE, ORDINAL, RAW, REASON, TIME, rejected_schema
+from engine.contract.frames import FILE, LINE, NUMBER, ORDINAL, RAW, REASON, TIME, rejected_schema
 from engine.contract.scan import ReadPart, Rejected, Scan, milliseconds
 from engine.contract.source import Source, SourceFrames
 from engine.errors import SourceError
@@ -75,10 +75,10 @@ def take_in(givens: Sequence[Given], spark: SparkSession, folder: Path, run_file
         compute = computation_of(source, node.schema, node.id, folder) if scan is not None else None
         changes = not node.derived.is_insert_only
         if scan is not None and compute is not None:
-            files[node.id] = _unit_files(node, run_files.workspace, changes, has_marks=scan.has_marks)
+            files[node.id] = _unit_files(node, run_files.workspace, changes, scan)
             scanned += [(_Scanned(files[node.id], scan.at(places), compute), at) for at in range(len(scan.parts))]
             continue
-        files[node.id] = _unit_files(node, run_files.workspace, changes, has_marks=scan is None or scan.has_marks)
+        files[node.id] = _unit_files(node, run_files.workspace, changes, scan)
         try:
             frames = frames_of(source, spark, node.id, folder, scan.at(places) if scan is not None else places)
             reports += _read_by_spark(node, files[node.id], frames)
@@ -96,9 +96,15 @@ def take_in(givens: Sequence[Given], spark: SparkSession, folder: Path, run_file
     return {name: Read(files[name], units_of(reports, name), rejected_of(reports, name)) for name in files}
 
 
-def _unit_files(node: NodePlan, workspace: Workspace, changes: bool, *, has_marks: bool) -> UnitFiles:
+def _unit_files(node: NodePlan, workspace: Workspace, changes: bool, scan: Scan | None) -> UnitFiles:
     return UnitFiles(
-        workspace, node.id, node.schema, node.schema.event_time is not None, has_kinds=changes, has_marks=has_marks
+        workspace,
+        node.id,
+        node.schema,
+        node.schema.event_time is not None,
+        has_kinds=changes,
+        has_marks=scan is None or scan.has_marks,
+        numbered=None if scan is None else scan.numbered,
     )
 
 
@@ -161,6 +167,8 @@ def _read_by_spark(node: NodePlan, files: UnitFiles, frames: SourceFrames) -> li
                 part = records.slice(low, high - low)
                 if time is not None:
                     part = part.append_column(TIME, milliseconds(part.column(time.name), time))
+                if files.numbered is not None:
+                    part = part.append_column(NUMBER, part.column(ORDINAL))
                 unit.write(part, int(ordinals[low]), before)
         yield from close_all(node_id, iter(done), rejected)
 

@@ -18,7 +18,20 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.contract.columnar_kernel import Longs
-from engine.contract.frames import EVENTS, KIND, SEQ, STEP, TIME, TOP, UNIT, WATERMARK, arrow_fields, changelog_schema
+from engine.contract.frames import (
+    EVENTS,
+    KIND,
+    NUMBER,
+    SEQ,
+    STEP,
+    TIME,
+    TOP,
+    UNIT,
+    WATERMARK,
+    arrow_fields,
+    changelog_schema,
+)
+from engine.contract.scan import Numbered
 from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.pipeline import Arrival
@@ -61,7 +74,7 @@ class Numbers:
 def follow_each_other(plan: Plan) -> bool:
     """Whether the events of each source are numbered without a gap, whatever the sources hold."""
     mode = plan.pipeline.arrival.mode
-    return mode == "one_after_the_other" or (mode == "in_turn" and len(plan.sources) == 1)
+    return mode == "one_after_the_other" or (mode in ("in_turn", "recorded") and len(plan.sources) == 1)
 
 
 def numbers_of(
@@ -69,11 +82,12 @@ def numbers_of(
 ) -> Numbers:
     """The numbers of so many events of each source, of which some end with them.
 
-    The end of a source comes right after its last event, or after the last event of all.
+    The end of a source comes right after its last event, or after the last event of all; that of a recording, where it
+    came then.
     """
     total = sum(counts.values())
     last_seq = after_seq + total + len(ending)
-    if arrival.ends == "together":
+    if arrival.ends == "together" and arrival.mode != "recorded":
         return Numbers(after_seq, last_seq, {name: after_seq + total + at + 1 for at, name in enumerate(ending)}, ())
     in_order = sorted(ending, key=lambda name: (last_ranks[name], ending.index(name)))
     # Before the end of a source come its last event's rank + 1 events and the ends of those that ended earlier.
@@ -148,9 +162,12 @@ class Saved:
 
 
 def ranked(
-    plan: Plan, spark: SparkSession, workspace: Workspace, units: Units
+    plan: Plan, spark: SparkSession, workspace: Workspace, units: Units, recorded: Mapping[str, Numbered]
 ) -> tuple[Mapping[str, Ranks], dict[str, int]]:
-    """The ranks of each source's events, and each last rank; -1 where a source has none. Raises PipelineError."""
+    """The ranks of each source's events, and each last rank before its end; -1 where there is none.
+
+    recorded: what is known of sources that are recordings. Raises PipelineError.
+    """
     counts = {name: sum(unit.events for unit in own) for name, own in units.items()}
     names = list(counts)
     arrival = plan.pipeline.arrival
@@ -173,15 +190,23 @@ def ranked(
                     raise PipelineError(message, name, "arrival.order")
                 ranks[name] = Listed(places)
         case "by_column":
-            return _by_column(plan, spark, workspace, units)
+            columns = {node.id: _arrival_column(node) for node in plan.sources}
+            return _merged(spark, workspace, units, columns, {})
+        case "recorded":
+            last_of_all = sum(counts.values()) - 1
+            ends = {name: known.end for name, known in recorded.items() if known.end is not None}
+            merged, last = _merged(spark, workspace, units, dict.fromkeys(units, NUMBER), ends)
+            return merged, {name: last[name] if name in ends else last_of_all for name in units}
     return ranks, {name: int(ranks[name].of(count - 1, 1)[0]) if count else -1 for name, count in counts.items()}
 
 
-def _by_column(
-    plan: Plan, spark: SparkSession, workspace: Workspace, units: Units
+def _merged(
+    spark: SparkSession, workspace: Workspace, units: Units, columns: Mapping[str, str], ends: Mapping[str, int]
 ) -> tuple[Mapping[str, Ranks], dict[str, int]]:
-    """Merged by a column of each source: one task reads them all, sorts them, and saves where each event stands."""
-    columns = {node.id: _arrival_column(node) for node in plan.sources}
+    """Merged by a column of each source: one task reads them all, sorts them, and saves where each event stands.
+
+    ends: before which value of the column a source ended; where nothing is said, after its last event.
+    """
 
     def task() -> Iterator[Report]:
         by_source = {
@@ -197,7 +222,11 @@ def _by_column(
             first += len(own)
             path = workspace.save(workspace.place("ranks", name, f"{task_name()}.npy"), own)
             # The end of a source follows the last of its events to arrive, wherever in its file that stands.
-            yield {"source": name, "path": path, "last": int(own.max()) if len(own) else -1}
+            last = int(own.max()) if len(own) else -1
+            if name in ends:
+                others = (part for parts in by_source.values() for part in parts)
+                last = sum(pc.sum(pc.less(part, ends[name])).as_py() or 0 for part in others) - 1
+            yield {"source": name, "path": path, "last": last}
 
     reports = {report["source"]: report for report in run_each(spark, [task])}
     ranks = {name: Saved(workspace, reports[name]["path"]) for name in units}

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import KIND, TIME, TOP, UNIT, rejected_schema, unit_schema
+from engine.contract.scan import Numbered
 from engine.model.schema import Schema
 from engine.runtime.arrivals.clocks import NO_TIME, rises_of
 from engine.runtime.reports import Report
@@ -47,7 +48,8 @@ class Unit(NamedTuple):
 class UnitFiles:
     """How the units of one source are written.
 
-    has_kinds: whether records have a kind of their own. has_marks: whether rows may be explicit watermarks.
+    has_kinds: whether records have a kind of their own. has_marks: whether rows may be explicit watermarks. numbered:
+    of a recording.
     """
 
     workspace: Workspace
@@ -56,11 +58,18 @@ class UnitFiles:
     is_timed: bool
     has_kinds: bool
     has_marks: bool
+    numbered: Numbered | None = None
 
     @property
     def arrow(self) -> pa.Schema:
         """The columns of a unit's file."""
-        return unit_schema(self.schema, has_kinds=self.has_kinds, has_marks=self.has_marks, is_timed=self.is_timed)
+        return unit_schema(
+            self.schema,
+            has_kinds=self.has_kinds,
+            has_marks=self.has_marks,
+            is_timed=self.is_timed,
+            has_numbers=self.numbered is not None,
+        )
 
     def arrow_of(self, names: Sequence[str]) -> pa.Schema:
         """Some of them."""

@@ -16,6 +16,7 @@ _MODES: Final[Mapping[str, str]] = {
     "in_turn": "in turn, one record of each",
     "by_column": "by each source's arrival column",
     "listed": "in the order listed",
+    "recorded": "as they were recorded",
 }
 _ENDS: Final[Mapping[str, str]] = {
     "at_its_last_record": "its watermark reaches the maximum at once",
@@ -59,6 +60,8 @@ def arrival_editor(drafting: Drafting) -> None:
             placeholder=", ".join([*sources, sources[0]]),
             height=80,
         )
+    if arrival.mode == "recorded":
+        return
     st.selectbox(
         "After a source's last record",
         ends,

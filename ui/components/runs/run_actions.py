@@ -50,7 +50,7 @@ def _ask_to_delete(run: Run) -> None:
     st.write(
         f"**{words.escaped(run.name)}** (run {run.run_id}) and its {run.records:,} records are deleted permanently."
     )
-    st.caption("The pipeline stays.")
+    st.caption("The pipeline stays. Recordings of this run go with it: pipelines that read them cannot run again.")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep it", key="run-keep"):
             st.rerun()

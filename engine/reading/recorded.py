@@ -1,0 +1,137 @@
+"""Recordings: what the sources of a run put out, as files that a source reads.
+
+    run_12_to_4321/orders.parquet             records: NUMBER, KIND as a text, WATERMARK, the columns; in order
+    run_12_to_4321/orders.rejected.parquet    rows that could not be read, where there were any
+
+Each file of records says in its metadata what it is (About). A row without a kind is an explicit watermark, which is
+kept as the watermark that it left behind.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.contract.frames import FILE, KIND, LINE, NUMBER, RAW, REASON, WATERMARK
+from engine.contract.scan import ReadPart, Rejected
+from engine.model.changelog import SYMBOLS
+from engine.model.schema import arrow_type
+from engine.reading.files import InputFile
+from engine.reading.parquet_scan import ParquetPart, parts_of
+from engine.reading.storage import open_file
+from engine.reading.typed_rows import RowTypes, records_of
+
+METADATA: Final = "changelog_studio"
+"""The key of About in a file's metadata."""
+REJECTED: Final = ".rejected.parquet"
+"""How the name of a file of rejected rows ends."""
+_BATCH: Final = 65_536
+
+
+@dataclass(frozen=True)
+class About:
+    """What a recording is of.
+
+    started: when the run was, as a text. last_seq: the last event that was there. columns: names and Spark's types.
+    event_time, unit: of the run's plan, where there was one. is_changelog: not all records are +I. has_marks: there are
+    explicit watermarks among them. end: the number of the source's end, where it had come.
+    """
+
+    run: int
+    started: str
+    node: str
+    last_seq: int
+    columns: tuple[tuple[str, str], ...]
+    event_time: str | None
+    unit: str | None
+    is_changelog: bool
+    primary_key: tuple[str, ...]
+    has_marks: bool
+    end: int | None
+
+    def to_json(self) -> str:
+        """As text."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> About:
+        """From text."""
+        raw: dict[str, Any] = json.loads(text)
+        columns = tuple((name, type_) for name, type_ in raw.pop("columns"))
+        return cls(columns=columns, primary_key=tuple(raw.pop("primary_key")), **raw)
+
+
+def about(path: Path) -> About:
+    """What a file is a recording of. Raises OSError, ValueError for one that is none."""
+    metadata = pq.read_metadata(path).metadata or {}
+    if METADATA.encode() not in metadata:
+        message = f"{path.name} is no recording"
+        raise ValueError(message)
+    return About.from_json(metadata[METADATA.encode()].decode())
+
+
+class RejectedPart(NamedTuple):
+    """The rows of a recording that could not be read."""
+
+    path: str
+
+
+def parts_in(records: InputFile, rejected: InputFile | None) -> tuple[ParquetPart | RejectedPart, ...]:
+    """The parts of a recording. Rejected rows have no place among the records, and come last."""
+    last = () if rejected is None else (RejectedPart(rejected.path),)
+    # Nothing would be the source's that has no part at all.
+    return (*(parts_of([records]) or (ParquetPart(records.path, records.name, (), 0),)), *last)
+
+
+@dataclass(frozen=True)
+class RecordingReader:
+    """Reads a part. called: the file as people see it."""
+
+    rows: RowTypes
+    called: str
+
+    def __call__(self, part: ParquetPart | RejectedPart) -> Iterator[ReadPart]:
+        """Its records; a row is rejected where it does not fit another event time."""
+        if isinstance(part, RejectedPart):
+            yield from self._rejected(part)
+            return
+        with open_file(part.path) as stream, pq.ParquetFile(stream) as file:
+            for batch in file.iter_batches(batch_size=_BATCH, row_groups=list(part.groups)):
+                yield self._read(batch)
+
+    def _read(self, batch: pa.RecordBatch) -> ReadPart:
+        columns = {each.name: batch.column(each.name).cast(arrow_type(each.type)) for each in self.rows.columns}
+        kinds = pc.index_in(batch.column(KIND).cast(pa.string()), pa.array(SYMBOLS)).cast(pa.int8())
+        numbers = batch.column(NUMBER)
+        whole = self.rows.batch({**columns, KIND: kinds})
+        whole = whole.append_column(WATERMARK, batch.column(WATERMARK)).append_column(NUMBER, numbers)
+        is_record = kinds.is_valid().to_pylist() if kinds.null_count else None
+        reasons = {at: why for at, why in self.rows.misfits(columns).items() if is_record is None or is_record[at]}
+        lines: Sequence[int] = numbers.to_numpy()
+        records, kept = records_of(whole, lines, set(reasons))
+        rejected = [
+            Rejected(self.called, int(lines[at]), json.dumps(_row(batch, columns, at), default=str), reason)
+            for at, reason in sorted(reasons.items())
+        ]
+        return ReadPart(records, self.called, kept, rejected, partial(int, 0))
+
+    def _rejected(self, part: RejectedPart) -> Iterator[ReadPart]:
+        fields = [pa.field(KIND, pa.int8()), pa.field(WATERMARK, pa.int64()), pa.field(NUMBER, pa.int64())]
+        fields += [pa.field(column.name, arrow_type(column.type)) for column in self.rows.columns]
+        nothing = pa.RecordBatch.from_pylist([], schema=pa.schema(fields))
+        with open_file(part.path) as stream, pq.ParquetFile(stream) as file:
+            for batch in file.iter_batches(batch_size=_BATCH):
+                columns = (batch.column(name).to_pylist() for name in (FILE, LINE, RAW, REASON))
+                yield ReadPart(nothing, self.called, [], [Rejected(*row) for row in zip(*columns, strict=True)])
+
+
+def _row(batch: pa.RecordBatch, columns: dict[str, pa.Array], at: int) -> dict[str, Any]:
+    return {name: batch.column(name)[at].as_py() for name in columns}

@@ -1,0 +1,47 @@
+"""Pipelines over recordings: the same pipeline on exactly what a run had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from engine.contract.source import Source
+from engine.model.changelog import UpdateKind
+from engine.model.pipeline import Arrival, Node, Pipeline
+from engine.reading.recorded import about
+from engine.registry import configured
+from engine.sources.recording import Recording
+
+
+def on_recordings(pipeline: Pipeline, recordings: Mapping[str, Path], folder: Path) -> Pipeline:
+    """The pipeline of a run with its recordings in place of the sources, in the order in which their records came.
+
+    recordings: the files, by source. folder: what relative paths are relative to. Raises PipelineError.
+    """
+    nodes = tuple(
+        _recorded(node, recordings[node.id], folder) if node.id in recordings else node for node in pipeline.nodes
+    )
+    (run,) = {about(path).run for path in recordings.values()}
+    arrival = Arrival(mode="recorded", ends=pipeline.arrival.ends)
+    changed = {"nodes": nodes, "arrival": arrival, "name": f"{pipeline.name}, records of run {run}"}
+    return pipeline.model_copy(update=changed)
+
+
+def _recorded(node: Node, path: Path, folder: Path) -> Node:
+    """Its watermark is the source's own; columns that were computed are recorded."""
+    source, known = configured(node), about(path)
+    assert isinstance(source, Source)
+    shown = path.relative_to(folder) if path.is_relative_to(folder) else path
+    recording = Recording.model_validate(
+        {
+            "path": str(shown),
+            "updates_by_key": source.update_kind is UpdateKind.ONLY_UPDATE_AFTER,
+            "primary_key": known.primary_key,
+            "event_time": known.event_time,
+            "event_time_unit": known.unit,
+            "watermark_delay_ms": source.watermark_delay_ms,
+            "watermark_every": source.watermark_every,
+        }
+    )
+    parameters = recording.model_dump(mode="json", exclude_defaults=True)
+    return node.model_copy(update={"operator": Recording.operator, "parameters": parameters})

@@ -1,0 +1,131 @@
+"""A recording: what a source of some run put out, record by record.
+
+Input: the file that `storage` writes of a run (`engine.reading.recorded`), named after it.
+Output: exactly the recorded records with their kinds, in their order; rows that were rejected are rejected again. With
+the order of arrival "recorded", recordings of one run arrive as they did then. A record is rejected where another event
+time is chosen and null in it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import ClassVar, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import Field
+
+from engine.contract.operator import Derived
+from engine.contract.scan import Numbered, Scan
+from engine.contract.source import Source
+from engine.errors import SourceError, SourceMissing
+from engine.model.changelog import UpdateKind
+from engine.model.schema import Column, Schema
+from engine.reading.columns import derive_source
+from engine.reading.files import InputFile, find_files, local_file
+from engine.reading.flink_table import create_table
+from engine.reading.recorded import REJECTED, About, RecordingReader, about, parts_in
+from engine.reading.typed_rows import RowTypes
+
+_FOLDER: Final = re.compile(r"run_(\d+)_to_\d+")
+
+
+class Recording(Source):
+    """A recorded source."""
+
+    operator: ClassVar[str] = "recording"
+    title: ClassVar[str] = "Recording"
+    summary: ClassVar[str] = "The records that a source of another run had, in their order."
+
+    path: str = Field(
+        "",
+        title="Recording",
+        description='The file of the recording. "Try a change on these records" on a run\'s page makes it.',
+    )
+    updates_by_key: bool = Field(
+        False,
+        title="Updates come without -U",
+        description="If records have kinds: a +I or +U replaces the row of its primary key (an upsert source).",
+        json_schema_extra={"last": True},
+    )
+    primary_key: tuple[str, ...] = Field(
+        (),
+        title="Primary key",
+        description="Columns whose values identify a row. Empty: only the whole row does.",
+        json_schema_extra={"columns": True, "last": True},
+    )
+
+    @property
+    def recorded_run(self) -> str | None:
+        """The folder of the recording: all of one run, up to one event, are in one."""
+        return str(Path(self.path).parent)
+
+    @property
+    def update_kind(self) -> UpdateKind:
+        """+U alone, where updates go by the key."""
+        return UpdateKind.ONLY_UPDATE_AFTER if self.updates_by_key else UpdateKind.BEFORE_AND_AFTER
+
+    def derive(self, node: str, folder: Path) -> Derived:
+        """The recorded columns."""
+        known = self._about(node, folder)
+        columns = [Column(name, type_) for name, type_ in known.columns]
+        return derive_source(self, node, columns, self.primary_key, known.is_changelog)
+
+    def scan(self, node: str, folder: Path) -> Scan:
+        """Row groups in workers."""
+        known = self._about(node, folder)
+        records = self._file(node, folder)
+        schema = self.derive(node, folder).schema
+        reader = RecordingReader(RowTypes(tuple(schema)), f"run {known.run}, {known.node}")
+        parts = parts_in(records, self._rejected(records))
+        return Scan(parts, reader, has_marks=known.has_marks, numbered=Numbered(known.end))
+
+    def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
+        """Its files."""
+        records = self._file(node, folder)
+        rejected = self._rejected(records)
+        return (Path(records.path), *([] if rejected is None else [Path(rejected.path)]))
+
+    def head(self, rows: int, node: str, folder: Path, into: Path) -> Recording:
+        """Over a copy of the first records."""
+        target = into / f"{node}.parquet"
+        with pq.ParquetFile(self._file(node, folder).path) as whole:
+            batch = next(whole.iter_batches(batch_size=max(1, rows)), None)
+            table = whole.schema_arrow.empty_table() if batch is None else pa.Table.from_batches([batch])
+            pq.write_table(table.slice(0, rows).replace_schema_metadata(whole.metadata.metadata), target)
+        return self.model_copy(update={"path": str(target)})
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """The filesystem connector: Flink reads the columns, but neither kinds nor the order."""
+        options = {"connector": "filesystem", "path": self.path, "format": "parquet"}
+        return create_table(node, schema, self, options, self.primary_key)
+
+    def _file(self, node: str, folder: Path) -> InputFile:
+        try:
+            (file,) = find_files(self.path, folder, node, (".parquet",))
+        except SourceMissing as error:
+            run = _FOLDER.search(self.path)
+            what = f"the recording of run {run[1]} is not there" if run else "there is no such recording"
+            message = f"{what} ({self.path}): it goes when its run is deleted. Record another run, on its page."
+            raise SourceMissing(message, node, "path") from error
+        except ValueError as error:
+            message = f"path: {self.path} is several files; a recording is one."
+            raise SourceError(message, node, "path") from error
+        return file
+
+    def _rejected(self, records: InputFile) -> InputFile | None:
+        place = Path(records.path)
+        place = place.with_name(place.name.removesuffix(".parquet") + REJECTED)
+        return local_file(place, place.name) if place.is_file() else None
+
+    def _about(self, node: str, folder: Path) -> About:
+        file = self._file(node, folder)
+        try:
+            return about(Path(file.path))
+        except (ValueError, OSError, pa.ArrowException) as error:
+            message = f"{file.name} is no recording; choose one, or read it with the source for its format."
+            raise SourceError(message, node, "path") from error
+
+
+SOURCE = Recording

@@ -1,0 +1,115 @@
+"""Recordings of runs: what their sources put out, written beside the store for pipelines to read once more.
+
+    <store>.recordings/run_12_to_4321/orders.parquet     (`engine.reading.recorded`)
+
+Of a run that goes on, a recording holds what has come until then. It is never changed, and goes with its run.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from uuid import uuid4
+
+from engine.contract.frames import FILE, KIND, LINE, NUMBER, RAW, REASON, WATERMARK
+from engine.reading.recorded import METADATA, REJECTED, About, about
+from storage.database.connection import Cursor, Database
+from storage.database.edge_records import records_of, stored_value
+from storage.database.sql import identifier, literal
+from storage.errors import NothingToRecord, RecordingFailed, StoreWriteFailed
+from storage.library.runs import Runs
+from storage.library.stored_run import StoredRun
+from storage.model import Edge
+
+
+class Recordings:
+    """The recordings of all runs."""
+
+    def __init__(self, database: Database, runs: Runs) -> None:
+        self._database = database
+        self._runs = runs
+
+    def write(self, run_id: int) -> Mapping[str, Path]:
+        """The files of a run's sources so far, by source; written, unless they are there.
+
+        Raises UnknownRun, NothingToRecord, RecordingFailed.
+        """
+        run = self._runs.stored(run_id)
+        try:
+            # One transaction: epochs that are committed meanwhile are not seen, their rejected rows neither.
+            with self._database.transaction() as cursor:
+                row = cursor.execute("SELECT max(last_seq) FROM run_epochs WHERE run_id = ?", [run_id]).fetchone()
+                until = int(row[0]) if row and row[0] else 0
+                if not run.sources or not until:
+                    raise NothingToRecord(run_id)
+                folder = self._runs.recordings_folder() / f"run_{run_id}_to_{until}"
+                files = {edge.node: folder / f"{edge.node}.parquet" for edge in run.sources}
+                if not all(_is_of(path, run) for path in files.values()):
+                    _write_all(cursor, run, until, folder)
+        except (OSError, StoreWriteFailed) as error:
+            raise RecordingFailed(run_id, str(error)) from error
+        return files
+
+
+def _write_all(cursor: Cursor, run: StoredRun, until: int, folder: Path) -> None:
+    """Write the folder whole or not at all: a reader must not meet half of it."""
+    made = folder.with_name(f".{folder.name}-{uuid4().hex}")
+    try:
+        made.mkdir(parents=True)
+        for edge in run.sources:
+            _write(cursor, run, edge, until, made / f"{edge.node}.parquet")
+        shutil.rmtree(folder, ignore_errors=True)
+        made.rename(folder)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _is_of(path: Path, run: StoredRun) -> bool:
+    """Whether a file is there, and of this run: another store may have been where this one is."""
+    try:
+        return about(path).started == str(run.entry.started_at)
+    except (OSError, ValueError):
+        return False
+
+
+def _write(cursor: Cursor, run: StoredRun, edge: Edge, until: int, path: Path) -> None:
+    """Write a source up to an event. Its rows lie in their order."""
+    values = "".join(f", {stored_value(column)} AS {identifier(column.name)}" for column in edge.columns)
+    rows = (
+        f"SELECT c.seq AS {NUMBER}, c.kind::VARCHAR AS {KIND}, NULL::BIGINT AS {WATERMARK}{values} "
+        f"FROM {records_of(edge)} c WHERE c.seq <= {until}"
+    )
+    end = cursor.execute(
+        f"SELECT min(seq) FROM {run.tables.events} WHERE source = ? AND is_end AND seq <= ?", [edge.node, until]
+    ).fetchone()
+    marks = (
+        f"SELECT e.seq, e.watermark_ms FROM {run.tables.events} e ANTI JOIN {records_of(edge)} c ON c.seq = e.seq "
+        f"WHERE e.source = {literal(edge.node)} AND NOT e.is_end AND e.event_time_ms IS NULL AND e.seq <= {until}"
+    )
+    has_marks = cursor.execute(f"SELECT 1 FROM ({marks}) LIMIT 1").fetchone() is not None
+    if has_marks:
+        absent = "".join(f", NULL::{column.duckdb_type}" for column in edge.columns)
+        rows = f"{rows} UNION ALL SELECT seq, NULL, watermark_ms{absent} FROM ({marks}) ORDER BY 1"
+    time = next((column for column in edge.columns if column.time), None)
+    known = About(
+        run=run.run_id,
+        started=str(run.entry.started_at),
+        node=edge.node,
+        last_seq=until,
+        columns=tuple((column.name, column.type) for column in edge.columns),
+        event_time=time.name if time else None,
+        unit=time.time if time else None,
+        is_changelog=not edge.is_insert_only,
+        primary_key=edge.upsert_key,
+        has_marks=has_marks,
+        end=int(end[0]) if end and end[0] is not None else None,
+    )
+    metadata = f"KV_METADATA {{{METADATA}: {literal(known.to_json())}}}"
+    cursor.execute(f"COPY ({rows}) TO {literal(str(path))} (FORMAT parquet, {metadata})")
+    rejected = f"FROM {run.tables.rejected} WHERE node = {literal(edge.node)}"
+    if cursor.execute(f"SELECT 1 {rejected} LIMIT 1").fetchone() is not None:
+        names = zip(("file", "line", "raw", "reason"), (FILE, LINE, RAW, REASON), strict=True)
+        columns = ", ".join(f"{stored} AS {name}" for stored, name in names)
+        target = path.with_name(path.name.removesuffix(".parquet") + REJECTED)
+        cursor.execute(f"COPY (SELECT {columns} {rejected}) TO {literal(str(target))} (FORMAT parquet)")
