@@ -71,11 +71,24 @@ class About:
 
 def about(path: Path) -> About:
     """What a file is a recording of. Raises OSError, ValueError for one that is none."""
-    metadata = pq.read_metadata(path).metadata or {}
+    try:
+        metadata = pq.read_metadata(path).metadata or {}
+    except pa.ArrowException as error:
+        message = f"{path.name} is no Parquet file"
+        raise ValueError(message) from error
     if METADATA.encode() not in metadata:
         message = f"{path.name} is no recording"
         raise ValueError(message)
     return About.from_json(metadata[METADATA.encode()].decode())
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a file is one."""
+    try:
+        about(path)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 class RejectedPart(NamedTuple):

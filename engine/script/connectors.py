@@ -25,8 +25,10 @@ from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema
 from engine.reading.columns import INTEGERS
 from engine.reading.paced import SAMPLE
+from engine.reading.recorded import is_recording
 from engine.registry import configured
 from engine.script.tables import TableDdl
+from engine.sources.recording import Recording
 from engine.sql.algebra import Expr
 from engine.sql.expressions import Writer
 
@@ -167,6 +169,8 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
     for option in options:
         if not _OF_NO_MATTER.fullmatch(option):
             warnings.append(f"{ddl.name}: the option {option!r} is ignored; it has no effect here.")
+    if operator == "parquet" and is_recording(folder / parameters["path"]):
+        return Recording.operator, parameters
     if "fixed_columns" in parameters:
         return operator, parameters
     return operator, parameters | _types(ddl, operator, parameters, node_id, folder)

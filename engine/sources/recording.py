@@ -123,7 +123,7 @@ class Recording(Source):
         file = self._file(node, folder)
         try:
             return about(Path(file.path))
-        except (ValueError, OSError, pa.ArrowException) as error:
+        except (ValueError, OSError) as error:
             message = f"{file.name} is no recording; choose one, or read it with the source for its format."
             raise SourceError(message, node, "path") from error
 

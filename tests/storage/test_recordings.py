@@ -12,6 +12,7 @@ from engine.errors import PipelineError, SourceError
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.recordings import on_recordings
+from engine.script import script_of, sql_of
 from engine.sources.recording import Recording
 from storage import Store
 from storage.errors import NothingToRecord
@@ -127,6 +128,15 @@ def test_the_first_rows_of_a_recording_are_one(store: Store, tmp_path: Path) -> 
     assert head.derive("left", tmp_path) == whole.derive("left", tmp_path)
     scan = head.scan("left", tmp_path)
     assert sum(part.records.num_rows for each in scan.parts for part in scan.read(each)) == 2
+
+
+def test_a_pipeline_on_recordings_as_a_script_and_back_is_itself(store: Store, tmp_path: Path) -> None:
+    first = run_locally(store, tmp_path, TWO)
+    again = on_recordings(TWO, store.recordings.write(first), tmp_path)
+    script = sql_of(again, KnownTypes(), tmp_path)
+    assert "'connector' = 'filesystem'" in script.text
+    back = script_of(script.text, KnownTypes(), tmp_path, "back").pipeline
+    assert said(store, run_locally(store, tmp_path, back)) == said(store, first)
 
 
 def test_the_command_line_gives_the_pipeline_of_a_run_on_its_recordings(
