@@ -10,6 +10,7 @@ from storage import Store
 from storage.model import RunStatus
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of
+from ui.components.runs import run_list
 from ui.runs import manager as runs
 from ui.runs.job import Job
 from ui.runs.manager import RunManager
@@ -107,6 +108,12 @@ def test_a_running_run_shows_its_operators_and_can_be_cancelled(store: Store, op
     app = open_view("run", run=run_id)
     assert rows_of(app, "operators-live") == [["◐ running", "numbers", "rows", "", "1,234", "2.0 s"]]
     assert "running" in app.markdown[0].value
+    # The list stands still while somebody may click it: figures that would be old at once are not in it.
+    assert rows_of(app, "runs")[0][2] == "running"
+    assert set(rows_of(app, "runs")[0][6:]) == {""}
+    before = run_list.listed()
+    store.runs.create("another one", Pipeline().to_json())
+    assert run_list.listed() != before
     assert "1,234 changelog records so far" in [caption.value for caption in app.caption]
     app.button(key="run-cancel").click().run()
     assert manager.wait(run_id, 10)

@@ -10,7 +10,7 @@ from ui.components.runs.batch_check import batch_check
 from ui.components.runs.live_figures import live_figures
 from ui.components.runs.operator_table import operator_lines, operator_table
 from ui.components.runs.run_actions import run_actions
-from ui.components.runs.run_list import run_list
+from ui.components.runs.run_list import listed, run_list
 from ui.components.runs.run_status import facts, look
 from ui.components.runs.try_change import try_change
 from ui.runs.manager import runs
@@ -54,11 +54,14 @@ def _time_left(part: float, seconds: float) -> str:
 
 
 @st.fragment(run_every=_REFRESH_S)
-def _going_on(run_id: int, drawn: RunStatus) -> None:
-    """The part that changes while a run goes on. Once it has ended the whole page is drawn anew, and stays still."""
+def _going_on(run_id: int, drawn: RunStatus, in_list: object) -> None:
+    """The part that changes while a run goes on. Once it has ended the whole page is drawn anew, and stays still.
+
+    in_list: what the list below shows; it is drawn anew with the page.
+    """
     store = workspace.store()
     run, job = store.runs.get(run_id), runs().job(run_id)
-    if run.status is not drawn:
+    if run.status is not drawn or listed() != in_list:
         st.rerun()
     if job is None:
         st.caption("It was started by another process, so its progress is not known here.")
@@ -127,7 +130,7 @@ if chosen is None:
 else:
     _heading(chosen)
     if chosen.goes_on:
-        _going_on(chosen.run_id, chosen.status)
+        _going_on(chosen.run_id, chosen.status, listed())
     else:
         _ended(chosen)
     st.subheader("All runs", anchor=False)

@@ -1,4 +1,9 @@
-"""All runs, newest first, a page at a time. A click opens one."""
+"""All runs, newest first, a page at a time. A click opens one.
+
+The list is drawn with its page, and nothing in it moves by itself: under a hand that clicks it must stay as it is. Of a
+run that goes on it has no figures, which would be old at once; whoever watches a run asks `listed` whether runs have
+come, gone or ended, and then draws the page anew.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ from typing import Final
 
 import streamlit as st
 
+from storage.model import Run
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.run_status import look, seconds, when
 from ui.runs.manager import runs
@@ -22,11 +28,21 @@ def _open(run_id: str) -> None:
     state.update(run=int(run_id), edge=None, event=None)
 
 
+def listed() -> tuple[tuple[int, str, str], ...]:
+    """What of the list can change: the runs that it shows, what they are called, and how they stand."""
+    return tuple((run.run_id, run.name, look(run, runs().job(run.run_id)).word) for run in _shown())
+
+
+def _shown() -> tuple[Run, ...]:
+    """The runs of the page that is open, and one more where there is a next page: nobody has to count."""
+    page = int(st.session_state.get(_KEY, 1))
+    return workspace.store().runs.list(limit=_PAGE + 1, offset=(page - 1) * _PAGE)
+
+
 def run_list(current: int | None) -> None:
     """Draw the list with the open run highlighted."""
     page = int(st.session_state.get(_KEY, 1))
-    # One more than is shown tells whether there is a next page, without counting.
-    listed_runs = workspace.store().runs.list(limit=_PAGE + 1, offset=(page - 1) * _PAGE)
+    listed_runs = _shown()
     rows = []
     for run in listed_runs[:_PAGE]:
         job = runs().job(run.run_id)
@@ -40,10 +56,7 @@ def run_list(current: int | None) -> None:
                     Cell(when(run), note=f"{run.started_at:%Y-%m-%d %H:%M:%S} UTC"),
                     Cell(words.elapsed(took) if took is not None else "", is_number=True),
                     Cell(run.engine, tone="quiet"),
-                    Cell(f"{run.last_seq:,}", is_number=True),
-                    Cell(f"{run.records:,}", is_number=True),
-                    Cell(f"{run.late:,}" if run.late else "", is_number=True, tone="warn"),
-                    Cell(f"{run.rejected:,}" if run.rejected else "", is_number=True, tone="warn"),
+                    *_figures(run),
                 ),
                 pick=str(run.run_id),
                 is_current=run.run_id == current,
@@ -56,6 +69,17 @@ def run_list(current: int | None) -> None:
         with st.container(horizontal=True):
             st.button("Newer", key="runs-newer", disabled=page == 1, on_click=_turn, args=(-1,))
             st.button("Older", key="runs-older", disabled=len(listed_runs) <= _PAGE, on_click=_turn, args=(1,))
+
+
+def _figures(run: Run) -> list[Cell]:
+    if run.goes_on:
+        return [Cell()] * 4
+    return [
+        Cell(f"{run.last_seq:,}", is_number=True),
+        Cell(f"{run.records:,}", is_number=True),
+        Cell(f"{run.late:,}" if run.late else "", is_number=True, tone="warn"),
+        Cell(f"{run.rejected:,}" if run.rejected else "", is_number=True, tone="warn"),
+    ]
 
 
 def _turn(by: int) -> None:
