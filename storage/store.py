@@ -189,6 +189,17 @@ class Store:
         yield None
         self.run_differences.times(run_id, run_id)
 
+    def size(self) -> int:
+        """The bytes of what is kept; room that deleted runs have left is not counted, as it is used again."""
+        [(used,)] = self._database.rows(
+            "SELECT used_blocks * block_size FROM pragma_database_size() WHERE database_name = current_database()"
+        )
+        try:
+            log = self.path.with_name(f"{self.path.name}.wal").stat().st_size
+        except OSError:
+            log = 0
+        return int(used) + log
+
     def close(self) -> None:
         """Let go of the file; it is closed when everyone who opened it has."""
         with self._registry:

@@ -16,10 +16,12 @@ from ui.engines.far_files import look_at_chosen_engine  # noqa: E402
 from ui.export.record import start_record  # noqa: E402
 from ui.shell.guard import guard, take_fields  # noqa: E402
 from ui.shell.navigation import follow, pages  # noqa: E402
+from ui.shell.people import let_in  # noqa: E402
 from ui.shell.state import state  # noqa: E402
 
 # A picture of our own: Streamlit would fetch one of its icons from a host on the Internet.
 st.set_page_config(page_title="Changelog Studio", page_icon=f"{ROOT}/ui/assets/icon.svg", layout="wide")
+let_in()
 state.sync()
 take_fields()
 page = st.navigation(pages(), position="hidden" if state.present else "top")

@@ -1,5 +1,6 @@
 """What is served: `streamlit run ui/server.py`. The app of `ui/app.py` behind its front door."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -11,8 +12,10 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from ui.shell import posted_rows  # noqa: E402
+from ui.shell import posted_rows, workspace  # noqa: E402
 from ui.shell.front_door import LOOPBACK, FrontDoor, is_loopback, warning_of  # noqa: E402
+from ui.shell.login import Door  # noqa: E402
+from ui.shell.serving import CannotServe, serving, serving_of, start_serving  # noqa: E402
 
 
 def _hosts() -> list[str] | None:
@@ -21,10 +24,21 @@ def _hosts() -> list[str] | None:
     return named or (list(LOOPBACK) if is_loopback(config.get_option("server.address")) else None)
 
 
-if (warning := warning_of(config.get_option("server.address"))) is not None:
+_address = config.get_option("server.address")
+try:
+    start_serving(serving_of(os.environ, _address, config.get_option("server.allowedHosts")), workspace.folder())
+except CannotServe as refusal:
+    sys.stderr.write(f"\nThe studio does not start: {refusal}\n")
+    sys.stderr.flush()
+    # Streamlit would show a traceback of anything that is raised.
+    os._exit(2)
+if (warning := warning_of(_address, has_login=serving().has_login)) is not None:
     sys.stderr.write(f"\n{warning}\n")
 app = App(
     "app.py",
     routes=[posted_rows.ROUTE],
-    middleware=[Middleware(FrontDoor, hosts=_hosts(), origins=config.get_option("server.corsAllowedOrigins"))],
+    middleware=[
+        Middleware(FrontDoor, hosts=_hosts(), origins=config.get_option("server.corsAllowedOrigins")),
+        Middleware(Door, serving=serving()),
+    ],
 )

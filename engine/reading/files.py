@@ -18,6 +18,7 @@ from typing import IO, Final
 
 from engine.contract.scan import LINE_BYTES
 from engine.errors import SourceError, SourceMissing
+from engine.reading.named_folders import may_be_read, refused
 from engine.reading.storage import (
     Storage,
     StoredFile,
@@ -80,12 +81,16 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
         message = "path: no file is chosen; give a file, a folder or a glob such as data/*.csv."
         raise SourceError(message, node, "path")
     if is_uri(path):
+        if not may_be_read(path):
+            raise SourceError(refused(path), node, "path")
         return _stored_files(path, node, endings, elsewhere())
     try:
         place = Path(os.path.normpath(folder.absolute() / Path(path).expanduser()))
     except RuntimeError as error:
         message = f"path: {path[:80]!r} begins with the home of a user that does not exist; give the full path."
         raise SourceError(message, node, "path") from error
+    if not (glob.has_magic(path) or may_be_read(place)):
+        raise SourceError(refused(path), node, "path")
     try:
         place.stat()
     except (OSError, ValueError) as error:
@@ -105,6 +110,8 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
         is_pattern = glob.has_magic(path)
         matches = (Path(match) for match in glob.glob(str(place), recursive=True)) if is_pattern else ()
         files = sorted(match for match in matches if match.is_file() and not _is_hidden(match))
+        if not files and not may_be_read(place):
+            raise SourceError(refused(path), node, "path")
         if not files and (there := elsewhere()) is not None and Path(path).is_absolute():
             return _stored_files(path, node, endings, there)
         if not files:
@@ -115,6 +122,9 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
             )
             raise SourceMissing(message, node, "path")
     for file in files:
+        # A link may lead elsewhere, as may a pattern.
+        if not may_be_read(file):
+            raise SourceError(refused(path), node, "path")
         if not file.is_file():
             message = f"{file.name} is not a regular file but a device, a pipe or a socket; copy its data to a file."
             raise SourceError(message, node, "path")

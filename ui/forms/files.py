@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from engine.reading.named_folders import may_be_read
 from ui.builder.editing import ABSENT
 from ui.builder.pending import said
 from ui.forms.binding import FormContext
@@ -40,7 +41,8 @@ def file_field(field: Field, form: FormContext) -> None:
         st.file_uploader(
             f"{field.title}: drop a file", key=upload, on_change=guarded(take), label_visibility="collapsed"
         )
-    if value and (lines := first_lines(_resolved(str(value)), most=4)):
+    place = _resolved(str(value))
+    if value and may_be_read(place) and (lines := first_lines(place, most=4)):
         st.code("\n".join(lines), language=None)
 
 

@@ -29,6 +29,7 @@ from ui.runs.executing import run_on_spark
 from ui.runs.job import Job
 from ui.runs.leftovers import empty_in_background, leftovers, remove_folders
 from ui.shell import workspace
+from ui.shell.serving import serving
 
 _LOG: Final = logging.getLogger(__name__)
 _MANAGERS: Final[dict[Path, RunManager]] = {}
@@ -70,8 +71,9 @@ class RunManager:
         """Start a run on an engine (by its name), or queue it behind the others there; its number.
 
         live: for sources that go on; such a run waits for no other one, nor others for it.
-        Raises StoreError, EngineUnavailable.
+        Raises StoreError, EngineUnavailable, PipelineError at a limit of the studio.
         """
+        self._check_limits()
         master = master_of(master or default_name())
         engine = engine_of(master)
         place = folder or self._folder
@@ -86,6 +88,22 @@ class RunManager:
         progress = Progress(epochs=epochs or 1, phase=waiting_for(engine.name))
         self._begin(run.run_id, pipeline, epochs, engine.name, master, place, progress, live)
         return run.run_id
+
+    def _check_limits(self) -> None:
+        """Raises PipelineError where another run would be too much for a studio that several people share."""
+        how = serving()
+        with self._lock:
+            going_on = sum(job.ended is None for job in self._jobs.values())
+        if how.most_runs is not None and going_on >= how.most_runs:
+            message = f"{going_on} runs go on or wait, and this studio allows no more. Wait for one, or cancel one."
+            raise PipelineError(message)
+        size = self._store.size()
+        if how.most_bytes is not None and size > how.most_bytes:
+            message = (
+                f"the store has {size / (1 << 30):.1f} GB, more than the {how.most_bytes / (1 << 30):g} GB that this "
+                "studio allows. Delete runs that nobody needs."
+            )
+            raise PipelineError(message)
 
     def resume(self, run_id: int) -> None:
         """Let a live run go on after its last epoch. Raises StoreError, PipelineError, EngineUnavailable."""

@@ -76,15 +76,17 @@ def is_loopback(address: str | None) -> bool:
         return address.lower() == "localhost"
 
 
-def warning_of(address: str | None) -> str | None:
+def warning_of(address: str | None, *, has_login: bool = False) -> str | None:
     """What it means that the app listens at an address, where others reach it there."""
     if is_loopback(address):
         return None
+    if has_login:
+        return "Tokens and records travel as they are where the app is reached without a proxy that encrypts."
     where = address or "all addresses of this machine"
     return (
         f"Others can reach the app at {where}: whoever opens it runs pipelines, reads "
-        "every file that you can read, and changes and deletes what is stored. It has no login. Leave out "
-        "--server.address, or put a proxy with a login before it and name the app with --server.allowedHosts."
+        "the files in the folders that are named for sources, and changes and deletes what is stored. It has no login. "
+        "Leave out --server.address, or see ui/SERVING.md."
     )
 
 

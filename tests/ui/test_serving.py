@@ -1,0 +1,204 @@
+"""A studio that others reach: who gets in, what sources read, and how much is allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from engine.errors import PipelineError, RunCancelled, SourceError
+from engine.model.pipeline import Node, Pipeline
+from engine.reading.files import find_files
+from engine.reading.named_folders import ENVIRONMENT
+from storage import Store
+from ui.runs import manager as managers
+from ui.runs.job import Job
+from ui.runs.manager import RunManager
+from ui.shell import people
+from ui.shell.login import Door
+from ui.shell.serving import (
+    ACCESS,
+    HEADER,
+    LOGIN,
+    MOST_GB,
+    MOST_RUNS,
+    PEOPLE,
+    CannotServe,
+    Serving,
+    folders_of,
+    serving_of,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+TOKEN = "a0b1c2d3e4f5a0b1c2d3e4f5"
+HELD = Serving(is_shared=True, people={TOKEN: "Ada Lovelace"})
+PIPELINE = Pipeline(name="numbers", nodes=(Node(id="numbers", operator="rows"),))
+
+
+def written(path: Path, text: str, mode: int = 0o600) -> str:
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+def sent(
+    serving: Serving, path: str = "/", *, kind: str = "http", method: str = "GET", body: bytes = b"", **headers: str
+) -> dict[str, Any]:
+    """What the door answers first; {} where it lets pass."""
+    answers: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        answers.append({})
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": body}
+
+    async def send(message: Any) -> None:
+        answers.append(message)
+
+    raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": kind, "method": method, "path": path, "headers": raw, "scheme": "http"}
+    asyncio.run(Door(app, serving)(scope, receive, send))
+    first: dict[str, Any] = answers[0]
+    return first
+
+
+def test_only_who_has_a_token_gets_in() -> None:
+    assert sent(HELD)["status"] == 401
+    assert sent(HELD, kind="websocket") == {"type": "websocket.close", "code": 1008}
+    assert sent(HELD, cookie=f"x=1; changelog-studio={TOKEN}") == {}
+    assert sent(HELD, kind="websocket", cookie=f"changelog-studio={TOKEN}") == {}
+    assert sent(HELD, cookie=f"changelog-studio={TOKEN[:-1]}")["status"] == 401
+    assert sent(HELD, "/_stcore/health") == {}
+    assert sent(HELD, "/_stcore/health", kind="websocket") != {}
+
+
+def test_a_token_is_typed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.shell.login._WRONG_S", 0)
+    assert sent(HELD, method="POST", body=b"token=wrong")["status"] == 401
+    answer = sent(HELD, "//evil.example", method="POST", body=f"token={TOKEN}".encode())
+    headers = dict(answer["headers"])
+    assert (answer["status"], headers[b"location"]) == (303, b"/evil.example")
+    assert headers[b"set-cookie"].startswith(f"changelog-studio={TOKEN}; Path=/; HttpOnly; SameSite=Lax".encode())
+    assert b"Secure" not in headers[b"set-cookie"]
+    over_tls = sent(HELD, method="POST", body=f"token={TOKEN}".encode(), x_forwarded_proto="https")
+    assert dict(over_tls["headers"])[b"set-cookie"].endswith(b"; Secure")
+
+
+@pytest.mark.parametrize(
+    ("serving", "headers", "passes"),
+    [
+        (HELD, {}, False),
+        (HELD, {"authorization": f"Bearer {TOKEN}"}, True),
+        (HELD, {"cookie": f"changelog-studio={TOKEN}"}, False),
+        (Serving(is_oidc=True), {}, False),
+        (Serving(header="x-user"), {"x_user": "ada"}, True),
+        (Serving(header="x-user"), {"x_user": " "}, False),
+        (Serving(), {}, True),
+    ],
+)
+def test_rows_are_posted_with_a_token(serving: Serving, headers: dict[str, str], passes: bool) -> None:
+    assert (sent(serving, "/rows/clicks", method="POST", **headers) == {}) is passes
+
+
+@pytest.mark.parametrize(
+    ("environ", "address", "hosts", "sentence"),
+    [
+        ({}, "0.0.0.0", [], "it knows of no login"),
+        ({}, None, [], "it knows of no login"),
+        ({}, "localhost", ["studio.example.com"], "it knows of no login"),
+        ({LOGIN: "ldap"}, "0.0.0.0", [], "the one login there is, is oidc"),
+        ({HEADER: "X-User"}, "0.0.0.0", [], "whoever reaches the app could write it"),
+        ({MOST_RUNS: "many"}, "localhost", [], "'many', not a number"),
+        ({PEOPLE: "short"}, "localhost", [], "line 2 of"),
+        ({PEOPLE: "open"}, "localhost", [], "run chmod 600"),
+        ({PEOPLE: "nobody"}, "localhost", [], "names nobody"),
+        ({PEOPLE: "missing"}, "localhost", [], "cannot be read"),
+    ],
+)
+def test_it_does_not_start_without_a_login_where_others_reach_it(
+    tmp_path: Path, environ: dict[str, str], address: str | None, hosts: list[str], sentence: str
+) -> None:
+    written(tmp_path / "short", "# people\nada 123\n")
+    written(tmp_path / "open", f"ada {TOKEN}\n", 0o644)
+    written(tmp_path / "nobody", "\n")
+    given = {name: str(tmp_path / value) if name == PEOPLE else value for name, value in environ.items()}
+    with pytest.raises(CannotServe, match=sentence):
+        serving_of(given, address, hosts)
+
+
+def test_it_starts_with_a_login_or_where_it_is_told_by_name(tmp_path: Path) -> None:
+    file = written(tmp_path / "people", f"Ada Lovelace {TOKEN}\n")
+    held = serving_of({PEOPLE: file, MOST_GB: "0.5"}, "0.0.0.0", [])
+    assert (held.person_of(TOKEN), held.person_of("x"), held.most_runs, held.most_bytes) == (
+        "Ada Lovelace",
+        None,
+        8,
+        1 << 29,
+    )
+    assert TOKEN not in repr(held)
+    assert serving_of({HEADER: "X-User"}, "localhost", ["studio.example.com"]).header == "x-user"
+    assert not serving_of({ACCESS: "everybody"}, "0.0.0.0", []).has_login
+    assert serving_of({}, "127.0.0.1", ["localhost"]) == Serving()
+
+
+def test_the_app_says_why_it_does_not_start(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "streamlit", "run", "ui/server.py", "--server.address", "0.0.0.0"]
+    command += ["--server.headless", "true", "--server.port", "1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert "The studio does not start: others can reach the app" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_sources_read_uploads_and_named_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named, beside = tmp_path / "named", tmp_path / "beside"
+    for file in (named / "a.csv", beside / "files" / "b.csv", beside / "studio.csv", tmp_path / "secret.csv"):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("k\n1\n")
+    (named / "link.csv").symlink_to(tmp_path / "secret.csv")
+    monkeypatch.setenv(ENVIRONMENT, folders_of({ENVIRONMENT: f"{named}, s3://bucket/in"}, beside))
+    for path in (str(named / "a.csv"), "files/b.csv", str(named / "a*.csv")):
+        assert find_files(path, beside, "s", [".csv"])
+    elsewhere = ["studio.csv", "../secret.csv", str(tmp_path / "secret.csv"), str(named / "link.csv"), str(tmp_path)]
+    for path in (*elsewhere, str(tmp_path / "sec*.csv"), str(tmp_path / "none.csv"), "s3://other/x.csv"):
+        with pytest.raises(SourceError, match="is in none of the folders that this studio reads"):
+            find_files(path, beside, "s", [".csv"])
+
+
+def test_no_run_starts_beyond_the_limits_of_a_shared_studio(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def go_on(job: Job, _: Store) -> None:
+        job.cancel.wait()
+        raise RunCancelled
+
+    manager = RunManager(store, execute=go_on)
+    monkeypatch.setattr(managers, "serving", lambda: Serving(most_runs=2))
+    for _ in range(2):
+        manager.start(PIPELINE)
+    with pytest.raises(PipelineError, match="2 runs go on or wait, and this studio allows no more"):
+        manager.start(PIPELINE)
+    manager.close()
+    monkeypatch.setattr(managers, "serving", lambda: Serving(most_bytes=1))
+    with pytest.raises(PipelineError, match="Delete runs that nobody needs"):
+        manager.start(PIPELINE)
+
+
+def test_a_person_is_who_the_door_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = SimpleNamespace(cookies={"changelog-studio": TOKEN}, headers={"x-user": "grace"})
+    user = SimpleNamespace(is_logged_in=True, get={"email": "joan@example.com"}.get)
+    monkeypatch.setattr(people, "st", SimpleNamespace(context=context, user=user))
+    for how, name in (
+        (HELD, "Ada Lovelace"),
+        (Serving(header="x-user"), "grace"),
+        (Serving(is_oidc=True), "joan@example.com"),
+    ):
+        monkeypatch.setattr(people, "serving", lambda how=how: how)
+        assert people.person() == name
+        assert people.is_anothers("somebody")
+        assert not people.is_anothers(name)
+        assert not people.is_anothers("")

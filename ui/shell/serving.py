@@ -1,0 +1,166 @@
+"""How the studio is served to others: who may open it, and what it allows them. Read from the environment at the start.
+
+    CHANGELOG_STUDIO_PEOPLE         a file with a line `name token` for each person
+    CHANGELOG_STUDIO_LOGIN          oidc: Streamlit's login, configured in .streamlit/secrets.toml
+    CHANGELOG_STUDIO_USER_HEADER    the header in which a proxy on this machine says who it has let in
+    CHANGELOG_STUDIO_ACCESS         everybody: no login at all, told by name
+    CHANGELOG_STUDIO_FOLDERS        what sources may read besides uploads (engine.reading.named_folders)
+    CHANGELOG_STUDIO_MOST_RUNS      so many runs go on or wait at once
+    CHANGELOG_STUDIO_MOST_GB        no run starts once the store is larger
+
+A studio that others reach does not start without one of the first four. See SERVING.md.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from engine.reading import named_folders
+from engine.reading.received import FOLDER as RECEIVED
+from ui.shell.front_door import LOOPBACK, is_loopback
+from ui.shell.uploads import FOLDER as UPLOADS
+
+PEOPLE: Final = "CHANGELOG_STUDIO_PEOPLE"
+LOGIN: Final = "CHANGELOG_STUDIO_LOGIN"
+HEADER: Final = "CHANGELOG_STUDIO_USER_HEADER"
+ACCESS: Final = "CHANGELOG_STUDIO_ACCESS"
+MOST_RUNS: Final = "CHANGELOG_STUDIO_MOST_RUNS"
+MOST_GB: Final = "CHANGELOG_STUDIO_MOST_GB"
+EVERYBODY: Final = "everybody"
+OIDC: Final = "oidc"
+_SHORTEST_TOKEN: Final = 20
+_MOST_RUNS: Final = 8
+
+
+class CannotServe(Exception):
+    """The studio does not start; the sentence says what to change."""
+
+
+@dataclass(frozen=True)
+class Serving:
+    """How it is served. people: by token, who it is. header: in small letters, empty where there is none."""
+
+    is_shared: bool = False
+    people: Mapping[str, str] = field(default_factory=dict, repr=False)
+    header: str = ""
+    is_oidc: bool = False
+    most_runs: int | None = None
+    most_bytes: int | None = None
+
+    @property
+    def has_login(self) -> bool:
+        """Whether nobody gets in without a name."""
+        return bool(self.people or self.header or self.is_oidc)
+
+    def person_of(self, token: str) -> str | None:
+        """Who has this token; None for nobody. It takes as long for every token."""
+        found = None
+        for known, name in self.people.items():
+            if hmac.compare_digest(known.encode(), token.encode(errors="replace")):
+                found = name
+        return found
+
+
+def serving_of(environ: Mapping[str, str], address: str | None, hosts: Collection[str]) -> Serving:
+    """How the environment wants it. address: where the app listens; hosts: the names that it was given.
+
+    Raises CannotServe.
+    """
+    is_shared = not is_loopback(address) or any(host.strip().lower() not in LOOPBACK for host in hosts)
+    header = environ.get(HEADER, "").strip().lower()
+    login = environ.get(LOGIN, "").strip().lower()
+    if login not in ("", OIDC):
+        message = f"{LOGIN} is {login!r}; the one login there is, is {OIDC}."
+        raise CannotServe(message)
+    if header and not is_loopback(address):
+        message = (
+            f"{HEADER} says who somebody is, and whoever reaches the app could write it. Leave out --server.address, "
+            "so that only the proxy on this machine reaches it."
+        )
+        raise CannotServe(message)
+    people = _people(Path(environ[PEOPLE])) if environ.get(PEOPLE) else {}
+    if is_shared and not (people or header or login or environ.get(ACCESS) == EVERYBODY):
+        message = (
+            "others can reach the app, and it knows of no login: whoever opened it could run pipelines, and change and "
+            f"delete what is stored. Set {PEOPLE} to a file with a line `name token` for each person, or {LOGIN}=oidc, "
+            f"or {HEADER} to the header of a proxy on this machine that logs people in; or {ACCESS}={EVERYBODY}, where "
+            "nobody has to log in. ui/SERVING.md shows how."
+        )
+        raise CannotServe(message)
+    runs = _number(environ, MOST_RUNS)
+    gigabytes = _number(environ, MOST_GB)
+    return Serving(
+        is_shared,
+        people,
+        header,
+        login == OIDC,
+        int(runs) if runs is not None else _MOST_RUNS if is_shared else None,
+        int(gigabytes * (1 << 30)) if gigabytes is not None else None,
+    )
+
+
+def folders_of(environ: Mapping[str, str], beside: Path) -> str:
+    """What sources may read in a shared studio: uploads and posted rows, and what is named."""
+    own = [str(beside / UPLOADS), str(beside / RECEIVED)]
+    return ",".join([*own, *filter(None, [environ.get(named_folders.ENVIRONMENT, "")])])
+
+
+@cache
+def serving() -> Serving:
+    """How this process serves. An app that was not started by `ui/server.py` is for this machine alone."""
+    return _started[-1] if _started else Serving()
+
+
+def start_serving(how: Serving, beside: Path) -> None:
+    """Note how this process serves, and bound what its sources read."""
+    _started.append(how)
+    serving.cache_clear()
+    if how.is_shared:
+        os.environ[named_folders.ENVIRONMENT] = folders_of(os.environ, beside)
+
+
+_started: Final[list[Serving]] = []
+
+
+def _people(file: Path) -> dict[str, str]:
+    try:
+        if file.stat().st_mode & 0o077:
+            message = f"{PEOPLE}: others can read {file}; run chmod 600 on it."
+            raise CannotServe(message)
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{PEOPLE}: {file} cannot be read: {error}."
+        raise CannotServe(message) from error
+    people: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, _, token = line.strip().rpartition(" ")
+        if not name.strip() or len(token) < _SHORTEST_TOKEN or not re.fullmatch(r"[\w.~+/=-]+", token, re.ASCII):
+            message = (
+                f"{PEOPLE}: line {number} of {file} is no `name token` with a token of at least {_SHORTEST_TOKEN} "
+                "letters and digits. Make one with: openssl rand -hex 24."
+            )
+            raise CannotServe(message)
+        people[token] = name.strip()
+    if not people:
+        message = f"{PEOPLE}: {file} names nobody."
+        raise CannotServe(message)
+    return people
+
+
+def _number(environ: Mapping[str, str], name: str) -> float | None:
+    text = environ.get(name, "").strip()
+    if not text:
+        return None
+    if not re.fullmatch(r"[0-9]{1,6}([.][0-9]+)?", text) or float(text) <= 0:
+        message = f"{name} is {text[:40]!r}, not a number above 0."
+        raise CannotServe(message)
+    return float(text)
