@@ -31,6 +31,7 @@ from engine.contract.operator import (
 from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
+from engine.joins.sides import free_name
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Schema, quote
@@ -75,6 +76,11 @@ class TopN(Operator):
         (),
         description="The order of the ranking: the first row has rank 1. Empty: the order of arrival, as with LIMIT.",
     )
+    by_arrival: bool = Field(
+        False,
+        title="Order by arrival",
+        description="Instead of by columns: the first rows of each partition, as ORDER BY PROCTIME() gives them.",
+    )
     rank_start: RankStart = 1
     rank_end: int | None = Field(
         None, ge=1, title="To rank", description="The last rank in the output: the N of Top N."
@@ -100,10 +106,12 @@ class TopN(Operator):
 
     @model_validator(mode="after")
     def _has_an_order(self) -> Self:
-        if not self.order_by and (self.partition_by or self.with_rank or self.rank_end is None or self._has_ties):
-            message = (
-                "order_by is missing; only the first rows of all, without partitions and without a rank, need no order"
-            )
+        if self.by_arrival and (self.order_by or self._has_ties):
+            message = "by_arrival: no two rows arrive at once; leave out order_by, and rank by row_number"
+            raise ValueError(message)
+        wants_order = self.partition_by or self.with_rank or self.rank_end is None or self._has_ties
+        if not self.order_by and not self.by_arrival and wants_order:
+            message = "order_by is missing; only the first rows of all need none. Name columns, or set by_arrival"
             raise ValueError(message)
         return self
 
@@ -129,7 +137,7 @@ class TopN(Operator):
         if self._has_ties:
             # A row keeps its own key, whatever its rank: others may have the same.
             return Derived(Schema(columns), ALL_CHANGES, upsert_keys=frozenset(self._keys_in_partition(input_)))
-        if not self.order_by and input_.is_insert_only:
+        if self._is_limit and input_.is_insert_only:
             return Derived(Schema(columns), upsert_keys=self._upsert_keys(input_))
         return Derived(
             Schema(columns), ALL_CHANGES, upsert_keys=self._upsert_keys(input_), monotonic=self._monotonic(input_)
@@ -152,7 +160,7 @@ class TopN(Operator):
         if self._has_ties:
             return self._strategy_with_ties(input_)
         kept = f"the best {self.rank_end}" if self.rank_end is not None else f"the best {self.rank_end_column}"
-        if not self.order_by:
+        if self._is_limit:
             reason = "without an order the first rows stay"
             if input_.mode.is_insert_only:
                 return Strategy("Limit", f"{reason}, and its input has no retractions", f"{kept} rows")
@@ -220,9 +228,12 @@ class TopN(Operator):
         """The number in a sub-query, the range in WHERE; a comment above what Flink refuses."""
         ((table, schema),) = inputs
         partition = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
-        order = ", ".join(item.sql for item in self.order_by)
-        if not order:
+        if self._is_limit:
             return self._limit_sql(table, schema)
+        source, order = quote(table), ", ".join(item.sql for item in self.order_by)
+        if self.by_arrival:
+            time = quote(free_name("proctime", schema.columns))
+            source, order = f"(SELECT *, PROCTIME() AS {time} FROM {source})", f"{time} ASC"
         rank = quote(self.rank_column)
         columns = [*map(quote, schema.names), *([rank] if self.with_rank else [])]
         end = quote(self.rank_end_column) if self.rank_end_column is not None else str(self.rank_end)
@@ -231,7 +242,7 @@ class TopN(Operator):
         refused = f"-- Flink refuses {name} in streaming; it is an addition of Changelog Studio.\n"
         return (
             f"{refused if self._has_ties else ''}SELECT {', '.join(columns)}\n"
-            f"FROM (SELECT *, {name}() OVER ({partition}ORDER BY {order}) AS {rank} FROM {quote(table)})\n"
+            f"FROM (SELECT *, {name}() OVER ({partition}ORDER BY {order}) AS {rank} FROM {source})\n"
             f"WHERE {start}{rank} <= {end}"
         )
 
@@ -241,6 +252,11 @@ class TopN(Operator):
         offset = f" OFFSET {self.rank_start - 1}" if self.rank_start > 1 else ""
         limit = f"LIMIT {(self.rank_end or 0) - self.rank_start + 1}{offset}"
         return f"SELECT {columns} FROM {quote(table)} {limit}"
+
+    @property
+    def _is_limit(self) -> bool:
+        """Whether the first rows to arrive are all that is asked for."""
+        return not self.order_by and not self.by_arrival
 
     @property
     def _has_ties(self) -> bool:
@@ -352,7 +368,7 @@ class TopN(Operator):
         if self._has_ties:
             return "rows that are equally good share a rank, so the old row must leave its own"
         if not self.order_by:
-            return "the first rows are kept, and when one is retracted the next one moves up"
+            return "the first rows to arrive are kept, and when one is retracted the next one moves up"
         if not self._keys_in_partition(input_):
             partition = f" that contains {', '.join(self.partition_by)}" if self.partition_by else ""
             return f"its input is updated and has no upsert key{partition}, so a row must be retracted as a whole"

@@ -15,7 +15,6 @@ from engine.model.schema import quote
 from engine.sql.algebra import Rank, Relation, Select, SortKey, free_name, plain, ref
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.window_ranks import window_rank
-from engine.sql.rejected import SqlRejected
 
 
 def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
@@ -96,20 +95,18 @@ def _deduplicated(emitter: Emitter, relation: Rank, emitted: Emitted, used: list
 
 
 def _top_n(emitter: Emitter, relation: Rank, emitted: Emitted, used: list[str], *, wants_number: bool) -> Emitted:
-    for key in relation.order:
-        if key.expression.name in emitted.arrival:
-            message = (
-                "a processing time can order a ROW_NUMBER only to find the first or the last row of a key (rank 1, "
-                "without the number in the output). Order by another column, or by an event time."
-            )
-            raise SqlRejected(message, key.expression)
+    # Flink fills in a processing time only where its value is read: in an order all rows are equal by it, in whatever
+    # direction, and equal rows rank as they arrive.
+    order = [key for key in relation.order if key.expression.name not in emitted.arrival]
     narrow = emitter.narrowed(emitted, [*used, *_key(emitter, emitted)], relation.at)
     parameters: dict[str, Any] = {
         "partition_by": [narrow.names[name] for name in relation.partition],
-        "order_by": [_order(key, narrow) for key in relation.order],
+        "order_by": [order_by(key, narrow) for key in order],
         "rank_start": relation.start,
         "with_rank": wants_number,
     }
+    if relation.order and not order:
+        parameters["by_arrival"] = True
     if relation.function != "ROW_NUMBER":
         parameters["ranking"] = relation.function.lower()
     if isinstance(relation.end, int):
@@ -131,7 +128,7 @@ def _key(emitter: Emitter, emitted: Emitted) -> list[str]:
     return [column for column, name in emitted.names.items() if name in key]
 
 
-def _order(key: SortKey, emitted: Emitted) -> dict[str, Any]:
+def order_by(key: SortKey, emitted: Emitted) -> dict[str, Any]:
     name = plain(key.expression)
     assert name is not None, "orders are columns by now"
     nulls = "lowest" if key.nulls_first is None else "first" if key.nulls_first else "last"

@@ -24,10 +24,6 @@ REFUSED = [
     ("SELECT k FROM t; SELECT k FROM u", "one query is read at a time, but there are 2 statements."),
     ("SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS rn FROM t", "ROW_NUMBER needs a last rank"),
     (
-        "SELECT k FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY pt) AS rn FROM t) WHERE rn <= 2",
-        "a processing time can order a ROW_NUMBER only to find the first or the last row of a key",
-    ),
-    (
         "SELECT MAX(v) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(v), INTERVAL '1' DAY)) GROUP BY window_start, window_end",
         "'v' is not an event time; rt is one.",
     ),
