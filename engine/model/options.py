@@ -1,8 +1,8 @@
 """The options of a pipeline: those of Flink's that change a changelog, by their names in Flink.
 
-Here is the one list of them, with what a form says and what a value may be. An option that would change
-nothing here (memory, networks, parallelism) is no part of a pipeline.
-Source: Flink ExecutionConfigOptions, OptimizerConfigOptions.
+Here is the one list of them, with what a form says and what a value may be. Flink's other options (memory, networks,
+parallelism, clean-up of state) are known by name and have no effect; of a few only one value is what happens here.
+Source: Flink ExecutionConfigOptions, OptimizerConfigOptions, TableConfigOptions, PipelineOptions, ExecutionOptions.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 from engine.errors import PipelineError
@@ -98,6 +100,13 @@ DUPLICATES: Final = Option(
     Value.SWITCH,
     "false",
 )
+CLEAN_UP: Final = Option(
+    "table.exec.interval-join.min-cleanup-interval",
+    "Clean-up of interval joins",
+    "Interval joins let rows go this much later in event time, so that they are also padded later.",
+    Value.TIME,
+    "0 ms",
+)
 RETRACTION: Final = Option(
     "changelog-studio.retraction",
     "Retraction",
@@ -107,21 +116,100 @@ RETRACTION: Final = Option(
 )
 OPTIONS: Final = {
     option.name: option
-    for option in (MINI_BATCH, BUNDLE_SIZE, LATENCY, COMPACT, PHASES, STATE_TTL, SENSITIVE, DUPLICATES, RETRACTION)
+    for option in (
+        MINI_BATCH,
+        BUNDLE_SIZE,
+        LATENCY,
+        COMPACT,
+        PHASES,
+        STATE_TTL,
+        SENSITIVE,
+        DUPLICATES,
+        CLEAN_UP,
+        RETRACTION,
+    )
 }
+# By name, the values that say what happens here anyway. Any other would change results, which is not supported.
+_ONLY: Final[Mapping[str, tuple[str, ...]]] = {
+    "execution.runtime-mode": ("streaming", "automatic"),
+    "table.exec.legacy-cast-behaviour": ("disabled",),
+    "table.exec.sink.not-null-enforcer": ("error",),
+    "table.exec.sink.nested-constraint-enforcer": ("ignore",),
+    "table.exec.sink.type-length-enforcer": ("ignore",),
+    "table.exec.sink.upsert-materialize": ("auto",),
+    "table.sql-dialect": ("default",),
+}
+# Options of a cluster, a client or a file system: a session may name them, and they never change a result.
+_OF_A_CLUSTER: Final = tuple(
+    [
+        "akka",
+        "blob",
+        "cluster",
+        "env",
+        "fs",
+        "heartbeat",
+        "high-availability",
+        "historyserver",
+        "io",
+        "jobmanager",
+        "jobstore",
+        "kubernetes",
+        "metrics",
+        "pekko",
+        "process",
+        "python",
+        "queryable-state",
+        "resourcemanager",
+        "rest",
+        "s3",
+        "security",
+        "slotmanager",
+        "slow-task-detector",
+        "sql-gateway",
+        "task",
+        "taskmanager",
+        "user",
+        "web",
+        "yarn",
+        "zookeeper",
+    ]
+)
+
+
+def has_effect(name: str, text: str) -> bool:
+    """Whether an option is one of a pipeline's. Raises PipelineError for a name or a value that does not exist here.
+
+    False: Flink knows it, and no result depends on it.
+    """
+    if name in OPTIONS:
+        if not _is_right(OPTIONS[name].value, text):
+            message = f"options: {name} is {OPTIONS[name].value.value}, not {text!r}."
+            raise PipelineError(message, "", "options")
+        return True
+    if name in _ONLY and text.strip().lower() not in _ONLY[name]:
+        message = (
+            f"options: {name} = {text!r} is not supported: it would change results. Use {_ONLY[name][0].upper()}, "
+            "or leave it out."
+        )
+        raise PipelineError(message, "", "options")
+    if name not in _flinks() and name.partition(".")[0] not in _OF_A_CLUSTER:
+        near = get_close_matches(name, [*OPTIONS, *_flinks()], n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"Those that change results: {', '.join(OPTIONS)}."
+        message = f"options: {name!r} is not an option. {hint}"
+        raise PipelineError(message, "", "options")
+    return False
+
+
+@cache
+def _flinks() -> frozenset[str]:
+    """The names of Flink's options for a session."""
+    return frozenset((Path(__file__).parent / "flink_options.txt").read_text(encoding="utf-8").split())
 
 
 def check_options(options: Mapping[str, str]) -> None:
     """Raise PipelineError for an option that does not exist, or a value that it cannot have."""
     for name, text in options.items():
-        if name not in OPTIONS:
-            near = get_close_matches(name, OPTIONS, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"Available: {', '.join(OPTIONS)}."
-            message = f"options: {name!r} is not an option that changes a changelog. {hint}"
-            raise PipelineError(message, "", "options")
-        if not _is_right(OPTIONS[name].value, text):
-            message = f"options: {name} is {OPTIONS[name].value.value}, not {text!r}."
-            raise PipelineError(message, "", "options")
+        has_effect(name, text)
 
 
 def is_on(options: Mapping[str, str], option: Option) -> bool:

@@ -31,6 +31,7 @@ from engine.joins.batch import paired
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
 from engine.joins.sides import PORTS, JoinKind, joined
 from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.options import CLEAN_UP, time_ms
 from engine.model.schema import Column, Schema, quote
 from engine.model.timeline import MAX_WATERMARK
 from engine.windows.assigners import duration, interval
@@ -44,12 +45,14 @@ LATE = "no row could match it any more when it arrived"
 class Kept:
     """The rows of one side that may still meet somebody.
 
-    wait_ms: how long after a row's time the other side may bring it a partner. rows: by time, in order of
-    arrival, each with whether it has met anybody. timer_ms: when rows are next let go, or None.
+    wait_ms: how long after a row's time the other side may bring it a partner. clean_up_ms: how much later rows are
+    let go. rows: by time, in order of arrival, each with whether it has met anybody. timer_ms: when rows are next let
+    go, or None.
     """
 
-    def __init__(self, wait_ms: int, pads: bool) -> None:
+    def __init__(self, wait_ms: int, pads: bool, clean_up_ms: int = 0) -> None:
         self.wait_ms = wait_ms
+        self.clean_up_ms = clean_up_ms
         self.pads = pads
         self.rows: dict[int, list[tuple[Row, bool]]] = {}
         self.timer_ms: int | None = None
@@ -66,7 +69,7 @@ class Kept:
 
     def wake(self, time_ms: int, out: Output) -> None:
         """Set the timer at which rows of this time are let go."""
-        self.timer_ms = time_ms + self.wait_ms + 1
+        self.timer_ms = time_ms + self.wait_ms + self.clean_up_ms + 1
         out.set_timer(self.timer_ms)
 
 
@@ -80,8 +83,12 @@ class IntervalJoinKernel(Kernel):
         upper_ms: int,
         widths: tuple[int, int],
         matches: Callable[[], Matches] | None = None,
+        clean_up_ms: int = 0,
     ) -> None:
-        self.sides = (Kept(-lower_ms, kind.keeps_left), Kept(upper_ms, kind.keeps_right))
+        self.sides = (
+            Kept(-lower_ms, kind.keeps_left, clean_up_ms),
+            Kept(upper_ms, kind.keeps_right, clean_up_ms),
+        )
         self.nulls = tuple((None,) * width for width in widths)
         self.matches = matches() if matches is not None else None
         self.can_match = True
@@ -230,7 +237,8 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         left, right = (input_.schema for input_ in context.inputs)
         matches = self.matches(context.node, left, right)
         widths = (len(left), len(right))
-        kernel = partial(IntervalJoinKernel, self.kind, self.lower_ms, self.upper_ms, widths, matches)
+        clean_up_ms = time_ms(context.options, CLEAN_UP)
+        kernel = partial(IntervalJoinKernel, self.kind, self.lower_ms, self.upper_ms, widths, matches, clean_up_ms)
         return Keyed(self.sides(context.node, left, right, timed=True), kernel, uses_time=True)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:

@@ -9,11 +9,13 @@ from typing import Any, Final
 from sqlglot import exp
 
 from engine.errors import PipelineError
-from engine.model.options import OPTIONS, check_options
+from engine.model.options import has_effect
+from engine.script.like import with_base
 from engine.script.statements import Cursor, Statement, parsed, raw, statements
 from engine.script.tables import TableDdl, create_table
 from engine.sql.algebra import Expr
 from engine.sql.constants import values_of
+from engine.sql.emit_options import emit_options
 from engine.sql.rejected import SqlRejected
 
 _OF_ALL: Final = ("pipeline", "description", "arrival")
@@ -23,6 +25,8 @@ _HARMLESS: Final = (
     "pipeline.auto-watermark-interval",
     "table.local-time-zone",
 )
+_ZONE: Final = "table.local-time-zone"
+_UTC: Final = ("UTC", "GMT", "Z", "ETC/UTC", "UTC+00:00", "GMT+00:00", "+00:00")
 _SET: Final = re.compile(
     r"SET\s+(?:'([^']+)'|([\w.-]+))\s*=\s*(?:'((?:[^']|'')*)'|(.+?))\s*$", re.DOTALL | re.IGNORECASE
 )
@@ -76,7 +80,9 @@ def _statement(statement: Statement, parts: Parts) -> None:
         return
     word = statement.tokens[0].text.upper()
     if statement.begins("CREATE", "TABLE") or statement.begins("CREATE", "TEMPORARY", "TABLE"):
-        table = create_table(statement)
+        table, rest = create_table(statement)
+        if not rest.is_done:
+            table = with_base(table, rest, parts.tables)
         _new_name(table.name, statement, parts)
         parts.tables[table.name] = table
     elif statement.begins("CREATE", "VIEW") or statement.begins("CREATE", "TEMPORARY", "VIEW"):
@@ -144,11 +150,13 @@ def _set(statement: Statement, parts: Parts) -> None:
         message = "SET takes a name and a value: SET 'table.exec.mini-batch.enabled' = 'true'."
         raise SqlRejected(message, place=statement.place)
     name, value = match[1] or match[2], (match[3] if match[3] is not None else match[4]).replace("''", "'")
-    if name in OPTIONS:
-        try:
-            check_options({name: value})
-        except PipelineError as error:
-            raise SqlRejected(error.sentence, place=statement.place) from error
+    try:
+        is_ours = bool(emit_options({name: value})) or has_effect(name, value)
+    except PipelineError as error:
+        raise SqlRejected(error.sentence, place=statement.place) from error
+    if is_ours:
         parts.options[name] = value
+    elif name == _ZONE and value.upper() not in _UTC:
+        parts.warnings.append(f"line {statement.place[0]}: {name} = {value!r} is ignored; times are in UTC here.")
     elif name not in _HARMLESS:
-        parts.warnings.append(f"line {statement.place[0]}: the option {name!r} is ignored; it has no effect here.")
+        parts.warnings.append(f"line {statement.place[0]}: the option {name!r} is read; it has no effect here.")

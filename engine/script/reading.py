@@ -30,6 +30,7 @@ from engine.script.tables import TableDdl
 from engine.script.views import called, is_table, node_of_view
 from engine.sql import exactly
 from engine.sql.algebra import Expr, Table
+from engine.sql.emit_options import without_emit_options
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
@@ -109,7 +110,7 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
         nodes=nodes,
         edges=edges,
         arrival=_arrival(parts.directives.get("arrival")),
-        options=parts.options,
+        options=without_emit_options(parts.options),
     )
     if is_ours:
         pipeline = folded(pipeline, analyzer, folder)

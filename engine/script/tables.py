@@ -74,8 +74,8 @@ class _Draft:
     watermark: Watermark | None = None
 
 
-def create_table(statement: Statement) -> TableDdl:
-    """The table of a CREATE [TEMPORARY] TABLE statement. Raises SqlRejected."""
+def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
+    """The table of a CREATE [TEMPORARY] TABLE statement, up to LIKE, if that follows. Raises SqlRejected."""
     cursor = Cursor(statement)
     cursor.expect("CREATE")
     cursor.skip("TEMPORARY")
@@ -83,24 +83,24 @@ def create_table(statement: Statement) -> TableDdl:
     cursor.skip("IF", "NOT", "EXISTS")
     name = cursor.name()
     draft = _Draft([], [], [], [])
-    if not cursor.sees("("):
+    has_columns = cursor.skip("(")
+    if not has_columns and not any(token.text.upper() == "LIKE" for token in cursor.tokens):
         message = f"{name}: a table needs its columns: CREATE TABLE {name} (k STRING, v BIGINT) WITH (...)."
         raise cursor.rejected(message)
-    cursor.expect("(")
-    while True:
+    while has_columns:
         _element(cursor, draft, name)
         if not cursor.skip(","):
+            cursor.expect(")")
             break
-    cursor.expect(")")
     if cursor.skip("COMMENT"):
         cursor.take()
     if cursor.skip("PARTITIONED", "BY"):
         list(cursor.listed())
     options = _options(cursor) if cursor.skip("WITH") else {}
-    if not cursor.is_done:
+    if not cursor.is_done and not cursor.sees("LIKE"):
         message = f"{name}: {cursor.here.text!r} is not supported after WITH (...). Declare the table without it."
         raise cursor.rejected(message)
-    return TableDdl(
+    table = TableDdl(
         name,
         tuple(draft.columns),
         tuple(draft.computed),
@@ -110,6 +110,7 @@ def create_table(statement: Statement) -> TableDdl:
         statement,
         tuple(draft.warnings),
     )
+    return table, cursor
 
 
 def _element(cursor: Cursor, draft: _Draft, table: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from engine.errors import PipelineError
-from engine.model.options import milliseconds
+from engine.model.options import has_effect, milliseconds
 from engine.sql.algebra import Windowed
 from engine.sql.rejected import SqlRejected
 from engine.windows.assigners import WindowKind
@@ -25,17 +25,25 @@ LATENESS: Final = f"{_PREFIX}allow-lateness"
 EMIT_OPTIONS: Final = (EARLY, EARLY_DELAY, LATE, LATE_DELAY, LATENESS)
 
 
-def without_emit_options(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that stay options. Raises PipelineError for a value that one of the others cannot have."""
-    for name in EMIT_OPTIONS:
-        if name not in options:
-            continue
-        is_right = _is_switch(options[name]) if name in (EARLY, LATE) else milliseconds(options[name]) is not None
+def emit_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Those of them that are given. Raises PipelineError for a value that one cannot have."""
+    given = {name: text for name, text in options.items() if name in EMIT_OPTIONS}
+    for name, text in given.items():
+        is_right = _is_switch(text) if name in (EARLY, LATE) else milliseconds(text) is not None
         if not is_right:
             what = "true or false" if name in (EARLY, LATE) else "a time such as 5 s"
-            message = f"options: {name} is {what}, not {options[name]!r}."
+            message = f"options: {name} is {what}, not {text!r}."
             raise PipelineError(message, "", "options")
-    return {name: text for name, text in options.items() if name not in EMIT_OPTIONS}
+    return given
+
+
+def without_emit_options(options: Mapping[str, str]) -> dict[str, str]:
+    """The options that a pipeline has: neither these, nor those without effect.
+
+    Raises PipelineError for an unknown name, or a value that an option cannot have.
+    """
+    given = emit_options(options)
+    return {name: text for name, text in options.items() if name not in given and has_effect(name, text)}
 
 
 def firing(options: Mapping[str, str], windowed: Windowed) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import PipelineError
 from engine.mini_batch.bundling import MiniBatch, mini_batch
-from engine.model.options import OPTIONS, STATE_TTL, check_options, has_state_ttl
+from engine.model.options import OPTIONS, STATE_TTL, check_options, has_effect, has_state_ttl
 
 ON = {"table.exec.mini-batch.enabled": "true"}
 
@@ -28,13 +28,12 @@ def test_what_is_not_set_is_as_flink_has_it() -> None:
     [
         (
             {"table.exec.minibatch.enabled": "true"},
-            "options: 'table.exec.minibatch.enabled' is not an option that changes a changelog. "
-            "Did you mean table.exec.mini-batch.enabled?",
+            "options: 'table.exec.minibatch.enabled' is not an option. Did you mean table.exec.mini-batch.enabled?",
         ),
-        (
-            {"parallelism": "4"},
-            f"'parallelism' is not an option that changes a changelog. Available: {', '.join(OPTIONS)}.",
-        ),
+        ({"parallelism": "4"}, "'parallelism' is not an option. Did you mean parallelism.default?"),
+        ({"what": "4"}, f"'what' is not an option. Those that change results: {', '.join(OPTIONS)}."),
+        ({"table.exec.disabled-operator": "x"}, "Did you mean table.exec.disabled-operators?"),
+        ({"execution.runtime-mode": "BATCH"}, "would change results. Use STREAMING, or leave it out."),
         ({"table.exec.mini-batch.enabled": "yes"}, "table.exec.mini-batch.enabled is true or false, not 'yes'."),
         ({"table.exec.mini-batch.size": "0"}, "is a number of records, -1 where there is no limit, not '0'."),
         ({"table.exec.state.ttl": "1 fortnight"}, "table.exec.state.ttl is a time such as 5 s, not '1 fortnight'."),
@@ -45,6 +44,13 @@ def test_a_wrong_option_is_named_with_what_would_be_right(options: dict[str, str
     with pytest.raises(PipelineError) as raised:
         check_options(options)
     assert sentence in str(raised.value)
+
+
+def test_what_changes_no_result_is_known_and_has_no_effect() -> None:
+    known = ("table.exec.rank.topn-cache-size", "state.backend.type", "taskmanager.numberOfTaskSlots")
+    assert not any(has_effect(name, "1") for name in known)
+    assert not has_effect("execution.runtime-mode", "streaming")
+    assert has_effect(STATE_TTL.name, "1 h")
 
 
 def test_mini_batch_wants_its_two_numbers() -> None:

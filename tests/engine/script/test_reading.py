@@ -244,7 +244,7 @@ def test_options_that_change_nothing_are_left_out_with_a_warning(spark: SparkSes
     script = read(
         "SET 'parallelism.default' = '1'; SET state.backend = rocksdb;" + WORDS + ROWS + "SELECT k FROM t", spark
     )
-    assert script.warnings == ("line 1: the option 'state.backend' is ignored; it has no effect here.",)
+    assert script.warnings == ("line 1: the option 'state.backend' is read; it has no effect here.",)
 
 
 def test_nodes_are_called_as_their_views_and_a_view_that_nobody_reads_is_named(spark: SparkSession) -> None:

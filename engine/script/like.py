@@ -1,0 +1,100 @@
+"""CREATE TABLE ... LIKE: what a table takes over from another one.
+
+    CREATE TABLE d (x AS v + 1) WITH ('path' = 'd.csv') LIKE t (EXCLUDING WATERMARKS OVERWRITING OPTIONS)
+
+Without a word all is included, and options are overwritten. Source: Flink MergeTableLikeUtil.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from engine.errors import unknown_name
+from engine.script.statements import Cursor
+from engine.script.tables import Computed, TableDdl, Watermark
+
+_FEATURES: Final = ("CONSTRAINTS", "DISTRIBUTION", "GENERATED", "METADATA", "OPTIONS", "PARTITIONS", "WATERMARKS")
+_CHOICES: Final = ("INCLUDING", "EXCLUDING", "OVERWRITING")
+
+
+def with_base(table: TableDdl, cursor: Cursor, known: Mapping[str, TableDdl]) -> TableDdl:
+    """The table with what stands in LIKE. Raises SqlRejected for an unknown table, and for what both declare."""
+    cursor.expect("LIKE")
+    name = cursor.name()
+    choices = _choices(cursor)
+    if name not in known:
+        message = f"LIKE: {unknown_name('table', name, known)}."
+        raise table.rejected(message)
+    base = known[name]
+    physical = {column.name for column in base.columns}
+    twice = [column.name for column in table.columns if column.name in physical]
+    if twice:
+        msg = f"the column {twice[0]!r} is in {name} already. Leave it out here."
+        raise table.rejected(msg)
+    return replace(
+        table,
+        columns=base.columns + table.columns,
+        computed=_computed(table, base, choices["GENERATED"]),
+        watermark=_watermark(table, base, choices["WATERMARKS"]),
+        primary_key=_primary_key(table, base, choices["CONSTRAINTS"]),
+        options=_options(table, base, choices["OPTIONS"]),
+    )
+
+
+def _choices(cursor: Cursor) -> dict[str, str]:
+    """By feature, whether it is included, excluded or overwritten."""
+    choices = dict.fromkeys(_FEATURES, "INCLUDING") | {"OPTIONS": "OVERWRITING"}
+    if not cursor.skip("("):
+        return choices
+    given: dict[str, str] = {}
+    while not cursor.sees(")"):
+        choice, feature = cursor.take().text.upper(), cursor.take().text.upper()
+        if choice not in _CHOICES or feature not in ("ALL", *_FEATURES):
+            message = f"LIKE takes {', '.join(_CHOICES)} and one of ALL, {', '.join(_FEATURES)}."
+            raise cursor.rejected(message)
+        given[feature] = choice
+    cursor.expect(")")
+    if "ALL" in given:
+        choices = dict.fromkeys(_FEATURES, given.pop("ALL"))
+    return choices | given
+
+
+def _computed(table: TableDdl, base: TableDdl, choice: str) -> tuple[Computed, ...]:
+    own = {column.name for column in table.computed}
+    if choice == "EXCLUDING":
+        return table.computed
+    twice = next((column.name for column in base.computed if column.name in own), None)
+    if twice is not None and choice != "OVERWRITING":
+        msg = f"the computed column {twice!r} is in {base.name} already. Write OVERWRITING GENERATED."
+        raise table.rejected(msg)
+    return (*(column for column in base.computed if column.name not in own), *table.computed)
+
+
+def _watermark(table: TableDdl, base: TableDdl, choice: str) -> Watermark | None:
+    if choice == "EXCLUDING" or base.watermark is None:
+        return table.watermark
+    if table.watermark is not None and choice != "OVERWRITING":
+        msg = f"{base.name} has a watermark already. Write OVERWRITING WATERMARKS."
+        raise table.rejected(msg)
+    return table.watermark or base.watermark
+
+
+def _primary_key(table: TableDdl, base: TableDdl, choice: str) -> tuple[str, ...]:
+    if choice == "EXCLUDING" or not base.primary_key:
+        return table.primary_key
+    if table.primary_key:
+        msg = f"{base.name} has a primary key already. Write EXCLUDING CONSTRAINTS."
+        raise table.rejected(msg)
+    return base.primary_key
+
+
+def _options(table: TableDdl, base: TableDdl, choice: str) -> Mapping[str, str]:
+    if choice == "EXCLUDING":
+        return table.options
+    twice = next((name for name in table.options if name in base.options), None)
+    if twice is not None and choice != "OVERWRITING":
+        msg = f"the option {twice!r} is in {base.name} already. Write OVERWRITING OPTIONS."
+        raise table.rejected(msg)
+    return {**base.options, **table.options}
