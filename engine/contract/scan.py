@@ -38,7 +38,8 @@ class ReadPart(NamedTuple):
     """What was read of a part, in order of arrival.
 
     records: KIND and WATERMARK where the scan says so, then the source's columns. file: in which file they stand;
-    lines: by record, in which line of the part; lines_before: how many lines the file has before the part.
+    lines: by record, in which line of the part; lines_before: how many lines the file has before the part. files: by
+    record, where they do not all stand in one.
     """
 
     records: pa.RecordBatch
@@ -46,6 +47,7 @@ class ReadPart(NamedTuple):
     lines: Sequence[int]
     rejected: Sequence[Rejected] = ()
     lines_before: Callable[[], int] = _none
+    files: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def _records(part: ReadPart, ordinals: Any, arrow: pa.Schema, with_lines: bool) 
     columns[ORDINAL] = columns.get(NUMBER, pa.array(ordinals, pa.int64()))
     columns.setdefault(KIND, pa.array(np.zeros(size, np.int8)))
     if with_lines and size:
-        columns[FILE] = pa.array([part.file] * size)
+        columns[FILE] = pa.array(list(part.files) or [part.file] * size)
         columns[LINE] = pa.array(np.asarray(part.lines, np.int64) + part.lines_before())
     arrays = [columns.get(field.name, pa.nulls(size, field.type)).cast(field.type) for field in arrow]
     return pa.RecordBatch.from_arrays(arrays, schema=arrow)

@@ -6,7 +6,7 @@ As an operator's (`engine.contract.operator`), with `scan` or `read` in place of
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -15,7 +15,7 @@ from pydantic import Field
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
 from engine.contract.operator import OUT, Derived, Parameters
 from engine.contract.scan import Scan, rows_of
-from engine.contract.stream import Stream, Whole
+from engine.contract.stream import Json, Stream, Whole
 from engine.errors import PipelineError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit, quote
@@ -61,6 +61,13 @@ class SourceFrames:
 
         names = [f.col(name).alias(name.strip("_")) for name in REJECTED_COLUMNS]
         return self.rows.where(f"{REASON} IS NOT NULL").select(*names)
+
+
+class TypedColumn(Parameters):
+    """A column that somebody declares."""
+
+    name: str = Field(title="Name")
+    type: str = Field("string", title="Type", description="As Spark or Flink write it: BIGINT, DECIMAL(10,2), ...")
 
 
 class ComputedColumn(Parameters):
@@ -183,6 +190,10 @@ class Source(Parameters):
     def stream(self, node: str, folder: Path) -> Stream:
         """How a live run reads it; whole, where nobody says otherwise. Raises SourceError."""
         return Whole(self, self.scan(node, folder))
+
+    def let_go(self, node: str, folder: Path, position: Json) -> Sequence[str]:
+        """A live run that got so far is deleted: what was kept for it goes. What could not be done, in sentences."""
+        return ()
 
     @abstractmethod
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:

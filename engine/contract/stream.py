@@ -3,7 +3,7 @@
     stream.poll(position, limit, now_ms, ending)  ->  Taken(what, position, is_end)
     stream.read(what)                             ->  a scan by workers, or a source that Spark reads
 
-Only `poll` looks at files, offsets and the clock. What it decided is in `what`, which is kept with the epoch: `read`
+Only `poll` looks at files, servers and the clock. What it decided is in `what`, which is kept with the epoch: `read`
 depends on nothing else, so that the same epoch can be read again, and a recorded run replayed.
 """
 
@@ -57,6 +57,9 @@ class Stream(Protocol):
     def read(self, what: Json) -> Scan | Source:
         """What was taken. Raises SourceError."""
 
+    def close(self) -> None:
+        """Nobody asks any more: the run is over, or goes on elsewhere."""
+
 
 @dataclass(frozen=True)
 class Whole:
@@ -72,3 +75,6 @@ class Whole:
     def read(self, what: Json) -> Scan | Source:
         """It."""
         return self.source if self.scan is None else self.scan
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -181,7 +181,8 @@ def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> C
                 raw = json.dumps(
                     part.records.slice(at, 1).select(read_names).to_pylist()[0], default=str, ensure_ascii=False
                 )
-                rejected.append(Rejected(part.file, before + part.lines[at], raw[:RAW_CHARS], reasons[at]))
+                file = part.files[at] if part.files else part.file
+                rejected.append(Rejected(file, before + part.lines[at], raw[:RAW_CHARS], reasons[at]))
                 is_lost[at] = True
             records = records.filter(pa.array(~is_lost))
         if time is not None:

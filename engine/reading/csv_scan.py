@@ -21,7 +21,7 @@ from engine.contract.scan import LINE_BYTES, ReadPart, Rejected
 from engine.model.schema import Column, arrow_type
 from engine.reading.casts import cast_texts
 from engine.reading.kinds import kinds_of
-from engine.reading.text_files import NOT_UTF8, TOO_LONG, Block, LineNumbers, TextPart, blocks_of
+from engine.reading.text_files import NOT_UTF8, TOO_LONG, Block, LineNumbers, Places, TextPart, blocks_of
 from engine.reading.typed_rows import RowTypes, all_fit, records_of
 
 _OPEN: Final = "a quoted field is not closed in its line, or continues after its closing quote"
@@ -44,18 +44,24 @@ class CsvReader:
 
     def __call__(self, part: TextPart) -> Iterator[ReadPart]:
         """Its records and rejected lines."""
-        reading = _Reading(self, part)
+        reading = _Reading(self, part.name, LineNumbers(part), at_start=part.start == 0)
         for block in blocks_of(part, self.quote.encode() if self.multi_line else b""):
             yield from reading.block(block)
+
+    def of(self, block: Block, name: str, numbers: Places) -> ReadPart:
+        """The records and rejected lines of a block without a header. name: of what it is a part."""
+        (part,) = _Reading(self, name, numbers, at_start=False).block(block)
+        return part
 
 
 class _Reading:
     """The reading of one part, block after block."""
 
-    def __init__(self, how: CsvReader, part: TextPart) -> None:
+    def __init__(self, how: CsvReader, name: str, numbers: Places, *, at_start: bool) -> None:
         self.how = how
-        self.part = part
-        self.numbers = LineNumbers(part)
+        self.name = name
+        self.numbers = numbers
+        self.at_start = at_start
         quote, separator = re.escape(how.quote), re.escape(how.separator)
         inside = f"[^{quote}]*+(?:{quote}{quote}[^{quote}]*+)*+"
         blank = "[ ]" if how.separator == "\t" else "[ \\t]"
@@ -67,7 +73,7 @@ class _Reading:
     def block(self, text_block: Block) -> Iterator[ReadPart]:
         """The records and the rejected lines of a block."""
         block, first, size = text_block
-        if self.part.start == 0 and first == 1 and self.how.header:
+        if self.at_start and first == 1 and self.how.header:
             _, _, block = block.partition(b"\n")
             first += 1
             size -= 1
@@ -78,7 +84,7 @@ class _Reading:
         if records is None:
             yield self._one_by_one(block, first)
         else:
-            yield ReadPart(records, self.part.name, range(first, first + size), (), self.numbers.before)
+            yield ReadPart(records, self.name, range(first, first + size), (), self.numbers.before)
 
     def _at_once(self, block: bytes, lines: int) -> pa.RecordBatch | None:
         """The records of a block in which every line is one; None where somebody has to look closer."""
@@ -150,7 +156,7 @@ class _Reading:
         columns, reasons = how.rows.judged(texts)
         rejected += [self.numbers.rejected(lines[at], raws[at], reason) for at, reason in reasons.items()]
         batch, places = records_of(how.rows.batch(columns), lines, set(reasons))
-        return ReadPart(batch, self.part.name, places, sorted(rejected), self.numbers.before)
+        return ReadPart(batch, self.name, places, sorted(rejected), self.numbers.before)
 
     def _lines(self, block: bytes, first: int) -> Iterator[tuple[int, bytes]]:
         """The lines with their numbers; with line breaks in quotes, the records with that of their first line."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from engine.contract.source import Source
@@ -24,9 +25,14 @@ def datagen_options(rows: int | None, rate: float) -> dict[str, str]:
 
 
 def create_table(
-    node: str, schema: Schema, source: Source, options: Mapping[str, str], primary_key: Sequence[str] = ()
+    node: str,
+    schema: Schema,
+    source: Source,
+    options: Mapping[str, str],
+    primary_key: Sequence[str] = (),
+    metadata: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The CREATE TABLE statement of a source.
+    """The CREATE TABLE statement of a source. metadata: by column, what it is of a message.
 
     Flink's watermarks need a TIMESTAMP(3): an event time that counts ms or s gets a computed column
     `<name>_time` beside it.
@@ -35,6 +41,7 @@ def create_table(
     computed = [column.name for column in source.computed]
     lines = [
         f"  {quote(column.name)} {flink_type(column.type)}{' NOT NULL' if column.name in keys else ''}"
+        + (f" METADATA FROM {literal(metadata[column.name])} VIRTUAL" if column.name in metadata else "")
         for column in schema
         if column.name not in computed
     ]

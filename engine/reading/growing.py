@@ -114,6 +114,9 @@ class GrowingFiles:
         """Its parts."""
         return replace(self.scan, parts=tuple(TextPart(*part) for part in what))
 
+    def close(self) -> None:
+        """Nothing is open."""
+
     def _taken(self, files: Sequence[InputFile], known: dict[str, Known], taking: _Taking) -> dict[str, Known]:
         there = {file.name: file for file in files}
         inodes = {name: os.stat(file.path).st_ino for name, file in there.items()}

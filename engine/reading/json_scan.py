@@ -26,7 +26,7 @@ from engine.model.schema import arrow_type
 from engine.reading.casts import cast_texts
 from engine.reading.kinds import kinds_of
 from engine.reading.nested import Number, decoder, parsed, text_of
-from engine.reading.text_files import NOT_UTF8, TOO_LONG, Block, LineNumbers, TextPart, blocks_of
+from engine.reading.text_files import NOT_UTF8, TOO_LONG, Block, LineNumbers, Places, TextPart, blocks_of
 from engine.reading.typed_rows import RowTypes, all_fit, records_of
 
 _NO_OBJECT: Final = "the line is not a JSON object"
@@ -66,17 +66,20 @@ class JsonReader:
         """Its records and rejected lines."""
         numbers = LineNumbers(part)
         for block in blocks_of(part):
-            # So large a block may be one line that is too long.
-            records = _at_once(block, self.rows) if len(block.text) <= LINE_BYTES else None
-            if records is not None:
-                yield ReadPart(records, part.name, range(block.first, block.first + block.size), (), numbers.before)
-                continue
-            lines, rejected = objects_of(block, numbers)
-            objects = [line.object for line in lines]
-            columns, reasons = self.rows.judged([_texts(objects, column.name) for column in self.rows.columns])
-            rejected += [numbers.rejected(lines[at].number, lines[at].raw, why) for at, why in reasons.items()]
-            batch, places = records_of(self.rows.batch(columns), [line.number for line in lines], set(reasons))
-            yield ReadPart(batch, part.name, places, sorted(rejected), numbers.before)
+            yield self.of(block, part.name, numbers)
+
+    def of(self, block: Block, name: str, numbers: Places) -> ReadPart:
+        """The records and rejected lines of a block. name: of what it is a part."""
+        # So large a block may be one line that is too long.
+        records = _at_once(block, self.rows) if len(block.text) <= LINE_BYTES else None
+        if records is not None:
+            return ReadPart(records, name, range(block.first, block.first + block.size), (), numbers.before)
+        lines, rejected = objects_of(block, numbers)
+        objects = [line.object for line in lines]
+        columns, reasons = self.rows.judged([_texts(objects, column.name) for column in self.rows.columns])
+        rejected += [numbers.rejected(lines[at].number, lines[at].raw, why) for at, why in reasons.items()]
+        batch, places = records_of(self.rows.batch(columns), [line.number for line in lines], set(reasons))
+        return ReadPart(batch, name, places, sorted(rejected), numbers.before)
 
 
 @dataclass(frozen=True)
@@ -93,30 +96,34 @@ class EnvelopeReader:
         """Its records and rejected lines."""
         numbers = LineNumbers(part)
         for block in blocks_of(part):
-            lines, rejected = objects_of(block, numbers, skip_null=True)
-            kinds: list[int] = []
-            rows: list[Row] = []
-            owners: list[int] = []
-            for at, line in enumerate(lines):
-                try:
-                    changes = self.changes_of(line.object)
-                except NoChange as error:
-                    rejected.append(numbers.rejected(line.number, line.raw, str(error)))
-                    continue
-                for kind, row in changes:
-                    kinds.append(kind)
-                    rows.append(row)
-                    owners.append(at)
-            columns, reasons = self.rows.judged([_texts(rows, column.name) for column in self.rows.columns])
-            # One record that does not fit takes the others of its line along; the first one gives the reason.
-            broken: dict[int, str] = {}
-            for place in sorted(reasons):
-                broken.setdefault(owners[place], reasons[place])
-            rejected += [numbers.rejected(lines[at].number, lines[at].raw, why) for at, why in broken.items()]
-            lost = {place for place, at in enumerate(owners) if at in broken} if broken else set()
-            batch = self.rows.batch({KIND: pa.array(kinds, pa.int8()), **columns})
-            batch, places = records_of(batch, [lines[at].number for at in owners], lost)
-            yield ReadPart(batch, part.name, places, sorted(rejected), numbers.before)
+            yield self.of(block, part.name, numbers)
+
+    def of(self, block: Block, name: str, numbers: Places) -> ReadPart:
+        """The records and rejected lines of a block. name: of what it is a part."""
+        lines, rejected = objects_of(block, numbers, skip_null=True)
+        kinds: list[int] = []
+        rows: list[Row] = []
+        owners: list[int] = []
+        for at, line in enumerate(lines):
+            try:
+                changes = self.changes_of(line.object)
+            except NoChange as error:
+                rejected.append(numbers.rejected(line.number, line.raw, str(error)))
+                continue
+            for kind, row in changes:
+                kinds.append(kind)
+                rows.append(row)
+                owners.append(at)
+        columns, reasons = self.rows.judged([_texts(rows, column.name) for column in self.rows.columns])
+        # One record that does not fit takes the others of its line along; the first one gives the reason.
+        broken: dict[int, str] = {}
+        for place in sorted(reasons):
+            broken.setdefault(owners[place], reasons[place])
+        rejected += [numbers.rejected(lines[at].number, lines[at].raw, why) for at, why in broken.items()]
+        lost = {place for place, at in enumerate(owners) if at in broken} if broken else set()
+        batch = self.rows.batch({KIND: pa.array(kinds, pa.int8()), **columns})
+        batch, places = records_of(batch, [lines[at].number for at in owners], lost)
+        return ReadPart(batch, name, places, sorted(rejected), numbers.before)
 
 
 def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
@@ -157,7 +164,7 @@ def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
     return rows.batch(columns)
 
 
-def objects_of(block: Block, numbers: LineNumbers, *, skip_null: bool = False) -> tuple[list[Line], list[Rejected]]:
+def objects_of(block: Block, numbers: Places, *, skip_null: bool = False) -> tuple[list[Line], list[Rejected]]:
     """The objects of a block, and the lines that have none; blank lines are skipped, and those of nothing but null."""
     is_flat = b"[" not in block.text and block.text.count(b"{") <= block.size
     # Where nothing is nested, a number is a text like any other; that is faster.

@@ -91,3 +91,6 @@ class Paced:
         """Its records by number."""
         first, end = what
         return self.source.cut(first, end)
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -123,7 +123,7 @@ def receive(folder: Path, address: str, rows: list[str]) -> None:
                 file.truncate(end)
                 raise
         if is_new:
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
 
 
 def _end_of_lines(file: BinaryIO) -> int:
@@ -139,7 +139,8 @@ def _end_of_lines(file: BinaryIO) -> int:
     return 0
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make sure that the names in a folder are on the disk."""
     place = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(place)

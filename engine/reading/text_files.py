@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Final, NamedTuple
+from typing import IO, Final, NamedTuple, Protocol
 
 from engine.contract.scan import LINE_BYTES, RAW_CHARS, Rejected
 from engine.reading.files import InputFile
@@ -152,6 +152,16 @@ def _line_end(block: bytes, reads: Iterator[bytes], quote: bytes) -> tuple[int, 
         is_open ^= bool(quote) and block.count(quote, at) % 2 == 1
         block = next(reads, b"")
     return passed + 1, b""
+
+
+class Places(Protocol):
+    """Where lines stand, as a person finds them."""
+
+    def before(self) -> int:
+        """The lines of the file before the part."""
+
+    def rejected(self, line: int, raw: bytes, reason: str) -> Rejected:
+        """A line of the part that cannot be read."""
 
 
 class LineNumbers:

@@ -2,6 +2,7 @@
 
     filesystem   csv, json, parquet, debezium-json, canal-json, maxwell-json; paths relative to the script
     datagen      made-up rows
+    kafka, upsert-kafka          topics (`engine.script.kafka_tables`)
     print, blackhole, kafka, jdbc, ...   as sinks: where rows would go does not matter, what is written does
 
 A table into which the script itself inserts VALUES is those rows, whatever it is connected to.
@@ -27,6 +28,7 @@ from engine.reading.columns import INTEGERS
 from engine.reading.paced import SAMPLE
 from engine.reading.recorded import is_recording
 from engine.registry import configured
+from engine.script.kafka_tables import TOPICS, topics
 from engine.script.tables import TableDdl
 from engine.sources.recording import Recording
 from engine.sql.algebra import Expr
@@ -78,17 +80,30 @@ def source_table(
         operator, parameters = "datagen", _datagen(ddl, warnings)
     elif ddl.connector == "filesystem":
         operator, parameters = _file(ddl, node_id, folder, warnings)
+    elif ddl.connector in TOPICS and kind_column is None:
+        operator, parameters = topics(ddl, warnings)
+    elif ddl.connector in TOPICS:
+        message = "a column of a topic is not read as the kind of a row. Choose a format of changes: debezium-json."
+        raise ddl.rejected(message)
     else:
         message = (
             f"the connector {ddl.connector!r} is not supported. Available: filesystem (format "
-            f"{', '.join(FORMATS)}) "
-            "and datagen. Save the rows as a file, or insert them with INSERT INTO ... VALUES."
+            f"{', '.join(FORMATS)}), datagen, {', '.join(TOPICS)}. Save the rows as a file, or insert them with "
+            "INSERT INTO ... VALUES."
         )
         raise ddl.rejected(message)
+    metadata = ddl.metadata if "metadata" in parameters else ()
+    if not metadata:
+        warnings[:0] = [
+            f"{ddl.name}: the metadata column {column.name} is ignored; files have no metadata here."
+            for column in ddl.metadata
+        ]
     if kind_column is not None:
         parameters |= {"changelog": True} if operator == "rows" else {"kind_column": kind_column}
     proctime = tuple(column.name for column in ddl.computed if _is_proctime(column.value))
-    schema = Schema(tuple(Column(column.name, column.type) for column in ddl.columns))
+    read = [(column.name, column.type) for column in ddl.columns]
+    read += [(column.name, column.type) for column in metadata]
+    schema = Schema(tuple(Column(*column) for column in read))
     computed = _computed(ddl, node_id, analyzer, schema)
     if computed:
         parameters["computed"] = computed
@@ -109,6 +124,7 @@ def source_table(
     _check(node, ddl, folder)
     names = [
         *(column.name for column in ddl.columns if column.name != kind_column),
+        *(column.name for column in metadata),
         *(column.name for column in ddl.computed),
     ]
     names = sorted(names, key=_declared(ddl))

@@ -13,7 +13,7 @@ from typing import Final
 
 from engine.errors import unknown_name
 from engine.script.statements import Cursor
-from engine.script.tables import Computed, TableDdl, Watermark
+from engine.script.tables import Computed, Metadata, TableDdl, Watermark
 
 _FEATURES: Final = ("CONSTRAINTS", "DISTRIBUTION", "GENERATED", "METADATA", "OPTIONS", "PARTITIONS", "WATERMARKS")
 _CHOICES: Final = ("INCLUDING", "EXCLUDING", "OVERWRITING")
@@ -40,6 +40,7 @@ def with_base(table: TableDdl, cursor: Cursor, known: Mapping[str, TableDdl]) ->
         watermark=_watermark(table, base, choices["WATERMARKS"]),
         primary_key=_primary_key(table, base, choices["CONSTRAINTS"]),
         options=_options(table, base, choices["OPTIONS"]),
+        metadata=_metadata(table, base, choices["METADATA"]),
     )
 
 
@@ -70,6 +71,17 @@ def _computed(table: TableDdl, base: TableDdl, choice: str) -> tuple[Computed, .
         msg = f"the computed column {twice!r} is in {base.name} already. Write OVERWRITING GENERATED."
         raise table.rejected(msg)
     return (*(column for column in base.computed if column.name not in own), *table.computed)
+
+
+def _metadata(table: TableDdl, base: TableDdl, choice: str) -> tuple[Metadata, ...]:
+    own = {column.name for column in table.metadata}
+    if choice == "EXCLUDING":
+        return table.metadata
+    twice = next((column.name for column in base.metadata if column.name in own), None)
+    if twice is not None and choice != "OVERWRITING":
+        msg = f"the metadata column {twice!r} is in {base.name} already. Write OVERWRITING METADATA."
+        raise table.rejected(msg)
+    return (*(column for column in base.metadata if column.name not in own), *table.metadata)
 
 
 def _watermark(table: TableDdl, base: TableDdl, choice: str) -> Watermark | None:

@@ -27,6 +27,15 @@ class PhysicalColumn:
 
 
 @dataclass(frozen=True)
+class Metadata:
+    """A column that a connector knows of a message. key: as the connector calls it."""
+
+    name: str
+    type: str
+    key: str
+
+
+@dataclass(frozen=True)
 class Computed:
     """A column that an expression computes from the physical ones."""
 
@@ -54,6 +63,7 @@ class TableDdl:
     options: Mapping[str, str]
     statement: Statement
     warnings: tuple[str, ...] = ()
+    metadata: tuple[Metadata, ...] = ()
 
     @property
     def connector(self) -> str:
@@ -71,6 +81,7 @@ class _Draft:
     computed: list[Computed]
     keys: list[str]
     warnings: list[str]
+    metadata: list[Metadata]
     watermark: Watermark | None = None
 
 
@@ -82,7 +93,7 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
     cursor.expect("TABLE")
     cursor.skip("IF", "NOT", "EXISTS")
     name = cursor.name()
-    draft = _Draft([], [], [], [])
+    draft = _Draft([], [], [], [], [])
     has_columns = cursor.skip("(")
     if not has_columns and not any(token.text.upper() == "LIKE" for token in cursor.tokens):
         message = f"{name}: a table needs its columns: CREATE TABLE {name} (k STRING, v BIGINT) WITH (...)."
@@ -109,6 +120,7 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
         options,
         statement,
         tuple(draft.warnings),
+        tuple(draft.metadata),
     )
     return table, cursor
 
@@ -150,10 +162,9 @@ def _column(cursor: Cursor, draft: _Draft, table: str) -> None:
     else:
         type_ = _type(cursor)
         if cursor.skip("METADATA"):
-            if cursor.skip("FROM"):
-                cursor.take()
+            key = cursor.take().text if cursor.skip("FROM") else name
             cursor.skip("VIRTUAL")
-            draft.warnings.append(f"{table}: the metadata column {name} is ignored; files have no metadata here.")
+            draft.metadata.append(Metadata(name, _known_type(type_, cursor, name), key))
         else:
             draft.columns.append(PhysicalColumn(name, _known_type(type_, cursor, name)))
         while not cursor.is_done:

@@ -17,9 +17,9 @@ import pyarrow as pa
 from pydantic import Field
 
 from engine.contract.frames import KIND, WATERMARK
-from engine.contract.operator import Derived, Parameters
+from engine.contract.operator import Derived
 from engine.contract.scan import ReadPart, Rejected, Scan
-from engine.contract.source import Source
+from engine.contract.source import Source, TypedColumn
 from engine.errors import PipelineError, unknown_name
 from engine.joins.sides import free_name
 from engine.model.changelog import INSERT, SYMBOLS, UpdateKind
@@ -30,13 +30,6 @@ from engine.reading.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS,
 from engine.reading.flink_table import create_table, from_changelog, row_sql
 
 _RAW_CHARS: Final = 500
-
-
-class TypedColumn(Parameters):
-    """A column that somebody declares."""
-
-    name: str = Field(title="Name")
-    type: str = Field("string", title="Type", description="As Spark or Flink write it: BIGINT, DECIMAL(10,2), ...")
 
 
 class Rows(Source):

@@ -89,6 +89,13 @@ class LiveEvents:
 
     def __iter__(self) -> Iterator[EpochEvents]:
         """Until the sources have ended, or somebody stops it."""
+        try:
+            yield from self._epochs()
+        finally:
+            for stream in self._streams.values():
+                stream.close()
+
+    def _epochs(self) -> Iterator[EpochEvents]:
         while any(node.id not in self._ended for node in self._plan.sources):
             decision = self._next()
             if decision is None:

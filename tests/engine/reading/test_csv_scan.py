@@ -16,7 +16,7 @@ from engine.model.schema import Column, TimeUnit
 from engine.reading import csv_scan
 from engine.reading.csv_scan import CsvReader, _Reading
 from engine.reading.files import local_file
-from engine.reading.text_files import TextPart, blocks_of, parts_of
+from engine.reading.text_files import LineNumbers, TextPart, blocks_of, parts_of
 from engine.reading.typed_rows import RowTypes
 
 TYPES: Final = (
@@ -153,7 +153,7 @@ def test_a_block_reads_the_same_at_once_and_line_by_line(made: tuple[CsvReader, 
         path = Path(folder) / "in.csv"
         path.write_bytes(data)
         part = TextPart(str(path), "in.csv", 0, None)
-        reading = _Reading(reader, part)
+        reading = _Reading(reader, part.name, LineNumbers(part), at_start=True)
         for block in blocks_of(part):
             at_once = reading._at_once(block.text, block.size)
             if at_once is None:

@@ -194,8 +194,8 @@ REFUSED = [
     ("\nCREATE TABLE t (k WRONG); SELECT k FROM t", "line 2, column 19: k: unknown type 'WRONG'"),
     ("CREATE TABLE t (k); SELECT k FROM t", "the column k has no type"),
     (
-        "CREATE TABLE t (k STRING) WITH ('connector' = 'kafka');\nSELECT k FROM t",
-        "line 1, column 1: t: the connector 'kafka' is not supported. Available: filesystem",
+        "CREATE TABLE t (k STRING) WITH ('connector' = 'jdbc');\nSELECT k FROM t",
+        "line 1, column 1: t: the connector 'jdbc' is not supported. Available: filesystem",
     ),
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'avro'); SELECT k FROM t",

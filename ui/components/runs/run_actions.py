@@ -8,6 +8,7 @@ from engine.model.pipeline import Pipeline
 from storage.model import Run
 from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.components.runs.live_controls import live_controls, resume_button
+from ui.runs.deleting import delete_run
 from ui.runs.manager import runs
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
@@ -41,7 +42,8 @@ def _rename(run_id: int) -> None:
 
 @guarded
 def _delete(run_id: int) -> None:
-    workspace.store().runs.delete(run_id)
+    for sentence in delete_run(workspace.store(), run_id):
+        st.toast(words.escaped(sentence), icon=":material/info:", duration="long")
     state.update(run=None, edge=None, event=None)
 
 

@@ -1,0 +1,273 @@
+"""The connection to Kafka: options by the names of Java's client, as Flink passes them on, and errors in sentences.
+
+    properties.sasl.jaas.config, ssl.truststore.location, ...   are translated for librdkafka, which does the work
+    ${env:NAME}                                                 a secret, by the name of an environment variable
+
+Nothing is ever committed to a consumer group: the offsets of a run are in its store.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from engine.errors import PipelineError, SourceError, unknown_name
+from engine.reading.secrets import NotSet, hidden, is_named, resolved
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+ANSWER_S: Final = 10.0
+# What the protocol takes for a time, as well.
+_LAST: Final = -1
+_FIRST: Final = -2
+Place = tuple[str, int]
+"""A topic, and the number of a partition."""
+_SECRETS: Final = (
+    "sasl.password",
+    "ssl.key.password",
+    "ssl.key.pem",
+    "ssl.keystore.key",
+    "ssl.keystore.password",
+    "sasl.oauthbearer.client.secret",
+)
+_JAAS: Final = "sasl.jaas.config"
+_JAAS_OPTION: Final = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
+_JAAS_MODULES: Final = ("PlainLoginModule", "ScramLoginModule")
+_RENAMED: Final = {
+    "fetch.max.wait.ms": "fetch.wait.max.ms",
+    "request.timeout.ms": "socket.timeout.ms",
+    "ssl.keystore.key": "ssl.key.pem",
+    "ssl.keystore.certificate.chain": "ssl.certificate.pem",
+    "ssl.truststore.certificates": "ssl.ca.pem",
+}
+# What only Java's client knows, and what is decided here.
+_WITHOUT_EFFECT: Final = frozenset(
+    [
+        "key.deserializer",
+        "value.deserializer",
+        "max.poll.records",
+        "enable.auto.commit",
+        "auto.commit.interval.ms",
+        "auto.offset.reset",
+        "default.api.timeout.ms",
+        "ssl.truststore.type",
+        "ssl.truststore.password",
+        "ssl.keystore.type",
+        "security.providers",
+        "interceptor.classes",
+        "sasl.login.class",
+        "sasl.client.callback.handler.class",
+        "sasl.login.callback.handler.class",
+        "partition.discovery.interval.ms",
+        "commit.offsets.on.checkpoint",
+        "client.id.prefix",
+        "register.consumer.metrics",
+        "group.instance.id",
+        "exclude.internal.topics",
+        "partition.assignment.strategy",
+    ]
+)
+
+
+def check_options(properties: Mapping[str, str], node: str) -> None:
+    """Raise PipelineError for a secret that stands there itself, and for what librdkafka cannot do."""
+    for name, value in properties.items():
+        secret = _jaas(value).get("password", "") if name == _JAAS else value if name in _SECRETS else ""
+        if not is_named(secret):
+            message = (
+                f"properties: {name} holds a secret, which would be kept and exported with the pipeline. Put it into "
+                "an environment variable, and write its name: ${env:KAFKA_PASSWORD}."
+            )
+            raise PipelineError(message, node, "properties")
+        if name == _JAAS and not any(module in value for module in _JAAS_MODULES):
+            message = (
+                f"properties: {name} names none of {', '.join(_JAAS_MODULES)}. For other mechanisms set librdkafka's "
+                "own options, such as sasl.kerberos.principal."
+            )
+            raise PipelineError(message, node, "properties")
+        if name == "ssl.truststore.location" and value.lower().endswith((".jks", ".p12", ".pfx")):
+            message = (
+                f"properties: {value} is a keystore of Java; librdkafka reads certificates as PEM. Convert it, and "
+                "name the .pem file."
+            )
+            raise PipelineError(message, node, "properties")
+
+
+def _jaas(text: str) -> dict[str, str]:
+    return {name: re.sub(r"\\(.)", r"\1", value) for name, value in _JAAS_OPTION.findall(text)}
+
+
+def _settings(servers: str, properties: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """librdkafka's settings, and the secrets among their values. Raises NotSet."""
+    settings: dict[str, Any] = {"bootstrap.servers": servers}
+    secrets: list[str] = []
+    for name, text in properties.items():
+        if name in _WITHOUT_EFFECT:
+            continue
+        if name == _JAAS:
+            options = _jaas(text)
+            settings["sasl.username"] = resolved(options.get("username", ""), name)
+            settings["sasl.password"] = resolved(options.get("password", ""), name)
+            secrets.append(settings["sasl.password"])
+            continue
+        value = resolved(text, name)
+        if value != text:
+            secrets.append(value)
+        if name == "ssl.truststore.location":
+            settings["ssl.ca.location"] = value
+        elif name == "ssl.endpoint.identification.algorithm":
+            settings[name] = value or "none"
+        else:
+            settings[_RENAMED.get(name, name)] = value
+    return settings, secrets
+
+
+@dataclass
+class Heard:
+    """What the client says of its brokers from its own threads. trouble: the last one, "" where all is well."""
+
+    secrets: Sequence[str]
+    last: str = ""
+    trouble: str = ""
+
+    def __call__(self, error: KafkaError) -> None:
+        """An error that no message carries."""
+        if error.code() == self._all_down:
+            self.trouble = self.last or hidden(error.str(), self.secrets)
+        else:
+            self.last = hidden(error.str(), self.secrets)
+
+    @property
+    def _all_down(self) -> int:
+        from confluent_kafka import KafkaError
+
+        return int(KafkaError._ALL_BROKERS_DOWN)
+
+
+class Client:
+    """A consumer that belongs to no group. Raises SourceError, and everything it does with the brokers, too."""
+
+    def __init__(self, servers: str, properties: Mapping[str, str], node: str) -> None:
+        from confluent_kafka import Consumer, KafkaException
+
+        self.servers = servers
+        self._node = node
+        try:
+            settings, secrets = _settings(servers, properties)
+        except NotSet as error:
+            message = f"{error}."
+            raise SourceError(message, node, "properties") from error
+        self.heard = Heard(secrets)
+        fixed = {
+            "group.id": settings.get("group.id", "changelog-studio"),
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "enable.partition.eof": True,
+            # Where to go on is decided here, with a sentence.
+            "auto.offset.reset": "error",
+            # What it has to say is said in sentences.
+            "log_level": 0,
+            "error_cb": self.heard,
+        }
+        # The first as Java's client does, and so Flink. With the other nothing that is asked waits for long behind a
+        # request for messages that do not come.
+        usual = {"isolation.level": "read_uncommitted", "fetch.wait.max.ms": 100}
+        try:
+            self.consumer = Consumer({**usual, **settings, **fixed})
+        except (KafkaException, ValueError, TypeError) as error:
+            message = f"properties: {self._said(error)}."
+            raise SourceError(message, node, "properties") from error
+        self.close = weakref.finalize(self, self.consumer.close)
+
+    def partitions(self, topics: Iterable[str]) -> list[Place]:
+        """The partitions of some topics."""
+        found: list[Place] = []
+        for topic in topics:
+            metadata = self._asked(lambda topic=topic: self.consumer.list_topics(topic, ANSWER_S)).topics[topic]
+            if metadata.error is not None or not metadata.partitions:
+                known = sorted(self._asked(lambda: self.consumer.list_topics(timeout=ANSWER_S)).topics)
+                listed = [name for name in known if not name.startswith("__") and name != topic]
+                why = "" if metadata.error is None else f" ({metadata.error.str()})"
+                message = f"topic: {unknown_name('topic', topic, listed[:20])}{why}."
+                raise SourceError(message, self._node, "topic")
+            found += [(topic, number) for number in sorted(metadata.partitions)]
+        return found
+
+    def bounds(self, places: Sequence[Place]) -> list[tuple[int, int]]:
+        """By partition the offset of the first message that is there, and the one after the last."""
+        return list(zip(self._offsets(places, _FIRST), self._offsets(places, _LAST), strict=True))
+
+    def known_end(self, topic: str, partition: int) -> int:
+        """The offset after the last message, as far as it is known without asking."""
+        from confluent_kafka import TopicPartition
+
+        known = self.consumer.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
+        return int(known[1]) if known else -1
+
+    def offsets_at(self, places: Sequence[Place], ms: int) -> list[int | None]:
+        """By partition the first offset with a timestamp from then on; None where there is none."""
+        return [offset if offset >= 0 else None for offset in self._offsets(places, ms)]
+
+    def committed(self, places: Sequence[Place]) -> list[int | None]:
+        """By partition what the group of the options has committed; None where it has not."""
+        from confluent_kafka import TopicPartition
+
+        asked = [TopicPartition(*place) for place in places]
+        found = self._asked(lambda: self.consumer.committed(asked, ANSWER_S))
+        return [one.offset if one.offset >= 0 else None for one in found]
+
+    def answers(self, topic: str) -> bool:
+        """Whether a broker answers, in a moment."""
+        from confluent_kafka import KafkaException
+
+        try:
+            self.consumer.list_topics(topic, 0.5)
+        except KafkaException:
+            return False
+        return True
+
+    def _offsets(self, places: Sequence[Place], ms: int) -> list[int]:
+        from confluent_kafka import KafkaException, TopicPartition
+
+        asked = [TopicPartition(*place, ms) for place in places]
+
+        def ask() -> list[int]:
+            found = self.consumer.offsets_for_times(asked, ANSWER_S)
+            for one in found:
+                if one.error is not None:
+                    raise KafkaException(one.error)
+            return [one.offset for one in found]
+
+        offsets: list[int] = self._asked(ask)
+        return offsets
+
+    def _asked(self, ask: Any) -> Any:
+        from confluent_kafka import KafkaError, KafkaException
+
+        try:
+            return ask()
+        except KafkaException as error:
+            code = error.args[0].code() if error.args and isinstance(error.args[0], KafkaError) else None
+            if not self.consumer.assignment():
+                # What brokers say is heard while messages are asked for; here none can come.
+                self.consumer.poll(0)
+            said = self.heard.last or self._said(error)
+            if code in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN):
+                message = (
+                    f"no broker at {self.servers} answers: {said}. Check the address and the options for security, "
+                    "and whether it is running."
+                )
+            else:
+                message = f"Kafka at {self.servers} refuses: {said}."
+            raise SourceError(message, self._node, "servers") from error
+
+    def _said(self, error: Exception) -> str:
+        from confluent_kafka import KafkaError
+
+        first = error.args[0] if error.args else error
+        text = first.str() if isinstance(first, KafkaError) else str(first)
+        return hidden(text.rstrip("."), self.heard.secrets)

@@ -1,0 +1,319 @@
+"""Messages of several partitions in one order: by their timestamps, as far as the partitions themselves are in order.
+
+    order     (largest timestamp so far in the partition, number of the partition, offset)
+
+So a backlog is read as it came about, and not partition by partition, which would make most of it late. It does not
+depend on who asks when: a message waits until every partition that has more has shown its next one, unless that one is
+silent for long.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from engine.contract.stream import Json, Limit
+from engine.errors import SourceError
+from engine.reading.kafka_client import Client, Place
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from confluent_kafka import Message
+
+_NO_TIME: Final = -(1 << 62)
+_ASK_S: Final = 0.05
+_LONGEST_S: Final = 2.0
+# A partition that has more and does not send it for so long holds nobody up any more.
+_SILENT_S: Final = 5.0
+_GIVE_UP_S: Final = 30.0
+# So many messages of one partition wait for those of others, before it has to.
+_MOST_WAITING: Final = 200_000
+_AT_ONCE: Final = 20_000
+PIECE: Final = Limit(100_000, 16 << 20)
+
+
+class Received(NamedTuple):
+    """A message. clock: the largest timestamp so far of its partition, whose number `log` is."""
+
+    clock: int
+    log: int
+    offset: int
+    timestamp: int | None
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass
+class Log:
+    """A partition, as far as it has been read.
+
+    at: the offset of the next message that nobody has taken; clock: the largest timestamp of those before. end: where
+    it ends, None for nowhere. read, seen: the same as at and clock of what has been received.
+    """
+
+    topic: str
+    partition: int
+    at: int
+    clock: int = _NO_TIME
+    end: int | None = None
+    read: int = field(init=False)
+    seen: int = field(init=False)
+    waiting: deque[Received] = field(default_factory=deque)
+    is_at_end: bool = False
+    heard_s: float = field(default_factory=time.monotonic)
+    is_held: bool = False
+
+    def __post_init__(self) -> None:
+        self.read, self.seen = self.at, self.clock
+
+    @property
+    def place(self) -> Place:
+        """Which one it is."""
+        return self.topic, self.partition
+
+    @property
+    def name(self) -> str:
+        """As a person calls it."""
+        return f"{self.topic}, partition {self.partition}"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further message of it is wanted."""
+        return self.end is not None and self.read >= self.end
+
+    @property
+    def has_more(self) -> bool:
+        """Whether its next message has to be waited for."""
+        return not self.is_over and not self.is_at_end
+
+    def to_json(self) -> Json:
+        """Where it goes on."""
+        return [self.topic, self.partition, self.at, self.clock, self.end]
+
+
+class Fetching:
+    """Reads partitions from where they are."""
+
+    def __init__(self, client: Client, logs: Sequence[Log]) -> None:
+        self._client = client
+        self.logs: list[Log] = []
+        self._numbers: dict[tuple[str | None, int | None], int] = {}
+        self.said: list[str] = []
+        self._probed_s = 0.0
+        self.add(logs)
+
+    def add(self, logs: Sequence[Log]) -> None:
+        """Read these, too."""
+        from confluent_kafka import TopicPartition
+
+        self._check(logs)
+        for log in logs:
+            self._numbers[log.place] = len(self.logs)
+            self.logs.append(log)
+        places = [TopicPartition(*log.place, log.read) for log in logs if not log.is_over]
+        self._client.consumer.incremental_assign(places)
+
+    def end_now(self) -> None:
+        """Nothing is wanted but what is there now."""
+        endless = [log for log in self.logs if log.end is None]
+        for log, (_, high) in zip(endless, self._client.bounds([log.place for log in endless]), strict=True):
+            log.end = max(log.read, high)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all that is wanted has been taken."""
+        return all(log.is_over and not log.waiting for log in self.logs)
+
+    @property
+    def behind(self) -> int:
+        """How many messages are there that nobody has taken."""
+        ends = [
+            (log, log.end if log.end is not None else self._client.known_end(log.topic, log.partition))
+            for log in self.logs
+        ]
+        return sum(max(0, end - log.at) for log, end in ends if log.waiting or log.has_more)
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing comes; "" where that is not so."""
+        heard = self._client.heard
+        if heard.trouble and time.monotonic() - self._probed_s > _LONGEST_S:
+            if self._client.answers(self.logs[0].topic):
+                heard.trouble = ""
+            self._probed_s = time.monotonic()
+        if not heard.trouble:
+            return ""
+        return f"no broker at {self._client.servers} answers: {heard.trouble}. The run waits, and goes on by itself."
+
+    def fetch(self, limit: Limit) -> list[Received]:
+        """What is there now, in order; no more than so much, and at least one where there is one."""
+        began = time.monotonic()
+        while True:
+            count = self._receive()
+            ready = self._ready(limit)
+            now = time.monotonic()
+            is_enough = len(ready) >= limit.records or not any(log.has_more for log in self.logs)
+            if is_enough or now - began > _LONGEST_S or (not count and ready):
+                break
+            if not count and all(log.is_at_end or log.is_over or self._is_silent(log) for log in self.logs):
+                break
+            if not count and self._client.heard.trouble:
+                break
+        return self._taken(ready)
+
+    def all(self, most: int | None = None) -> Iterator[list[Received]]:
+        """All messages up to the ends of the partitions, or the first ones. Raises SourceError where none comes."""
+        heard_s, left = time.monotonic(), most
+        while not self.is_over and (left is None or left > 0):
+            rows = self.fetch(PIECE if left is None else Limit(min(left, PIECE.records), PIECE.bytes))
+            if rows:
+                heard_s = time.monotonic()
+                left = None if left is None else left - len(rows)
+                yield rows
+            elif time.monotonic() - heard_s > _GIVE_UP_S:
+                behind = ", ".join(log.name for log in self.logs if not log.is_over)
+                why = self._client.heard.trouble or self._client.heard.last
+                message = (
+                    f"Kafka at {self._client.servers} has sent nothing for {_GIVE_UP_S:.0f} s, though there is more in "
+                    f"{behind}{f': {why}' if why else ''}. Run it again once it answers."
+                )
+                raise SourceError(message)
+
+    def _receive(self) -> int:
+        from confluent_kafka import KafkaError
+
+        messages = self._client.consumer.consume(_AT_ONCE, _ASK_S)
+        now = time.monotonic()
+        for message in messages:
+            number = self._numbers.get((message.topic(), message.partition()))
+            if number is None:
+                continue
+            log, error = self.logs[number], message.error()
+            log.heard_s = now
+            if error is None:
+                self._add(log, number, message)
+            elif error.code() == KafkaError._PARTITION_EOF:
+                log.is_at_end = True
+                log.read = max(log.read, message.offset() or 0)
+            elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+                self._check([log])
+                self._seek(log)
+            else:
+                self.said.append(f"{log.name}: {error.str()}.")
+        if messages:
+            self._client.heard.trouble = ""
+        self._hold()
+        return len(messages)
+
+    def _add(self, log: Log, number: int, message: Message) -> None:
+        offset = message.offset()
+        assert offset is not None, "a message without error has an offset"
+        if offset < log.read or (log.end is not None and offset >= log.end):
+            log.read = max(log.read, offset)
+            return
+        kind, at = message.timestamp()
+        timestamp = at if kind else None
+        log.seen = log.seen if timestamp is None else max(log.seen, timestamp)
+        log.read = offset + 1
+        log.is_at_end = False
+        key, value = message.key(), message.value()
+        log.waiting.append(Received(log.seen, number, offset, timestamp, _bytes(key), _bytes(value)))
+
+    def _ready(self, limit: Limit) -> list[Received]:
+        """The messages whose turn it is."""
+        horizon = min(
+            (
+                (log.seen, number)
+                for number, log in enumerate(self.logs)
+                if log.has_more and not (not log.waiting and self._is_silent(log))
+            ),
+            default=(1 << 62, 0),
+        )
+        candidates = [
+            one for log in self.logs for one in islice(log.waiting, limit.records) if (one.clock, one.log) <= horizon
+        ]
+        candidates.sort(key=_order)
+        size, most = 0, 0
+        for most, one in enumerate(candidates[: limit.records], 1):  # noqa: B007
+            size += len(one.value or b"") + len(one.key or b"")
+            if size >= limit.bytes:
+                break
+        return candidates[:most]
+
+    def _taken(self, rows: list[Received]) -> list[Received]:
+        for one in rows:
+            log = self.logs[one.log]
+            log.waiting.popleft()
+            log.at, log.clock = one.offset + 1, one.clock
+        for log in self.logs:
+            if not log.waiting:
+                # What takes up offsets without being a message is behind us, too.
+                log.at, log.clock = max(log.at, log.read), log.seen
+        return rows
+
+    def _is_silent(self, log: Log) -> bool:
+        return time.monotonic() - log.heard_s > _SILENT_S
+
+    def _hold(self) -> None:
+        """A partition that is far ahead of the others sends nothing for a while."""
+        from confluent_kafka import TopicPartition
+
+        for log in self.logs:
+            wanted = len(log.waiting) > (_MOST_WAITING // 2 if log.is_held else _MOST_WAITING)
+            wanted |= log.is_over
+            if wanted != log.is_held:
+                place = TopicPartition(*log.place)
+                (self._client.consumer.pause if wanted else self._client.consumer.resume)([place])
+                log.is_held = wanted
+
+    def _check(self, logs: Sequence[Log]) -> None:
+        """Move partitions on whose next message is not there any more, and say so."""
+        for log, (low, high) in zip(logs, self._client.bounds([log.place for log in logs]), strict=True):
+            if low <= log.read <= high:
+                continue
+            if log.read < low:
+                self.said.append(
+                    f"{log.name}: the messages {log.read:,} to {low - 1:,} have expired before they were read; they "
+                    f"are missing, and it goes on with {low:,}."
+                )
+            else:
+                self.said.append(
+                    f"{log.name}: it ends at {high:,}, though it had been read up to {log.read:,}: it was made anew. "
+                    f"It is read from its start, at {low:,}."
+                )
+            log.read = log.at = low
+
+    def _seek(self, log: Log) -> None:
+        from confluent_kafka import TopicPartition
+
+        self._client.consumer.incremental_unassign([TopicPartition(*log.place)])
+        self._client.consumer.incremental_assign([TopicPartition(*log.place, log.read)])
+
+
+def _order(one: Received) -> tuple[int, int, int]:
+    return one.clock, one.log, one.offset
+
+
+def _bytes(value: str | bytes | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value
+
+
+def messages_of(rows: Sequence[Received], logs: Sequence[Log]) -> pa.RecordBatch:
+    """Messages as they are kept: topic, partition, offset, timestamp in ms, key, value."""
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([logs[one.log].topic for one in rows], pa.string()),
+            pa.array([logs[one.log].partition for one in rows], pa.int32()),
+            pa.array([one.offset for one in rows], pa.int64()),
+            pa.array([one.timestamp for one in rows], pa.int64()),
+            pa.array([one.key for one in rows], pa.binary()),
+            pa.array([one.value for one in rows], pa.binary()),
+        ],
+        names=["topic", "partition", "offset", "timestamp", "key", "value"],
+    )

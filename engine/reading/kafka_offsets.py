@@ -1,0 +1,95 @@
+"""Where the reading of topics begins and ends: the modes of Flink's connector, as offsets by partition."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from engine.errors import PipelineError, SourceError
+from engine.reading.kafka_client import Client, Place
+from engine.reading.kafka_fetch import Log
+
+_OFFSETS: Final = re.compile(r"\s*partition:(\d+),\s*offset:(\d+)\s*")
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What of some topics is wanted. begins, ends: a mode, and its offsets or its time. options: of the client."""
+
+    topics: tuple[str, ...]
+    begins: tuple[str, str]
+    ends: tuple[str, str]
+    options: Mapping[str, str]
+
+
+def specific_offsets(text: str, where: str, node: str) -> dict[int, int]:
+    """`partition:0,offset:42;partition:1,offset:300` as offsets by partition. Raises PipelineError."""
+    found: dict[int, int] = {}
+    for part in filter(str.strip, text.split(";")):
+        match = _OFFSETS.fullmatch(part)
+        if match is None:
+            found = {}
+            break
+        found[int(match[1])] = int(match[2])
+    if not found:
+        message = f"{where}_at: offsets are written as partition:0,offset:42;partition:1,offset:300, not {text!r}."
+        raise PipelineError(message, node, f"{where}_at")
+    return found
+
+
+def first_logs(extent: Extent, client: Client, node: str, *, is_bounded: bool) -> list[Log]:
+    """The partitions where a run begins. is_bounded: those without an end have that of the moment."""
+    mode, text = extent.begins
+    end_mode, end_text = extent.ends
+    if end_mode == "unbounded" and is_bounded:
+        end_mode = "latest-offset"
+    places = client.partitions(extent.topics)
+    starts = _offsets(extent, client, places, mode, text, node)
+    ends: list[int] | list[None] = [None] * len(places)
+    if end_mode != "unbounded":
+        ends = _offsets(extent, client, places, end_mode, end_text, node, is_end=True)
+    return [Log(*place, start, end=end) for place, start, end in zip(places, starts, ends, strict=True)]
+
+
+def _offsets(
+    extent: Extent,
+    client: Client,
+    places: Sequence[Place],
+    mode: str,
+    text: str,
+    node: str,
+    *,
+    is_end: bool = False,
+) -> list[int]:
+    """By partition where a mode says."""
+    bounds = client.bounds(places)
+    lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
+    match mode:
+        case "earliest-offset":
+            return lows
+        case "latest-offset":
+            return highs
+        case "timestamp":
+            found = client.offsets_at(places, int(text))
+            return [high if at is None else at for at, high in zip(found, highs, strict=True)]
+        case "specific-offsets":
+            wanted = specific_offsets(text, "end" if is_end else "start", node)
+            # As in Flink: what is not named is read from its start, and to its end.
+            usual = highs if is_end else lows
+            return [
+                min(wanted.get(number, other), high)
+                for (_, number), other, high in zip(places, usual, highs, strict=True)
+            ]
+    committed = client.committed(places)
+    reset = extent.options.get("auto.offset.reset", "none")
+    if not is_end and reset not in ("earliest", "latest") and None in committed:
+        topic, number = places[committed.index(None)]
+        message = (
+            f"start: the group {extent.options['group.id']} has committed no offset of {topic}, partition {number}. "
+            "Begin elsewhere, or set the option auto.offset.reset to earliest or latest."
+        )
+        raise SourceError(message, node, "start")
+    others = lows if reset == "earliest" and not is_end else highs
+    return [other if at is None else at for at, other in zip(committed, others, strict=True)]

@@ -1,0 +1,106 @@
+"""Topics in a live run: what has come, bit by bit, and kept before anybody decides about it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from engine.contract.scan import Scan
+from engine.contract.stream import Json, Limit, Taken
+from engine.errors import SourceError
+from engine.reading.kafka_client import Client
+from engine.reading.kafka_fetch import Fetching, Log, messages_of
+from engine.reading.kafka_offsets import first_logs
+from engine.reading.kafka_source import KafkaTopics
+from engine.reading.kept_messages import Keeping, new_place, pieces_of
+from engine.reading.message_rows import MessageReader
+
+_DISCOVERY_MS: Final = 300_000
+
+
+@dataclass
+class KafkaStream:
+    """The messages of a live run.
+
+    position   {"kept": folder, "logs": [[topic, partition, offset, largest timestamp, end], ...]}
+    what       pieces that hold the messages
+    """
+
+    source: KafkaTopics
+    node: str
+    folder: Path
+    reader: MessageReader
+    _client: Client | None = None
+    _fetching: Fetching | None = None
+    _keeping: Keeping | None = None
+    _place: str = ""
+    _listed_s: float = field(default_factory=time.monotonic)
+
+    def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
+        """The messages that came since. Raises SourceError where no broker answers at first."""
+        if self._fetching is None:
+            self._begin(position)
+        fetching, keeping = self._fetching, self._keeping
+        assert fetching is not None
+        assert keeping is not None
+        what: list[Json] = []
+        if not ending:
+            self._discover(fetching)
+            if rows := fetching.fetch(limit):
+                what.append(keeping.keep(messages_of(rows, fetching.logs)))
+        elif not fetching.trouble:
+            fetching.end_now()
+            for rows in fetching.all():
+                what.append(keeping.keep(messages_of(rows, fetching.logs)))
+        notes = list(fetching.said)
+        fetching.said.clear()
+        if trouble := fetching.trouble:
+            notes.append(trouble)
+        count = fetching.behind
+        return Taken(
+            what or None,
+            {"kept": self._place, "logs": [log.to_json() for log in fetching.logs]},
+            is_end=fetching.is_over,
+            behind=f"{count:,} messages" if count else "",
+            notes=notes,
+        )
+
+    def read(self, what: Json) -> Scan:
+        """Its pieces."""
+        return Scan(pieces_of(what, self.folder, self.source.topic), self.reader)
+
+    def close(self) -> None:
+        """Leave the brokers alone."""
+        if self._client is not None:
+            self._client.close()
+
+    def _begin(self, position: Json) -> None:
+        client = self._client = Client(self.source.servers, self.source.options, self.node)
+        if position is None:
+            logs = first_logs(self.source.place, client, self.node, is_bounded=False)
+            self._place = new_place(self.source.topics[0])
+        else:
+            logs = [Log(topic, number, at, clock, end) for topic, number, at, clock, end in position["logs"]]
+            self._place = position["kept"]
+        self._fetching = Fetching(client, logs)
+        self._keeping = Keeping(self.folder, self._place)
+
+    def _discover(self, fetching: Fetching) -> None:
+        """Partitions that were added are read from their start, as in Flink."""
+        if self.source.ends[0] != "unbounded" or (time.monotonic() - self._listed_s) * 1000 < _DISCOVERY_MS:
+            return
+        self._listed_s = time.monotonic()
+        assert self._client is not None
+        try:
+            there = self._client.partitions(self.source.topics)
+            known = {(log.topic, log.partition) for log in fetching.logs}
+            new = [place for place in there if place not in known]
+            bounds = self._client.bounds(new) if new else []
+            logs = [Log(*place, low) for place, (low, _) in zip(new, bounds, strict=True)]
+            if logs:
+                fetching.add(logs)
+            fetching.said += [f"{log.name}: it is new, and read from its start." for log in logs]
+        except SourceError as error:
+            fetching.said.append(error.sentence)

@@ -1,0 +1,121 @@
+"""Messages as they came, kept beside the store: what a run took is read again from here.
+
+    received/orders-5f3a9c1e/0.arrow      what a run took of `orders`, piece after piece; a file per attempt
+    piece                                 [file, start, end]: bytes of a file that are an Arrow stream of their own
+
+A source that others own forgets: messages expire, topics are compacted, a replication slot moves on. So that a recorded
+run can be replayed, an epoch names pieces, not places in the source. They are on the disk before the epoch is decided.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+from uuid import uuid4
+
+from engine.contract.stream import Json
+from engine.reading.received import FOLDER, sync_folder
+from engine.scratch import hold, kept_scratch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FILE_BYTES: Final = 256 << 20
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+_LABEL: Final = 60
+
+
+class Piece(NamedTuple):
+    """Messages in a file. name: of where they come from."""
+
+    path: str
+    name: str
+    start: int
+    end: int
+
+
+def new_place(label: str) -> str:
+    """A folder that no other run keeps its messages in, relative to that of the store."""
+    return f"{FOLDER}/{_UNSAFE.sub('_', label)[:_LABEL]}-{uuid4().hex[:8]}"
+
+
+class Keeping:
+    """Writes messages to new files in a folder. place: relative to `folder`."""
+
+    def __init__(self, folder: Path, place: str) -> None:
+        self._folder = folder
+        self._place = place
+        self._file = ""
+        self._size = 0
+
+    def keep(self, messages: pa.RecordBatch) -> Json:
+        """Write messages, and say where they are. Raises OSError."""
+        import pyarrow as pa
+
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, messages.schema) as writer:
+            writer.write_batch(messages)
+        written = sink.getvalue()
+        if not self._file or self._size >= _FILE_BYTES:
+            self._begin()
+        start = self._size
+        with (self._folder / self._file).open("ab") as file:
+            # An attempt that failed may have left something behind the last piece.
+            file.truncate(start)
+            file.write(written)
+            file.flush()
+            os.fsync(file.fileno())
+        self._size += written.size
+        return [self._file, start, self._size]
+
+    def _begin(self) -> None:
+        place = self._folder / self._place
+        is_new = not place.exists()
+        place.mkdir(parents=True, exist_ok=True)
+        taken = [int(file.stem) for file in place.glob("*.arrow") if file.stem.isdecimal()]
+        self._file, self._size = f"{self._place}/{max(taken, default=-1) + 1}.arrow", 0
+        (self._folder / self._file).touch(exist_ok=False)
+        sync_folder(place)
+        if is_new:
+            sync_folder(place.parent)
+            sync_folder(self._folder)
+
+
+class ForNow:
+    """A folder for the messages of a run that ends; it goes with this object."""
+
+    def __init__(self) -> None:
+        self.path = kept_scratch("messages")
+        weakref.finalize(self, _remove, self.path, hold(self.path))
+
+
+def _remove(folder: Path, held: int | None) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if held is not None:
+        os.close(held)
+
+
+def pieces_of(what: Sequence[Json], folder: Path, name: str) -> tuple[Piece, ...]:
+    """The pieces that an epoch names."""
+    return tuple(Piece(str(folder / file), name, start, end) for file, start, end in what)
+
+
+def messages_in(piece: Piece) -> pa.RecordBatch:
+    """The messages of a piece. Raises OSError."""
+    import pyarrow as pa
+
+    with open(piece.path, "rb") as file:
+        file.seek(piece.start)
+        with pa.ipc.open_stream(file.read(piece.end - piece.start)) as reader:
+            return reader.read_next_batch()
+
+
+def forget(folder: Path, place: str) -> None:
+    """Remove the messages that a run kept."""
+    if place.startswith(f"{FOLDER}/") and ".." not in place:
+        shutil.rmtree(folder / place, ignore_errors=True)

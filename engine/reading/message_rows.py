@@ -1,0 +1,289 @@
+"""How workers read kept messages: key and value, each in a format, and what the broker knows of them, as one record.
+
+    message   (topic, partition, offset, timestamp, key, value)
+    record    the columns of the value, those of the key, and those that are metadata
+
+A message is taken whole or not at all. One that cannot be read is rejected with topic and partition as its file, and
+its offset as its line. One without a value is no record; where messages are upserts, it deletes its key.
+Source: Flink DynamicKafkaDeserializationSchema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from engine.contract.frames import KIND
+from engine.contract.scan import LINE_BYTES, RAW_CHARS, ReadPart, Rejected
+from engine.model.changelog import DELETE, INSERT
+from engine.model.schema import Column, arrow_type
+from engine.reading.casts import cast_texts
+from engine.reading.csv_scan import CsvReader
+from engine.reading.kept_messages import Piece, messages_in
+from engine.reading.text_files import NOT_UTF8, TOO_LONG, Block, Places
+from engine.reading.typed_rows import RowTypes
+
+METADATA: Final = {
+    "timestamp": "timestamp",
+    "offset": "bigint",
+    "partition": "int",
+    "topic": "string",
+}
+"""What a broker knows of a message, and its type."""
+_EMPTY: Final = "the {} of the message is empty"
+_NO_KEY: Final = "the message has no key"
+_LINES: Final = "the {} of the message has a line break; a message is one row"
+
+
+class Format(Protocol):
+    """Reads lines."""
+
+    @property
+    def rows(self) -> RowTypes:
+        """The columns of a line."""
+
+    def of(self, block: Block, name: str, numbers: Places) -> ReadPart:
+        """The records and rejected lines of a block."""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Reads a line as the one value that it is."""
+
+    rows: RowTypes
+
+    def of(self, block: Block, name: str, numbers: Places) -> ReadPart:
+        """The records and rejected lines of a block."""
+        lines = block.text.removesuffix(b"\n").split(b"\n")
+        texts: list[str | None] = []
+        broken: dict[int, str] = {}
+        for at, line in enumerate(lines):
+            try:
+                texts.append(line.decode())
+            except UnicodeDecodeError:
+                texts.append(None)
+                broken[at] = NOT_UTF8
+        (column,) = self.rows.columns
+        values = cast_texts(pa.array(texts, pa.string()), column.type)
+        _, reasons = self.rows.judged([pa.array(texts, pa.string())])
+        reasons |= broken
+        kept = [at for at in range(len(lines)) if at not in reasons]
+        batch = self.rows.batch({column.name: values}).take(pa.array(kept, pa.int64()))
+        rejected = [numbers.rejected(at + 1, lines[at], why) for at, why in reasons.items()]
+        return ReadPart(batch, name, [at + 1 for at in kept], rejected)
+
+
+@dataclass(frozen=True)
+class MessageReader:
+    """Reads a piece.
+
+    columns: those of a record. value, key: the formats, None for a key that is no column. key_prefix: what the names of
+    the key's columns begin with, in a record. metadata: by column, what it is of a message. upserts: whether a message
+    without a value deletes its key.
+    """
+
+    columns: tuple[Column, ...]
+    value: Format
+    key: Format | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
+    upserts: bool = False
+    key_prefix: str = ""
+
+    def __call__(self, piece: Piece) -> Iterator[ReadPart]:
+        """Its records and rejected messages."""
+        messages = messages_in(piece)
+        places = _Places(messages, piece.name)
+        rejected: dict[int, Rejected] = {}
+        values = messages.column("value").to_pylist()
+        keys = messages.column("key").to_pylist() if self.key is not None else []
+        wanted = [at for at, value in enumerate(values) if value is not None]
+        part, owners = self._read(self.value, "value", values, wanted, places, rejected)
+        columns = {name: part.column(name) for name in part.schema.names}
+        if self.key is not None:
+            said = dict(rejected)
+            asked = list(range(len(values))) if self.upserts else wanted
+            of_keys, keyed = self._read(self.key, "key", keys, asked, places, rejected)
+            of_keys = of_keys.rename_columns([f"{self.key_prefix}{name}" for name in of_keys.schema.names])
+            # Of a message whose value cannot be read, that is the reason.
+            rejected |= said
+            records, owners = _joined(columns, owners, of_keys, keyed, deletes=self.upserts, values=values)
+        else:
+            records = columns
+        if rejected:
+            is_record = np.array([at not in rejected for at in owners], np.bool_)
+            records = {name: column.filter(pa.array(is_record)) for name, column in records.items()}
+            owners = [at for at in owners if at not in rejected]
+        records |= self._known(messages, owners)
+        batch = self._batch(records, len(owners))
+        lost = self._unfit(batch, owners, places, values, rejected)
+        if lost:
+            is_record = np.array([at not in lost for at in owners], np.bool_)
+            batch = batch.filter(pa.array(is_record))
+            owners = [at for at in owners if at not in lost]
+        yield ReadPart(
+            batch,
+            piece.name,
+            [places.offset(at) for at in owners],
+            [rejected[at] for at in sorted(rejected)],
+            files=[places.file(at) for at in owners],
+        )
+
+    def _read(
+        self,
+        format_: Format,
+        what: str,
+        texts: Sequence[bytes | None],
+        wanted: Sequence[int],
+        places: _Places,
+        rejected: dict[int, Rejected],
+    ) -> tuple[pa.RecordBatch, list[int]]:
+        """The records of some keys or values, and of which message each one is."""
+        lines: list[bytes] = []
+        owners: list[int] = []
+        one_line, may_be_blank = isinstance(format_, CsvReader | Raw), isinstance(format_, Raw)
+        for at in wanted:
+            text = texts[at]
+            reason = ""
+            if text is None:
+                reason = _NO_KEY
+            if text is not None and not text.strip() and not may_be_blank:
+                reason = _EMPTY.format(what)
+            if text is not None and (b"\n" in text or b"\r" in text):
+                text = text.strip(b"\r\n")
+                if one_line and (b"\n" in text or b"\r" in text):
+                    reason = _LINES.format(what)
+                # Outside of its texts a line break is space to JSON, and inside of them neither of the two may stand.
+                text = text.replace(b"\n", b"\t").replace(b"\r", b"\t")
+            if text is not None and len(text) > LINE_BYTES:
+                reason = TOO_LONG.replace("line", what)
+            if reason:
+                rejected[at] = places.rejected_message(at, text or b"", reason)
+                continue
+            assert text is not None
+            lines.append(text)
+            owners.append(at)
+        if not lines:
+            return _nothing(format_.rows), []
+        block = Block(b"\n".join(lines) + b"\n", 1, len(lines))
+        part = format_.of(block, places.name, _Numbers(places, owners, what))
+        for one in part.rejected:
+            rejected[one.line] = places.rejected_message(one.line, one.raw.encode(), one.reason)
+        return part.records, [owners[line - 1] for line in part.lines]
+
+    def _known(self, messages: pa.RecordBatch, owners: Sequence[int]) -> dict[str, pa.Array]:
+        """The columns that are metadata."""
+        places = pa.array(owners, pa.int64())
+        found: dict[str, pa.Array] = {}
+        for name, what in self.metadata:
+            values = messages.column(what).take(places)
+            if what == "timestamp":
+                values = pc.multiply(values, 1000).cast(pa.timestamp("us", tz="UTC"))
+            found[name] = values
+        return found
+
+    def _batch(self, records: Mapping[str, pa.Array], size: int) -> pa.RecordBatch:
+        kinds = {KIND: records[KIND]} if KIND in records else {}
+        typed = {
+            column.name: records[column.name].cast(arrow_type(column.type))
+            if column.name in records
+            else pa.nulls(size, arrow_type(column.type))
+            for column in self.columns
+        }
+        return pa.RecordBatch.from_pydict({**kinds, **typed})
+
+    def _unfit(
+        self,
+        batch: pa.RecordBatch,
+        owners: Sequence[int],
+        places: _Places,
+        values: Sequence[bytes | None],
+        rejected: dict[int, Rejected],
+    ) -> set[int]:
+        """The messages without the event time that metadata, or a deletion, should have."""
+        types = RowTypes(tuple(column for column in self.columns if column.time is not None))
+        reasons = types.misfits({column.name: batch.column(column.name) for column in types.columns})
+        for at, why in reasons.items():
+            owner = owners[at]
+            rejected.setdefault(owner, places.rejected_message(owner, values[owner] or b"", why))
+        return {owners[at] for at in reasons}
+
+
+def _nothing(rows: RowTypes) -> pa.RecordBatch:
+    columns = [pa.nulls(0, arrow_type(column.type)) for column in rows.payload]
+    return pa.RecordBatch.from_arrays(columns, names=[column.name for column in rows.payload])
+
+
+def _joined(
+    columns: Mapping[str, pa.Array],
+    owners: Sequence[int],
+    keys: pa.RecordBatch,
+    keyed: Sequence[int],
+    *,
+    deletes: bool,
+    values: Sequence[bytes | None],
+) -> tuple[dict[str, pa.Array], list[int]]:
+    """Records of values with the columns of their keys; those of a message without a key have none.
+
+    deletes: a key without a value is a record, too.
+    """
+    place_of = {owner: place for place, owner in enumerate(keyed)}
+    found = [(owner, at) for at, owner in enumerate(owners)]
+    if deletes:
+        found += [(owner, -1) for owner in keyed if values[owner] is None]
+        found.sort(key=lambda each: each[0])
+    of_values = pa.array([at if at >= 0 else None for _, at in found], pa.int64())
+    of_keys = pa.array([place_of.get(owner) for owner, _ in found], pa.int64())
+    joined = {name: column.take(of_values) for name, column in columns.items()}
+    for name in keys.schema.names:
+        of_key = keys.column(name).take(of_keys)
+        # What stands in both is what the value says.
+        joined[name] = pc.if_else(pc.is_valid(of_values), joined[name], of_key) if name in joined else of_key
+    if deletes:
+        joined[KIND] = pa.array([INSERT if at >= 0 else DELETE for _, at in found], pa.int8())
+    return joined, [owner for owner, _ in found]
+
+
+class _Places:
+    """Where messages stand: topic and partition for a file, the offset for a line."""
+
+    def __init__(self, messages: pa.RecordBatch, name: str) -> None:
+        self.name = name
+        self._topics = messages.column("topic").to_pylist()
+        self._partitions = messages.column("partition").to_pylist()
+        self._offsets = messages.column("offset").to_pylist()
+
+    def file(self, at: int) -> str:
+        """Of a message."""
+        return f"{self._topics[at]}, partition {self._partitions[at]}"
+
+    def offset(self, at: int) -> int:
+        """Of a message."""
+        return int(self._offsets[at])
+
+    def rejected_message(self, at: int, text: bytes, reason: str) -> Rejected:
+        """A message that cannot be read."""
+        said = reason.replace("the line ", "the message ")
+        return Rejected(self.file(at), self.offset(at), text.decode(errors="replace")[:RAW_CHARS], said)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The lines of a block are messages; a rejected one has the number of its message."""
+
+    places: _Places
+    owners: Sequence[int]
+    what: str
+
+    def before(self) -> int:
+        """There is no file."""
+        return 0
+
+    def rejected(self, line: int, raw: bytes, reason: str) -> Rejected:
+        """A line of the block that cannot be read."""
+        said = reason if self.what == "value" else f"the key: {reason}"
+        return Rejected("", self.owners[line - 1], raw.decode(errors="replace")[:RAW_CHARS], said)

@@ -1,0 +1,57 @@
+"""Secrets by name: `${env:NAME}` in an option stands for the value of an environment variable of this process.
+
+A document, the store and exported SQL have the name; the value is looked up when a source connects. Whoever can name
+an address could have a value sent there: where a studio serves others, that is where its folders are named, only the
+variables that CHANGELOG_STUDIO_SECRETS lists are looked up.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from engine.reading.named_folders import ENVIRONMENT as FOLDERS
+
+LISTED: Final = "CHANGELOG_STUDIO_SECRETS"
+NAMED: Final = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class NotSet(ValueError):
+    """An environment variable that is named has no value, or may not be looked up."""
+
+
+def is_named(text: str) -> bool:
+    """Whether a secret is given by its name, or not at all."""
+    return not text or NAMED.fullmatch(text) is not None
+
+
+def resolved(text: str, option: str) -> str:
+    """A text with the values of the variables that it names. Raises NotSet."""
+
+    def value(match: re.Match[str]) -> str:
+        if not _may_be_named(match[1]):
+            message = f"{option} names {match[1]}, which {LISTED} does not list. Ask whoever runs the studio to add it"
+            raise NotSet(message)
+        found = os.environ.get(match[1])
+        if found is None:
+            message = f"{option} names the environment variable {match[1]}, which is not set. Set it and start again"
+            raise NotSet(message)
+        return found
+
+    return NAMED.sub(value, text)
+
+
+def _may_be_named(name: str) -> bool:
+    listed = os.environ.get(LISTED)
+    if listed is None:
+        return FOLDERS not in os.environ
+    return name in [each.strip() for each in listed.split(",")]
+
+
+def hidden(text: str, secrets: Iterable[str]) -> str:
+    """What somebody else said, without the values of secrets."""
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text

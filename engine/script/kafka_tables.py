@@ -1,0 +1,135 @@
+"""Tables over topics of Kafka: the options of Flink's `kafka` and `upsert-kafka` as parameters of a source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from engine.reading.message_rows import METADATA
+from engine.script.tables import TableDdl
+
+TOPICS: Final = {"kafka": "kafka", "upsert-kafka": "upsert_kafka"}
+"""The operator of each connector."""
+_CHANGES: Final = ("debezium-json", "canal-json", "maxwell-json")
+_FORMATS: Final = {"kafka": ("json", "csv", "raw", *_CHANGES), "upsert-kafka": ("json", "csv", "raw")}
+_KEY_FORMATS: Final = ("json", "csv", "raw")
+_STARTS: Final = ("earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
+_ENDS: Final = ("unbounded", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
+_CSV: Final = {"field-delimiter": "separator", "quote-character": "quote", "null-literal": "null_text"}
+_TYPES: Final = {"timestamp": ("timestamp", "timestamp_ntz"), "partition": ("int",), "offset": ("bigint",)}
+_OF_NO_MATTER: Final = re.compile(
+    r"(sink|scan\.(topic-partition|watermark|parallelism))\..*|scan\.parallelism|.*\.(ignore-parse-errors"
+    r"|fail-on-missing-field|timestamp-format\.standard|allow-comments|encode\..*|map-null-key\..*|schema-include)"
+)
+
+
+def topics(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
+    """The operator of a table over topics, and its parameters. Raises SqlRejected."""
+    options = dict(ddl.options)
+    is_upsert = options.pop("connector") == "upsert-kafka"
+    if "topic" not in options:
+        why = (
+            "'topic-pattern' is not supported; name the topics, separated by semicolons: "
+            if "topic-pattern" in options
+            else "'topic' is missing: "
+        )
+        message = f"{why}'topic' = 'orders'."
+        raise ddl.rejected(message)
+    parameters: dict[str, Any] = {
+        "topic": options.pop("topic"),
+        "servers": options.pop("properties.bootstrap.servers", ""),
+        "columns": [{"name": column.name, "type": column.type} for column in ddl.columns],
+        "metadata": _metadata(ddl),
+    }
+    properties = {name: options.pop(name) for name in list(options) if name.startswith("properties.")}
+    if properties:
+        parameters["properties"] = [
+            {"name": name.removeprefix("properties."), "value": value} for name, value in properties.items()
+        ]
+    _formats(ddl, options, parameters, is_upsert=is_upsert)
+    if not is_upsert:
+        mode = options.pop("scan.startup.mode", "group-offsets")
+        parameters |= _place(ddl, options, "start", "startup", mode, _STARTS)
+    mode = options.pop("scan.bounded.mode", "unbounded")
+    if not is_upsert:
+        parameters |= _place(ddl, options, "end", "bounded", mode, _ENDS)
+    elif mode not in ("unbounded", "latest-offset"):
+        message = f"'scan.bounded.mode' is {mode!r}. Available for upsert-kafka: unbounded, latest-offset."
+        raise ddl.rejected(message)
+    else:
+        parameters["end"] = mode
+    for option in options:
+        if not _OF_NO_MATTER.fullmatch(option):
+            warnings.append(f"{ddl.name}: the option {option!r} is ignored; it has no effect here.")
+    return TOPICS[ddl.connector], parameters
+
+
+def _metadata(ddl: TableDdl) -> list[dict[str, str]]:
+    found = []
+    for column in ddl.metadata:
+        if column.key not in METADATA:
+            message = (
+                f"the metadata {column.key!r} of {column.name} is not supported. Available: {', '.join(METADATA)}."
+            )
+            raise ddl.rejected(message)
+        fitting = _TYPES.get(column.key, ("string",))
+        if column.type not in fitting:
+            wanted = {"timestamp": "TIMESTAMP_LTZ(3)", "partition": "INT", "offset": "BIGINT"}.get(column.key, "STRING")
+            message = f"{column.name}: the metadata {column.key!r} is a {wanted}. Declare the column so."
+            raise ddl.rejected(message)
+        found.append({"name": column.name, "of": column.key})
+    return found
+
+
+def _formats(ddl: TableDdl, options: dict[str, str], parameters: dict[str, Any], *, is_upsert: bool) -> None:
+    known = _FORMATS[ddl.connector]
+    prefix = "value." if "value.format" in options else ""
+    name = options.pop(f"{prefix}format", "")
+    if name not in known:
+        message = f"the format {name!r} is not supported for {ddl.connector}. Available: {', '.join(known)}."
+        raise ddl.rejected(message)
+    parameters["format"] = name
+    key = options.pop("key.format", None)
+    if key is not None and key not in _KEY_FORMATS:
+        message = f"the key's format {key!r} is not supported. Available: {', '.join(_KEY_FORMATS)}."
+        raise ddl.rejected(message)
+    if is_upsert and key is None:
+        message = "'key.format' is missing: 'key.format' = 'json'."
+        raise ddl.rejected(message)
+    if key is not None:
+        parameters["key_format"] = key
+        if not is_upsert:
+            fields = options.pop("key.fields", "")
+            parameters["key_columns"] = [each.strip() for each in fields.split(";") if each.strip()]
+        parameters["key_prefix"] = options.pop("key.fields-prefix", "")
+        parameters["value_has_key"] = options.pop("value.fields-include", "ALL").upper() != "EXCEPT_KEY"
+    csv: dict[str, str] = {}
+    for where in (prefix, "key."):
+        for option, field in _CSV.items():
+            text = options.pop(f"{where}csv.{option}", None)
+            if text is not None and csv.setdefault(field, text) != text:
+                message = f"'csv.{option}' differs for key and value; here the two are the same."
+                raise ddl.rejected(message)
+    parameters |= csv
+
+
+def _place(
+    ddl: TableDdl, options: dict[str, str], field: str, what: str, mode: str, known: tuple[str, ...]
+) -> dict[str, str]:
+    """Where to begin, or to end."""
+    if mode not in known:
+        message = f"'scan.{what}.mode' is {mode!r}. Available: {', '.join(known)}."
+        raise ddl.rejected(message)
+    asked: dict[str, Callable[[], str | None]] = {
+        "timestamp": lambda: options.pop(f"scan.{what}.timestamp-millis", None),
+        "specific-offsets": lambda: options.pop(f"scan.{what}.specific-offsets", None),
+    }
+    if mode not in asked:
+        return {field: mode}
+    text = asked[mode]()
+    if text is None:
+        option = "timestamp-millis" if mode == "timestamp" else mode
+        message = f"'scan.{what}.{option}' is missing, which 'scan.{what}.mode' = {mode!r} needs."
+        raise ddl.rejected(message)
+    return {field: mode, f"{field}_at": text}

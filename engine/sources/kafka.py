@@ -1,0 +1,105 @@
+"""Topics of Kafka: a record per message, or the changes in it.
+
+Input: messages in CSV or JSON, or in JSON as Debezium, Canal and Maxwell write changes; their keys, where those have a
+format. Output: insert-only, or the changes, by the messages' timestamps as far as partitions are in order themselves.
+A message without a value is skipped; one that cannot be read is rejected with topic, partition, offset and reason.
+Source: Flink KafkaDynamicSource.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar, Final, Literal
+
+from pydantic import Field
+
+from engine.contract.operator import Derived
+from engine.model.schema import Schema
+from engine.reading.kafka_source import KafkaTopics
+from engine.sources.canal_json import CanalJson
+from engine.sources.debezium_json import DebeziumJson
+from engine.sources.maxwell_json import MaxwellJson
+
+_AT: Final = {"specific-offsets": "specific-offsets", "timestamp": "timestamp-millis"}
+
+
+class Kafka(KafkaTopics):
+    """Messages of topics."""
+
+    operator: ClassVar[str] = "kafka"
+    title: ClassVar[str] = "Kafka"
+    summary: ClassVar[str] = "Messages of topics: CSV, JSON, or changes as Debezium, Canal and Maxwell write them."
+    connector: ClassVar[str] = "kafka"
+    envelopes: ClassVar = {each.format: each for each in (DebeziumJson, CanalJson, MaxwellJson)}
+
+    format: Literal["json", "csv", "raw", "debezium-json", "canal-json", "maxwell-json"] = Field(
+        "json", title="Format", description="Of the messages' values."
+    )
+    start: Literal["earliest-offset", "latest-offset", "timestamp", "specific-offsets", "group-offsets"] = Field(
+        "earliest-offset", title="Begin at", description="Where a run begins that is not resumed."
+    )
+    start_at: str = Field(
+        "",
+        title="Begin at which",
+        description="A time in ms since 1970, or offsets: partition:0,offset:42;partition:1,offset:300.",
+        json_schema_extra={"last": True},
+    )
+    end: Literal["unbounded", "latest-offset", "timestamp", "specific-offsets", "group-offsets"] = Field(
+        "unbounded",
+        title="End at",
+        description="Where the source ends. Unbounded: never in a live run, with what is there in any other.",
+        json_schema_extra={"last": True},
+    )
+    end_at: str = Field("", title="End at which", description="As in Begin at which.", json_schema_extra={"last": True})
+    key_columns: tuple[str, ...] = Field(
+        (),
+        title="Columns of the key",
+        description="Those that stand in the messages' keys.",
+        json_schema_extra={"columns": True, "last": True},
+    )
+    primary_key: tuple[str, ...] = Field(
+        (),
+        title="Primary key",
+        description="Columns whose values identify a row. Empty: only the whole row does.",
+        json_schema_extra={"columns": True, "last": True},
+    )
+
+    @property
+    def value_format(self) -> str:
+        """Of values."""
+        return self.format
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        return self.key_columns
+
+    @property
+    def begins(self) -> tuple[str, str]:
+        """Where to begin."""
+        return self.start, self.start_at
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Where to end."""
+        return self.end, self.end_at
+
+    def derive(self, node: str, folder: Path) -> Derived:
+        """The declared columns."""
+        return self.described(node, changelog=self.format in self.envelopes, primary_key=self.primary_key)
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """The connector of the same name. Flink reads partitions side by side."""
+        options: dict[str, str] = {"scan.startup.mode": self.start}
+        if self.start in _AT:
+            options[f"scan.startup.{_AT[self.start]}"] = self.start_at
+        if self.end != "unbounded":
+            options["scan.bounded.mode"] = self.end
+        if self.end in _AT:
+            options[f"scan.bounded.{_AT[self.end]}"] = self.end_at
+        if self.key_format is not None:
+            options["key.fields"] = ";".join(self.key_columns)
+        return self.sql(node, schema, self.primary_key, options)
+
+
+SOURCE = Kafka

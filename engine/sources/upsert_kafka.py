@@ -1,0 +1,92 @@
+"""Topics of Kafka whose messages are the rows of a table: each replaces the one of its key.
+
+Input: messages with keys, in CSV or JSON; the columns of the key are the primary key. Output: a value is +I, or what
+replaces the row of its key; a message without a value (a tombstone) is -D, of which only the key is known. The planner
+puts a changelog normalisation behind it, which knows the rows before. Read from the start of the topic, as Flink does.
+Source: Flink UpsertKafkaDynamicTableFactory, DynamicKafkaDeserializationSchema.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from engine.contract.operator import Derived
+from engine.errors import PipelineError
+from engine.model.changelog import UpdateKind
+from engine.model.schema import Schema
+from engine.reading.kafka_source import KafkaTopics, KeyFormat
+
+
+class UpsertKafka(KafkaTopics):
+    """Rows by key."""
+
+    operator: ClassVar[str] = "upsert_kafka"
+    title: ClassVar[str] = "Upsert Kafka"
+    summary: ClassVar[str] = "Kafka topics whose messages replace the row of their key, or delete it."
+    connector: ClassVar[str] = "upsert-kafka"
+
+    format: Literal["json", "csv", "raw"] = Field("json", title="Format", description="Of the messages' values.")
+    key_format: KeyFormat | None = Field("json", title="Format of the key", description="Of the messages' keys.")
+    primary_key: tuple[str, ...] = Field(
+        (),
+        title="Primary key",
+        description="The columns that stand in the messages' keys.",
+        json_schema_extra={"columns": True},
+    )
+    end: Literal["unbounded", "latest-offset"] = Field(
+        "unbounded",
+        title="End at",
+        description="Where the source ends. Unbounded: never in a live run, with what is there in any other.",
+        json_schema_extra={"last": True},
+    )
+
+    @property
+    def update_kind(self) -> UpdateKind:
+        """+U alone."""
+        return UpdateKind.ONLY_UPDATE_AFTER
+
+    @property
+    def value_format(self) -> str:
+        """Of values."""
+        return self.format
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The primary key."""
+        return self.primary_key
+
+    @property
+    def is_upsert(self) -> bool:
+        """It is."""
+        return True
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Where to end."""
+        return self.end, ""
+
+    def derive(self, node: str, folder: Path) -> Derived:
+        """The declared columns."""
+        if not self.primary_key:
+            message = "primary_key: there is none. Name the columns that stand in the messages' keys."
+            raise PipelineError(message, node, "primary_key")
+        derived = self.described(node, changelog=True, primary_key=self.primary_key)
+        known = {*self.primary_key, *(each.name for each in self.metadata), *(each.name for each in self.computed)}
+        if self.event_time is not None and self.event_time not in known:
+            message = (
+                f"event_time: a message that deletes a row has only its key, and so no {self.event_time}. Take a "
+                "column of the key, or the message's own time: a column of Metadata."
+            )
+            raise PipelineError(message, node, "event_time")
+        return derived
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """The connector of the same name."""
+        options = {"scan.bounded.mode": self.end} if self.end != "unbounded" else {}
+        return self.sql(node, schema, self.primary_key, options)
+
+
+SOURCE = UpsertKafka

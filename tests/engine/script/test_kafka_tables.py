@@ -1,0 +1,91 @@
+"""Tables over topics: options of Flink's connectors in, and out again as the same table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.sql.rejected import SqlRejected
+from tests.engine.script.scripts import content, read, written
+
+ORDERS = """
+    CREATE TABLE orders (
+      id BIGINT, note STRING, ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', `offset` BIGINT METADATA VIRTUAL,
+      WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
+    ) WITH (
+      'connector' = 'kafka', 'topic' = 'orders', 'properties.bootstrap.servers' = 'localhost:9092',
+      'properties.group.id' = 'studio', 'properties.sasl.password' = '${env:KAFKA_PASSWORD}',
+      'value.format' = 'csv', 'value.csv.field-delimiter' = ';', 'key.format' = 'raw', 'key.fields' = 'id',
+      'value.fields-include' = 'EXCEPT_KEY', 'scan.startup.mode' = 'timestamp',
+      'scan.startup.timestamp-millis' = '1700000000000', 'scan.bounded.mode' = 'latest-offset'
+    );
+    SELECT note, COUNT(*) AS n FROM orders GROUP BY note;
+"""
+USERS = """
+    CREATE TABLE users (id BIGINT, name STRING, PRIMARY KEY (id) NOT ENFORCED) WITH (
+      'connector' = 'upsert-kafka', 'topic' = 'users', 'properties.bootstrap.servers' = 'localhost:9092',
+      'key.format' = 'json', 'value.format' = 'json'
+    );
+    SELECT name, COUNT(*) AS n FROM users GROUP BY name;
+"""
+
+
+def parameters(text: str, spark: SparkSession) -> dict[str, Any]:
+    return read(text, spark).pipeline.nodes[0].parameters
+
+
+@pytest.mark.parametrize(
+    "text", [ORDERS, USERS, USERS.replace("users (id", "users (v INT METADATA FROM 'partition', id")]
+)
+def test_a_table_over_a_topic_and_back_is_itself(text: str, spark: SparkSession) -> None:
+    pipeline = read(text, spark).pipeline
+    script = written(pipeline, spark).text
+    assert content(read(script, spark).pipeline) == content(pipeline)
+    assert "studio.parameters" not in script
+    assert "studio.node" not in script
+    assert written(read(script, spark).pipeline, spark).text == script
+
+
+def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
+    found = parameters(ORDERS, spark)
+    assert found["metadata"] == [{"name": "ts", "of": "timestamp"}, {"name": "offset", "of": "offset"}]
+    assert (found["start"], found["start_at"], found["end"]) == ("timestamp", "1700000000000", "latest-offset")
+    assert (found["format"], found["separator"], found["key_columns"]) == ("csv", ";", ["id"])
+    assert [each["name"] for each in found["properties"]] == ["group.id", "sasl.password"]
+    assert found["event_time"] == "ts"
+    plain = USERS.replace("upsert-kafka", "kafka").replace("'key.format' = 'json', ", "")
+    grouped = plain.replace("localhost:9092',", "localhost:9092', 'properties.group.id' = 'g',")
+    # As in Flink, a table that does not say where begins with what its group has committed.
+    assert parameters(grouped, spark)["start"] == "group-offsets"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (USERS.replace("'topic' = 'users', ", ""), "users: 'topic' is missing: 'topic' = 'orders'."),
+        (USERS.replace("'topic' =", "'topic-pattern' ="), "'topic-pattern' is not supported"),
+        (
+            USERS.replace("= 'json'\n", "= 'debezium-json'\n"),
+            "the format 'debezium-json' is not supported for upsert-kafka",
+        ),
+        (USERS.replace("'key.format' = 'json', ", ""), "'key.format' is missing"),
+        (USERS.replace(", PRIMARY KEY (id) NOT ENFORCED", ""), "primary_key: there is none"),
+        (ORDERS.replace("FROM 'timestamp'", "FROM 'headers'"), "the metadata 'headers' of ts is not supported"),
+        (
+            ORDERS.replace("= 'timestamp'", "= 'yesterday'"),
+            "'scan.startup.mode' is 'yesterday'. Available: earliest-offset",
+        ),
+        (ORDERS.replace("${env:KAFKA_PASSWORD}", "hunter2"), "sasl.password holds a secret"),
+        (
+            USERS.replace("name STRING,", "name STRING, t TIMESTAMP_LTZ(3), WATERMARK FOR t AS t,"),
+            "a message that deletes a row has only its key, and so no t",
+        ),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_a_sentence(text: str, sentence: str, spark: SparkSession) -> None:
+    with pytest.raises(SqlRejected) as error:
+        read(text, spark)
+    assert sentence in str(error.value)
+    assert "hunter2" not in str(error.value)

@@ -1,0 +1,64 @@
+"""A cluster of Kafka brokers in this process, as librdkafka mocks them for its own tests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Producer
+
+
+@dataclass
+class Cluster:
+    """The brokers, and somebody who writes to them. servers: their addresses."""
+
+    servers: str
+    producer: Producer
+
+    def send(self, topic: str, *values: Any, key: Any = None, partition: int = 0, ms: int | None = None) -> None:
+        """Write messages; what is no text is written as JSON, and None as nothing."""
+        for value in values:
+            self.producer.produce(topic, _bytes(value), _bytes(key), partition, timestamp=0 if ms is None else ms)
+        assert self.producer.flush(30) == 0
+
+
+def _bytes(value: Any) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    return (value if isinstance(value, str) else json.dumps(value)).encode()
+
+
+@contextmanager
+def cluster(brokers: int = 1, **options: Any) -> Iterator[Cluster]:
+    """Brokers; topics are there once somebody names them, with four partitions."""
+    mocking = Producer({"test.mock.num.brokers": brokers, "bootstrap.servers": "mocked", "log_level": 0})
+    found = mocking.list_topics(timeout=30).brokers.values()
+    servers = ",".join(f"{broker.host}:{broker.port}" for broker in found)
+    yield Cluster(servers, Producer({"bootstrap.servers": servers, "log_level": 0, "linger.ms": 0, **options}))
+    # The brokers are the producer's.
+    mocking.flush(1)
+
+
+@contextmanager
+def cluster_elsewhere() -> Iterator[tuple[Cluster, subprocess.Popen[str]]]:
+    """Brokers in a process of their own, which can be stopped and go on."""
+    command = [sys.executable, "-c", f"from {__name__} import _serve; _serve()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            servers = process.stdout.readline().strip()
+            yield Cluster(servers, Producer({"bootstrap.servers": servers, "log_level": 0, "linger.ms": 0})), process
+        finally:
+            process.kill()
+
+
+def _serve() -> None:
+    with cluster() as brokers:
+        sys.stdout.write(f"{brokers.servers}\n")
+        sys.stdout.flush()
+        sys.stdin.read()

@@ -1,0 +1,259 @@
+"""Topics of Kafka: what bounded and live runs read of them, in which order, and what is said where they cannot."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from engine.contract.frames import KIND
+from engine.contract.scan import Scan
+from engine.contract.stream import Json, Limit, Taken
+from engine.errors import PipelineError, SourceError
+from engine.model.changelog import SYMBOLS
+from engine.reading.kafka_stream import KafkaStream
+from engine.reading.kept_messages import forget
+from engine.sources.kafka import Kafka
+from tests.engine.sources.kafka_cluster import Cluster, cluster, cluster_elsewhere
+
+ALL = Limit(1000, 1 << 20)
+COLUMNS = ({"name": "id", "type": "bigint"}, {"name": "note", "type": "string"})
+
+
+@pytest.fixture(scope="module")
+def brokers() -> Iterator[Cluster]:
+    with cluster() as running:
+        yield running
+
+
+@pytest.fixture
+def topic() -> str:
+    return f"orders-{uuid4().hex[:6]}"
+
+
+def source(brokers: Cluster, topic: str, **parameters: Any) -> Kafka:
+    return Kafka.model_validate({"servers": brokers.servers, "topic": topic, "columns": COLUMNS, **parameters})
+
+
+def records(scan: Scan) -> list[tuple[Any, ...]]:
+    """The records of a scan, with their kind where they have one."""
+    found = []
+    for part in (each for given in scan.parts for each in scan.read(given)):
+        for row in part.records.to_pylist():
+            kind = (SYMBOLS[row.pop(KIND)],) if KIND in row else ()
+            found.append((*kind, *row.values()))
+    return found
+
+
+def bounded(kafka: Kafka, folder: Path) -> tuple[list[Any], list[Any]]:
+    """The records and the rejected messages of a run that ends."""
+    scan = kafka.scan("n", folder)
+    rejected = [tuple(row) for given in scan.parts for part in scan.read(given) for row in part.rejected]
+    return records(scan), rejected
+
+
+def take(stream: KafkaStream, position: Json = None, limit: Limit = ALL, wanted: int = 1) -> tuple[Taken, list[Any]]:
+    """What a live run takes until there are so many records, and the last poll."""
+    found: list[Any] = []
+    for _ in range(200):
+        taken = stream.poll(position, limit, 0)
+        position = taken.position
+        if taken.what is not None:
+            found += records(stream.read(taken.what))
+        if len(found) >= wanted:
+            return taken, found
+    raise AssertionError(found)
+
+
+def test_a_bounded_run_reads_partitions_in_the_order_of_their_timestamps(
+    brokers: Cluster, topic: str, tmp_path: Path
+) -> None:
+    for at in range(12):
+        brokers.send(topic, {"id": at, "note": "x\ny"}, partition=at % 3, ms=1000 + at)
+    # Within a partition the order is that of the offsets, whatever the clocks said.
+    brokers.send(topic, {"id": 99}, partition=1, ms=5)
+    brokers.send(topic, {"id": 12}, partition=0, ms=1020)
+    found, _ = bounded(source(brokers, topic), tmp_path)
+    assert found == [*((at, "x\ny") for at in range(11)), (99, None), (11, "x\ny"), (12, None)]
+    head, _ = bounded(source(brokers, topic).head(3, "n", tmp_path, tmp_path), tmp_path)
+    assert head == [(at, "x\ny") for at in range(3)]
+
+
+def test_messages_that_cannot_be_read_are_rejected_with_their_offset(
+    brokers: Cluster, topic: str, tmp_path: Path
+) -> None:
+    brokers.send(topic, {"id": 1}, "{", None, b"\xff", '{"id":\n 2, "note": "a"}', {"id": "x"}, "", {"id": 3})
+    found, rejected = bounded(source(brokers, topic), tmp_path)
+    assert found == [(1, None), (2, "a"), (3, None)]
+    place = f"{topic}, partition 0"
+    assert rejected == [
+        (place, 1, "{", "the message is broken JSON"),
+        (place, 3, "\ufffd", "the message is not UTF-8; save the file as UTF-8"),
+        (place, 5, '{"id": "x"}', "column 'id': \"x\" is not a BIGINT"),
+        (place, 6, "", "the value of the message is empty"),
+    ]
+
+
+def test_csv_keys_and_metadata_are_columns(brokers: Cluster, topic: str, tmp_path: Path) -> None:
+    brokers.send(topic, "1;a", "2", "3;b\n4;c", key='{"k": "u"}', ms=1_700_000_000_000)
+    brokers.send(topic, "5;d", key="[", ms=1_700_000_000_000)
+    columns = ({"name": "the_k", "type": "string"}, *COLUMNS)
+    csv = source(
+        brokers,
+        topic,
+        format="csv",
+        separator=";",
+        columns=columns,
+        key_format="json",
+        key_columns=["the_k"],
+        key_prefix="the_",
+        value_has_key=False,
+        metadata=[{"name": "at", "of": "timestamp"}, {"name": "place", "of": "offset"}],
+        event_time="at",
+    )
+    [(key, number, note, at, offset)], rejected = bounded(csv, tmp_path)
+    assert (key, number, note, offset, at.timestamp()) == ("u", 1, "a", 0, 1_700_000_000)
+    assert [(row[1], row[3]) for row in rejected] == [
+        (1, "1 fields for 2 columns"),
+        (2, "the value of the message has a line break; a message is one row"),
+        (3, "the key: the message is not a JSON object"),
+    ]
+
+
+def test_debezium_messages_are_changes_all_of_them_or_none(brokers: Cluster, topic: str, tmp_path: Path) -> None:
+    old, new = {"id": 1, "note": "a"}, {"id": 1, "note": "b"}
+    brokers.send(topic, {"op": "c", "after": old}, {"op": "u", "before": old, "after": new}, None)
+    brokers.send(topic, {"op": "u", "before": {"id": "x"}, "after": new}, {"op": "d", "before": new})
+    found, rejected = bounded(source(brokers, topic, format="debezium-json"), tmp_path)
+    assert found == [("+I", 1, "a"), ("-U", 1, "a"), ("+U", 1, "b"), ("-D", 1, "b")]
+    assert [row[1] for row in rejected] == [3]
+
+
+def test_a_run_begins_and_ends_where_it_is_told(brokers: Cluster, topic: str, tmp_path: Path) -> None:
+    brokers.send(topic, *({"id": at} for at in range(6)))
+
+    def ids(**parameters: Any) -> list[int]:
+        return [row[0] for row in bounded(source(brokers, topic, **parameters), tmp_path)[0]]
+
+    assert ids(start="specific-offsets", start_at="partition:0,offset:4") == [4, 5]
+    assert ids(end="specific-offsets", end_at="partition:0,offset:2") == [0, 1]
+    assert ids(start="latest-offset") == []
+    group = [{"name": "group.id", "value": "g"}]
+    with pytest.raises(SourceError, match="the group g has committed no offset of .*, partition 0. Begin elsewhere"):
+        ids(start="group-offsets", properties=group)
+    assert ids(start="group-offsets", properties=[*group, {"name": "auto.offset.reset", "value": "earliest"}])
+
+
+def test_a_live_run_goes_on_and_what_it_took_can_be_read_again(brokers: Cluster, topic: str, tmp_path: Path) -> None:
+    brokers.send(topic, {"id": 0}, {"id": 1}, {"id": 2})
+    stream = source(brokers, topic).stream("n", tmp_path)
+    taken, found = take(stream, limit=Limit(2, 1 << 20), wanted=2)
+    assert found == [(0, None), (1, None)]
+    assert taken.behind == "1 messages"
+    stream.close()
+    # Another process: what was received and not taken comes again.
+    again = source(brokers, topic).stream("n", tmp_path)
+    brokers.send(topic, {"id": 3})
+    after, found = take(again, taken.position, wanted=2)
+    assert found == [(2, None), (3, None)]
+    assert records(source(brokers, topic).stream("n", tmp_path).read(taken.what)) == [(0, None), (1, None)]
+    brokers.send(topic, {"id": 4}, partition=2)
+    last = again.poll(after.position, ALL, 0, ending=True)
+    assert records(again.read(last.what)) == [(4, None)]
+    assert last.is_end
+    again.close()
+    source(brokers, topic).let_go("n", tmp_path, last.position)
+    assert not list((tmp_path / "received").iterdir())
+    forget(tmp_path, "elsewhere")
+
+
+def test_messages_that_expired_are_said_and_a_topic_that_was_made_anew_too(
+    brokers: Cluster, topic: str, tmp_path: Path
+) -> None:
+    brokers.send(topic, {"id": 0})
+    stream = source(brokers, topic).stream("n", tmp_path)
+    taken, _ = take(stream)
+    stream.close()
+    # A mocked partition keeps five megabytes.
+    brokers.send(topic, *("x" * 500_000 for _ in range(14)), {"id": 1})
+    again = source(brokers, topic).stream("n", tmp_path)
+    after, found = take(again, taken.position)
+    assert found == [(1, None)]
+    again.close()
+    notes = [note for note in _notes(source(brokers, topic), tmp_path, taken.position) if "expired" in note]
+    assert notes
+    assert notes[0].startswith(f"{topic}, partition 0: the messages 1 to ")
+    assert "they are missing, and it goes on with" in notes[0]
+    far = {**after.position, "logs": [[name, number, 1 << 40, 0, None] for name, number, *_ in after.position["logs"]]}
+    assert any(
+        "it was made anew. It is read from its start" in note for note in _notes(source(brokers, topic), tmp_path, far)
+    )
+
+
+def _notes(kafka: Kafka, folder: Path, position: Json) -> list[str]:
+    stream = kafka.stream("n", folder)
+    taken = stream.poll(position, ALL, 0)
+    stream.close()
+    return list(taken.notes)
+
+
+def test_without_a_broker_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.reading.kafka_client.ANSWER_S", 1.0)
+    nobody = Kafka.model_validate({"servers": "127.0.0.1:1", "topic": "t", "columns": COLUMNS})
+    with pytest.raises(SourceError, match=r"^n: no broker at 127.0.0.1:1 answers: .*refused.* Check the address"):
+        nobody.scan("n", tmp_path)
+
+
+def test_brokers_that_are_gone_and_come_back_are_waited_for(topic: str, tmp_path: Path) -> None:
+    with cluster_elsewhere() as (brokers, process):
+        brokers.send(topic, {"id": 0})
+        patience = [{"name": name, "value": "1000"} for name in ("request.timeout.ms", "reconnect.backoff.max.ms")]
+        stream = source(brokers, topic, properties=patience).stream("n", tmp_path)
+        taken, _ = take(stream)
+        process.send_signal(signal.SIGSTOP)
+        for _ in range(600):
+            taken = stream.poll(taken.position, ALL, 0)
+            if taken.notes:
+                break
+        [note] = taken.notes
+        assert note.startswith(f"no broker at {brokers.servers} answers: ")
+        assert note.endswith(" The run waits, and goes on by itself.")
+        process.send_signal(signal.SIGCONT)
+        brokers.send(topic, {"id": 1})
+        taken, found = take(stream, taken.position)
+        assert found == [(1, None)]
+        assert not stream.poll(taken.position, ALL, 0).notes
+        stream.close()
+
+
+def test_secrets_have_a_name_and_never_stand_in_a_message(
+    brokers: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_options(**options: str) -> Kafka:
+        named = [{"name": name.replace("_", "."), "value": value} for name, value in options.items()]
+        return source(brokers, "t", properties=named)
+
+    with pytest.raises(PipelineError, match="sasl.password holds a secret") as error:
+        with_options(sasl_password="hunter2").derive("n", tmp_path)
+    assert "hunter2" not in str(error.value)
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="hunter2";'
+    with pytest.raises(PipelineError, match=r"sasl.jaas.config holds a secret"):
+        with_options(sasl_jaas_config=jaas).derive("n", tmp_path)
+    named = with_options(sasl_jaas_config=jaas.replace("hunter2", "${env:KAFKA_PASSWORD}"))
+    schema = named.derive("n", tmp_path).schema
+    monkeypatch.delenv("KAFKA_PASSWORD", raising=False)
+    with pytest.raises(SourceError, match="names the environment variable KAFKA_PASSWORD, which is not set"):
+        named.scan("n", tmp_path)
+    monkeypatch.setenv("KAFKA_PASSWORD", "hunter2")
+    assert "hunter2" not in named.flink_sql("n", schema)
+    with monkeypatch.context() as served:
+        served.setenv("CHANGELOG_STUDIO_FOLDERS", "")
+        with pytest.raises(SourceError, match="names KAFKA_PASSWORD, which CHANGELOG_STUDIO_SECRETS does not list"):
+            named.scan("n", tmp_path)
+    with pytest.raises(SourceError, match="properties: .*such.option") as refused:
+        source(brokers, "t", properties=[{"name": "such.option", "value": "${env:KAFKA_PASSWORD}"}]).scan("n", tmp_path)
+    assert "hunter2" not in str(refused.value)
