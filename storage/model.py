@@ -18,7 +18,7 @@ Entry = TypeVar("Entry")
 
 @dataclass(frozen=True)
 class PipelineSummary:
-    """A saved pipeline in a list. `version` is its newest; times are UTC."""
+    """A saved pipeline in a list. `version` is its newest; times are UTC. made_by: who saved its first version."""
 
     pipeline_id: int
     name: str
@@ -26,6 +26,7 @@ class PipelineSummary:
     created_at: datetime
     saved_at: datetime
     deleted_at: datetime | None = None
+    made_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class SavedPipeline:
     document: str
     note: str
     saved_at: datetime
+    made_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class Run:
     late: int
     rejected: int
     is_live: bool = False
+    made_by: str = ""
 
     @property
     def tables(self) -> RunTables:

@@ -138,12 +138,20 @@ COMMENT ON COLUMN run_epochs.decision IS
     'Of a live run: what the epoch took of each source, and which of them ended, as JSON.';
 """
 
+MAKERS: Final = """
+ALTER TABLE runs ADD COLUMN made_by VARCHAR DEFAULT '';
+ALTER TABLE pipeline_versions ADD COLUMN made_by VARCHAR DEFAULT '';
+COMMENT ON COLUMN runs.made_by IS 'Who started it, where people log in; else empty.';
+COMMENT ON COLUMN pipeline_versions.made_by IS 'Who saved it, where people log in; else empty.';
+"""
+
 MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (1, "catalog", CATALOG),
     (2, "checks", CHECKS),
     (3, "answers", ANSWERS),
     (4, "lifetimes", LIFETIMES),
     (5, "live", LIVE),
+    (6, "makers", MAKERS),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 

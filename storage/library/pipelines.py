@@ -7,7 +7,7 @@ from storage.errors import UnknownPipeline
 from storage.model import PipelineSummary, SavedPipeline
 
 _SUMMARY = """
-SELECT pipeline_id, name, max(version), created_at, max(saved_at), deleted_at
+SELECT pipeline_id, name, max(version), created_at, max(saved_at), deleted_at, coalesce(arg_min(made_by, version), '')
 FROM pipelines JOIN pipeline_versions USING (pipeline_id)
 WHERE {condition}
 GROUP BY pipeline_id, name, created_at, deleted_at
@@ -21,8 +21,10 @@ class Pipelines:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def save(self, document: str, *, name: str, pipeline_id: int | None = None, note: str = "") -> SavedPipeline:
-        """Save a document as a new pipeline, or as the next version of one.
+    def save(
+        self, document: str, *, name: str, pipeline_id: int | None = None, note: str = "", made_by: str = ""
+    ) -> SavedPipeline:
+        """Save a document as a new pipeline, or as the next version of one. made_by: who, where people log in.
 
         The same document again makes no version, only the name is taken over. Raises UnknownPipeline.
         """
@@ -45,10 +47,10 @@ class Pipelines:
                 cursor.execute("UPDATE pipelines SET name = ? WHERE pipeline_id = ?", [name, pipeline_id])
                 version = int(newest[0]) + (newest[1] != document)
             cursor.execute(
-                "INSERT INTO pipeline_versions (pipeline_id, version, document, note) "
-                "SELECT $id, $version, $document, $note WHERE NOT EXISTS "
+                "INSERT INTO pipeline_versions (pipeline_id, version, document, note, made_by) "
+                "SELECT $id, $version, $document, $note, $made_by WHERE NOT EXISTS "
                 "(FROM pipeline_versions WHERE pipeline_id = $id AND version = $version)",
-                {"id": pipeline_id, "version": version, "document": document, "note": note},
+                {"id": pipeline_id, "version": version, "document": document, "note": note, "made_by": made_by},
             )
         return self.load(pipeline_id, version)
 
@@ -65,7 +67,7 @@ class Pipelines:
     def versions(self, pipeline_id: int) -> tuple[SavedPipeline, ...]:
         """All versions of a pipeline, newest first. Raises UnknownPipeline."""
         rows = self._database.rows(
-            "SELECT pipeline_id, name, version, document, note, saved_at "
+            "SELECT pipeline_id, name, version, document, note, saved_at, coalesce(made_by, '') "
             "FROM pipelines JOIN pipeline_versions USING (pipeline_id) "
             "WHERE pipeline_id = ? ORDER BY version DESC",
             [pipeline_id],
@@ -89,10 +91,10 @@ class Pipelines:
         """Give a pipeline another name. Raises UnknownPipeline."""
         self._update(pipeline_id, "name = $value", name)
 
-    def duplicate(self, pipeline_id: int, name: str | None = None) -> SavedPipeline:
+    def duplicate(self, pipeline_id: int, name: str | None = None, *, made_by: str = "") -> SavedPipeline:
         """A new pipeline with the newest version's document. Raises UnknownPipeline."""
         original = self.load(pipeline_id)
-        return self.save(original.document, name=name or f"{original.name} (copy)")
+        return self.save(original.document, name=name or f"{original.name} (copy)", made_by=made_by)
 
     def delete(self, pipeline_id: int) -> None:
         """Take a pipeline out of the list; `restore` undoes it. Its runs stay. Raises UnknownPipeline."""

@@ -38,7 +38,8 @@ SELECT run_id, name, status, pipeline_id, pipeline_version, engine, document, ex
         FROM run_edges e WHERE e.run_id = r.run_id), 0)::BIGINT,
     coalesce((SELECT sum(late) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT,
     coalesce((SELECT sum(rejected) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT,
-    EXISTS (SELECT 1 FROM run_live l WHERE l.run_id = r.run_id)
+    EXISTS (SELECT 1 FROM run_live l WHERE l.run_id = r.run_id),
+    coalesce(made_by, '')
 FROM runs r
 """
 
@@ -59,16 +60,17 @@ class Runs:
         engine: str = "",
         started_at: datetime | None = None,
         live: Begun | None = None,
+        made_by: str = "",
     ) -> Run:
         """Note a run that is about to start; its status is RUNNING. `started_at` (UTC) is now by default.
 
-        live: where its sources go on.
+        live: where its sources go on. made_by: who starts it, where people log in.
         """
         with self._database.catalog_transaction() as cursor:
             created = cursor.execute(
-                "INSERT INTO runs (name, document, pipeline_id, pipeline_version, engine, started_at) "
-                f"VALUES (?, ?, ?, ?, ?, coalesce(?, {NOW})) RETURNING run_id",
-                [name, document, pipeline_id, pipeline_version, engine, started_at],
+                "INSERT INTO runs (name, document, pipeline_id, pipeline_version, engine, started_at, made_by) "
+                f"VALUES (?, ?, ?, ?, ?, coalesce(?, {NOW}), ?) RETURNING run_id",
+                [name, document, pipeline_id, pipeline_version, engine, started_at, made_by],
             ).fetchone()
             assert created is not None
             if live is not None:

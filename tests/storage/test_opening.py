@@ -185,6 +185,8 @@ def test_a_run_of_an_older_studio_is_read_and_taken_up_again(tmp_path: Path) -> 
         client.execute("DELETE FROM migrations WHERE number >= 4")
         client.execute("DROP TABLE run_live")
         client.execute("ALTER TABLE run_epochs DROP COLUMN decision")
+        client.execute("ALTER TABLE runs DROP COLUMN made_by")
+        client.execute("ALTER TABLE pipeline_versions DROP COLUMN made_by")
         client.execute("DROP TABLE run_lifetimes")
         client.execute("ALTER TABLE run_edges DROP COLUMN shows")
         client.execute("CREATE TABLE run_1._seconds (node VARCHAR)")

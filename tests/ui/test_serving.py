@@ -16,10 +16,11 @@ from engine.model.pipeline import Node, Pipeline
 from engine.reading.files import find_files
 from engine.reading.named_folders import ENVIRONMENT
 from storage import Store
+from tests.ui.conftest import OpenView
 from ui.runs import manager as managers
 from ui.runs.job import Job
 from ui.runs.manager import RunManager
-from ui.shell import people
+from ui.shell import people, workspace
 from ui.shell.login import Door
 from ui.shell.serving import (
     ACCESS,
@@ -186,6 +187,38 @@ def test_no_run_starts_beyond_the_limits_of_a_shared_studio(store: Store, monkey
     monkeypatch.setattr(managers, "serving", lambda: Serving(most_bytes=1))
     with pytest.raises(PipelineError, match="Delete runs that nobody needs"):
         manager.start(PIPELINE)
+
+
+@pytest.fixture
+def others_run(store: Store) -> int:
+    run = store.runs.create("of Ada", PIPELINE.to_json(), engine="local[2]", made_by="Ada <b>")
+    store.runs.fail(run.run_id, "cut short.")
+    return run.run_id
+
+
+def test_what_another_made_is_deleted_only_after_a_second_question(others_run: int, open_view: OpenView) -> None:
+    app = open_view("run", run=others_run)
+    assert any("by Ada" in caption.value for caption in app.caption)
+    app.button(key="run-delete").click().run()
+    assert app.button(key="run-delete-sure").disabled
+    assert app.checkbox(key="run-delete-agreed").label == "This is Ada \\<b>'s: all the same"
+    saved = workspace.store().pipelines.save(PIPELINE.to_json(), name="p", made_by="Ada")
+    app = open_view("gallery")
+    assert app.button(key=f"p{saved.pipeline_id}|delete").disabled
+    app.checkbox(key=f"p{saved.pipeline_id}|agreed").check().run()
+    assert not app.button(key=f"p{saved.pipeline_id}|delete").disabled
+
+
+def test_runs_and_versions_are_kept_with_who_made_them(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(managers, "person", lambda: "Ada Lovelace")
+    manager = RunManager(store, execute=lambda job, store: None)
+    run_id = manager.start(PIPELINE)
+    assert manager.wait(run_id, 10)
+    assert store.runs.get(run_id).made_by == "Ada Lovelace"
+    saved = store.pipelines.save("{}", name="p", made_by="Ada Lovelace")
+    store.pipelines.save('{"a": 1}', name="p", pipeline_id=saved.pipeline_id, made_by="Grace")
+    assert [version.made_by for version in store.pipelines.versions(saved.pipeline_id)] == ["Grace", "Ada Lovelace"]
+    assert store.pipelines.list()[0].made_by == "Ada Lovelace"
 
 
 def test_a_person_is_who_the_door_let_in(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from storage.model import SavedPipeline
 from ui.builder.editing import changed_places, edge_at, placed_like, unplaced
 from ui.builder.history import History
 from ui.builder.merging import is_same, merged
+from ui.shell.people import person
 from ui.shell.state import state
 from ui.shell.workspace import store
 
@@ -98,7 +99,9 @@ class Drafting:
         self.newer = None if over_newer else self._saved_since()
         if self.newer is not None:
             return
-        saved = store().pipelines.save(self.pipeline.to_json(), name=name, pipeline_id=self.pipeline_id, note=self.note)
+        saved = store().pipelines.save(
+            self.pipeline.to_json(), name=name, pipeline_id=self.pipeline_id, note=self.note, made_by=person()
+        )
         self.note = ""
         self.redraw("note")
         self.pipeline_id, self.version, self.saved_as = saved.pipeline_id, saved.version, self.pipeline

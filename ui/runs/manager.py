@@ -29,6 +29,7 @@ from ui.runs.executing import run_on_spark
 from ui.runs.job import Job
 from ui.runs.leftovers import empty_in_background, leftovers, remove_folders
 from ui.shell import workspace
+from ui.shell.people import person
 from ui.shell.serving import serving
 
 _LOG: Final = logging.getLogger(__name__)
@@ -84,6 +85,7 @@ class RunManager:
             pipeline_version=pipeline_version,
             engine=engine.name,
             live=Begun(str(place), live.interval_ms, live.records) if live is not None else None,
+            made_by=person(),
         )
         progress = Progress(epochs=epochs or 1, phase=waiting_for(engine.name))
         self._begin(run.run_id, pipeline, epochs, engine.name, master, place, progress, live)

@@ -26,6 +26,7 @@ from ui.runs.manager import runs
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import go, lead_to
+from ui.shell.people import person
 from ui.shell.state import state
 from ui.shell.theme import draw_figure
 
@@ -228,7 +229,7 @@ def _run_it(run: Run, base: _Base, asked: LateOperator, delay_ms: int, lateness_
     if run.pipeline_id is not None:
         note = f"delay {words.duration(delay_ms)}, based on version {base.newest or run.pipeline_version}"
         saved = workspace.store().pipelines.save(
-            pipeline.to_json(), name=pipeline.name, pipeline_id=run.pipeline_id, note=note
+            pipeline.to_json(), name=pipeline.name, pipeline_id=run.pipeline_id, note=note, made_by=person()
         )
         version = saved.version
     started = runs().start(

@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 
 from ui.builder.drafting import current
+from ui.components.runs.agreement import agreed
 from ui.components.runs.live_controls import stop_button
 from ui.components.runs.run_actions import cancel
 from ui.components.runs.run_status import look, seconds
@@ -35,7 +36,14 @@ def run_line(shown: Overlay) -> None:
         if shown.run.is_live:
             stop_button(run, key="canvas-stop", kind="tertiary")
         else:
-            st.button("Cancel the run", key="canvas-cancel", type="tertiary", on_click=cancel, args=(run.run_id,))
+            st.button(
+                "Cancel the run",
+                key="canvas-cancel",
+                type="tertiary",
+                on_click=cancel,
+                args=(run.run_id,),
+                disabled=not agreed(run.made_by, "canvas-cancel-agreed"),
+            )
     if st.button("Open the run", key="canvas-run", type="tertiary", icon=":material/play_circle:"):
         go("run")
     if run.records and st.button(

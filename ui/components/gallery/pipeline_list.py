@@ -12,10 +12,12 @@ from storage.errors import StoreError
 from storage.model import Draft, PipelineSummary
 from ui.builder.drafting import close, open_saved, resume
 from ui.builder.history import History
+from ui.components.runs.agreement import agreed, by
 from ui.runs.starting import run_draft
 from ui.shell import words
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
+from ui.shell.people import person
 from ui.shell.state import state
 from ui.shell.workspace import store
 
@@ -45,7 +47,7 @@ def pipeline_list() -> None:
 def _row(summary: PipelineSummary) -> None:
     key = f"p{summary.pipeline_id}"
     name, when, actions = st.columns([5, 2, 4], vertical_alignment="center")
-    name.markdown(f"**{words.escaped(summary.name)}**  \n:small[:gray[version {summary.version}]]")
+    name.markdown(f"**{words.escaped(summary.name)}**  \n:small[:gray[version {summary.version}{by(summary.made_by)}]]")
     when.caption(words.ago(summary.saved_at))
     with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
         if st.button("Open", key=f"{key}|open", type="tertiary", help=f"Open {words.escaped(summary.name)}"):
@@ -68,7 +70,15 @@ def _row(summary: PipelineSummary) -> None:
                 on_click="ignore",
                 width="stretch",
             )
-            st.button("Delete", key=f"{key}|delete", on_click=guarded(_delete), args=(summary,), width="stretch")
+            may_delete = agreed(summary.made_by, f"{key}|agreed")
+            st.button(
+                "Delete",
+                key=f"{key}|delete",
+                on_click=guarded(_delete),
+                args=(summary,),
+                width="stretch",
+                disabled=not may_delete,
+            )
 
 
 def draft_list() -> None:
@@ -142,7 +152,7 @@ def _rename(summary: PipelineSummary, widget: str) -> None:
 
 
 def _duplicate(summary: PipelineSummary) -> None:
-    store().pipelines.duplicate(summary.pipeline_id)
+    store().pipelines.duplicate(summary.pipeline_id, made_by=person())
 
 
 def _delete(summary: PipelineSummary) -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from storage.model import Run
+from ui.components.runs.agreement import agreed
 from ui.runs.manager import runs
 from ui.shell.guard import guarded
 
@@ -58,7 +59,7 @@ def live_controls(run: Run) -> None:
         )
     else:
         st.button("Pause", key="live-pause", icon=":material/pause:", on_click=_pause, args=(number,))
-    stop_button(run, key="live-stop", kind="secondary")
+    is_agreed = stop_button(run, key="live-stop", kind="secondary")
     st.button(
         "End the sources",
         key="live-end",
@@ -67,11 +68,13 @@ def live_controls(run: Run) -> None:
         on_click=_stop,
         args=(number,),
         kwargs={"end": True},
+        disabled=not is_agreed,
     )
 
 
-def stop_button(run: Run, *, key: str, kind: Literal["secondary", "tertiary"]) -> None:
-    """For a live run that goes on."""
+def stop_button(run: Run, *, key: str, kind: Literal["secondary", "tertiary"]) -> bool:
+    """For a live run that goes on. Whether it may be ended: of another's, that has to be ticked first."""
+    is_agreed = agreed(run.made_by, f"{key}-agreed")
     st.button(
         "Stop",
         key=key,
@@ -81,7 +84,9 @@ def stop_button(run: Run, *, key: str, kind: Literal["secondary", "tertiary"]) -
         on_click=_stop,
         args=(run.run_id,),
         kwargs={"end": False},
+        disabled=not is_agreed,
     )
+    return is_agreed
 
 
 def resume_button(run: Run) -> None:

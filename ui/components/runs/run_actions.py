@@ -7,6 +7,7 @@ import streamlit as st
 from engine.model.pipeline import Pipeline
 from storage.model import Run
 from ui.components.engines.engine_choice import chosen_engine, run_engine
+from ui.components.runs.agreement import agreed
 from ui.components.runs.live_controls import live_controls, resume_button
 from ui.runs.deleting import delete_run
 from ui.runs.manager import runs
@@ -53,10 +54,18 @@ def _ask_to_delete(run: Run) -> None:
         f"**{words.escaped(run.name)}** (run {run.run_id}) and its {run.records:,} records are deleted permanently."
     )
     st.caption("The pipeline stays. Recordings of this run go with it: pipelines that read them cannot run again.")
+    may_delete = agreed(run.made_by, "run-delete-agreed")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep it", key="run-keep"):
             st.rerun()
-        if st.button("Delete the run", type="primary", key="run-delete-sure", on_click=_delete, args=(run.run_id,)):
+        if st.button(
+            "Delete the run",
+            type="primary",
+            key="run-delete-sure",
+            on_click=_delete,
+            args=(run.run_id,),
+            disabled=not may_delete,
+        ):
             st.rerun()
 
 
@@ -94,7 +103,15 @@ def run_actions(run: Run) -> None:
         live_controls(run)
         return
     if run.goes_on:
-        st.button("Cancel", key="run-cancel", icon=":material/stop_circle:", on_click=cancel, args=(run.run_id,))
+        is_agreed = agreed(run.made_by, "run-cancel-agreed")
+        st.button(
+            "Cancel",
+            key="run-cancel",
+            icon=":material/stop_circle:",
+            on_click=cancel,
+            args=(run.run_id,),
+            disabled=not is_agreed,
+        )
         return
     if run.can_resume:
         resume_button(run)

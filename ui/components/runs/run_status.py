@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.model import Run, RunStatus
+from ui.components.runs.agreement import by
 from ui.runs.job import Job
 from ui.shell import words
 
@@ -60,6 +61,7 @@ def facts(run: Run, job: Job | None) -> str:
         when(run),
         f"{words.elapsed(took)}" if took is not None else "",
         f"on `{run.engine}`" if run.engine else "",
+        by(run.made_by).strip(),
         words.count(run.epochs, "epoch") if run.epochs > 1 else "",
         words.count(run.last_seq, "event"),
         words.count(run.records, "changelog record"),
