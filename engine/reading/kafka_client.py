@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError
 
 ANSWER_S: Final = 10.0
+_MOMENT_S: Final = 0.5
 # What the protocol takes for a time, as well.
 _LAST: Final = -1
 _FIRST: Final = -2
@@ -201,6 +202,17 @@ class Client:
         """By partition the offset of the first message that is there, and the one after the last."""
         return list(zip(self._offsets(places, _FIRST), self._offsets(places, _LAST), strict=True))
 
+    def ends_now(self, places: Sequence[Place]) -> list[int] | None:
+        """By partition the offset after the last message; None where no broker says so in a moment."""
+        from confluent_kafka import KafkaException, TopicPartition
+
+        asked = [TopicPartition(*place, _LAST) for place in places]
+        try:
+            found = self.consumer.offsets_for_times(asked, _MOMENT_S)
+        except KafkaException:
+            return None
+        return [one.offset for one in found]
+
     def known_end(self, topic: str, partition: int) -> int:
         """The offset after the last message, as far as it is known without asking."""
         from confluent_kafka import TopicPartition
@@ -225,7 +237,7 @@ class Client:
         from confluent_kafka import KafkaException
 
         try:
-            self.consumer.list_topics(topic, 0.5)
+            self.consumer.list_topics(topic, _MOMENT_S)
         except KafkaException:
             return False
         return True

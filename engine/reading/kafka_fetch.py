@@ -2,9 +2,8 @@
 
     order     (largest timestamp so far in the partition, number of the partition, offset)
 
-So a backlog is read as it came about, and not partition by partition, which would make most of it late. It does not
-depend on who asks when: a message waits until every partition that has more has shown its next one, unless that one is
-silent for long.
+So a backlog is read as it came about, and not partition by partition, which would make most of it late. A message waits
+until every partition that has more has shown its next one, unless that one is silent for long.
 """
 
 from __future__ import annotations
@@ -152,8 +151,12 @@ class Fetching:
     def fetch(self, limit: Limit) -> list[Received]:
         """What is there now, in order; no more than so much, and at least one where there is one."""
         began = time.monotonic()
+        was_asked = False
         while True:
             count = self._receive()
+            if count and not was_asked:
+                was_asked = True
+                self._look_for_more()
             ready = self._ready(limit)
             now = time.monotonic()
             is_enough = len(ready) >= limit.records or not any(log.has_more for log in self.logs)
@@ -182,6 +185,13 @@ class Fetching:
                     f"{behind}{f': {why}' if why else ''}. Run it again once it answers."
                 )
                 raise SourceError(message)
+
+    def _look_for_more(self) -> None:
+        """What is there by now in other partitions comes in its turn, too, whichever broker is the first to send."""
+        logs = [log for log in self.logs if log.is_at_end and not log.is_over]
+        ends = self._client.ends_now([log.place for log in logs]) if logs else None
+        for log, end in zip(logs, ends or (), strict=ends is not None):
+            log.is_at_end = log.read >= end
 
     def _receive(self) -> int:
         from confluent_kafka import KafkaError

@@ -3,6 +3,7 @@
     filesystem   csv, json, parquet, debezium-json, canal-json, maxwell-json; paths relative to the script
     datagen      made-up rows
     kafka, upsert-kafka          topics (`engine.script.kafka_tables`)
+    postgres-cdc                 changes of a table (`engine.script.postgres_tables`)
     print, blackhole, kafka, jdbc, ...   as sinks: where rows would go does not matter, what is written does
 
 A table into which the script itself inserts VALUES is those rows, whatever it is connected to.
@@ -29,6 +30,7 @@ from engine.reading.paced import SAMPLE
 from engine.reading.recorded import is_recording
 from engine.registry import configured
 from engine.script.kafka_tables import TOPICS, topics
+from engine.script.postgres_tables import CONNECTOR, changes
 from engine.script.tables import TableDdl
 from engine.sources.recording import Recording
 from engine.sql.algebra import Expr
@@ -49,6 +51,10 @@ _OF_NO_MATTER: Final = re.compile(
 )
 _WATCH: Final = "source.monitor-interval"
 _CHANGELOG_FORMATS: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
+_SERVED: Final[Mapping[str, Callable[[TableDdl, list[str]], tuple[str, dict[str, Any]]]]] = {
+    **dict.fromkeys(TOPICS, topics),
+    CONNECTOR: changes,
+}
 _ANY_SINK: Final = ("print", "blackhole", "collect", "values", "")
 
 
@@ -80,15 +86,15 @@ def source_table(
         operator, parameters = "datagen", _datagen(ddl, warnings)
     elif ddl.connector == "filesystem":
         operator, parameters = _file(ddl, node_id, folder, warnings)
-    elif ddl.connector in TOPICS and kind_column is None:
-        operator, parameters = topics(ddl, warnings)
-    elif ddl.connector in TOPICS:
-        message = "a column of a topic is not read as the kind of a row. Choose a format of changes: debezium-json."
+    elif ddl.connector in _SERVED and kind_column is None:
+        operator, parameters = _SERVED[ddl.connector](ddl, warnings)
+    elif ddl.connector in _SERVED:
+        message = f"a column is not read as the kind of a row from {ddl.connector}. Use the table itself."
         raise ddl.rejected(message)
     else:
         message = (
             f"the connector {ddl.connector!r} is not supported. Available: filesystem (format "
-            f"{', '.join(FORMATS)}), datagen, {', '.join(TOPICS)}. Save the rows as a file, or insert them with "
+            f"{', '.join(FORMATS)}), datagen, {', '.join(_SERVED)}. Save the rows as a file, or insert them with "
             "INSERT INTO ... VALUES."
         )
         raise ddl.rejected(message)

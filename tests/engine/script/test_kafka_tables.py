@@ -1,4 +1,4 @@
-"""Tables over topics: options of Flink's connectors in, and out again as the same table."""
+"""Tables over topics and over PostgreSQL: options of Flink's connectors in, and out again as the same table."""
 
 from __future__ import annotations
 
@@ -30,6 +30,14 @@ USERS = """
     );
     SELECT name, COUNT(*) AS n FROM users GROUP BY name;
 """
+CHANGES = """
+    CREATE TABLE users (id BIGINT, name STRING, PRIMARY KEY (id) NOT ENFORCED) WITH (
+      'connector' = 'postgres-cdc', 'hostname' = 'db', 'port' = '5433', 'username' = 'u',
+      'password' = '${env:PASSWORD}', 'database-name' = 'shop', 'schema-name' = 'public',
+      'table-name' = 'users', 'slot.name' = 'studio', 'changelog-mode' = 'upsert'
+    );
+    SELECT name, COUNT(*) AS n FROM users GROUP BY name;
+"""
 
 
 def parameters(text: str, spark: SparkSession) -> dict[str, Any]:
@@ -37,7 +45,7 @@ def parameters(text: str, spark: SparkSession) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "text", [ORDERS, USERS, USERS.replace("users (id", "users (v INT METADATA FROM 'partition', id")]
+    "text", [ORDERS, USERS, CHANGES, USERS.replace("users (id", "users (v INT METADATA FROM 'partition', id")]
 )
 def test_a_table_over_a_topic_and_back_is_itself(text: str, spark: SparkSession) -> None:
     pipeline = read(text, spark).pipeline
@@ -78,6 +86,13 @@ def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
             "'scan.startup.mode' is 'yesterday'. Available: earliest-offset",
         ),
         (ORDERS.replace("${env:KAFKA_PASSWORD}", "hunter2"), "sasl.password holds a secret"),
+        (CHANGES.replace("${env:PASSWORD}", "hunter2"), "password: it would be kept and exported"),
+        (CHANGES.replace("'slot.name' = 'studio',", ""), "slot: '' is no name of a replication slot"),
+        (CHANGES.replace("'upsert'", "'some'"), "'changelog-mode' is 'some'. Available: all, upsert."),
+        (
+            CHANGES.replace("name STRING", "name STRING, at TIMESTAMP_LTZ(3) METADATA FROM 'op_ts'"),
+            "at: the metadata of",
+        ),
         (
             USERS.replace("name STRING,", "name STRING, t TIMESTAMP_LTZ(3), WATERMARK FOR t AS t,"),
             "a message that deletes a row has only its key, and so no t",

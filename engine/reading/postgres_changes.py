@@ -1,0 +1,168 @@
+"""Changes of PostgreSQL's rows as records: what is kept of them, and how workers read it.
+
+    kept      (change, place, number, kind, reason, the columns as texts)
+    insert    +I                      update    -U and +U, or +U alone where changes go by the key
+    delete    -D                      update of a key, by the key    -D of the old one, then +U
+
+A change is taken whole or not at all. One that cannot be read is rejected: its file is the table with the place in the
+server's log, its line the number of the change in its transaction.
+Source: Flink CDC, PostgresSource and RowDataDebeziumDeserializeSchema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from engine.contract.frames import KIND
+from engine.contract.scan import RAW_CHARS, ReadPart, Rejected
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.schema import Column
+from engine.reading.kept_messages import Piece, messages_in
+from engine.reading.pgoutput import RowChange, Values
+from engine.reading.typed_rows import RowTypes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_UTC: Final = "+00"
+_CHANGE, _PLACE, _NUMBER, _KIND, _REASON, _RAW = "change", "place", "number", "kind", "reason", "raw"
+_VALUE: Final = "c{}"
+
+
+class Unreadable(ValueError):
+    """A change that is no record: why."""
+
+
+@dataclass
+class Rows:
+    """Records as they are gathered. columns: of the table here; keys: those by which changes go, if any."""
+
+    columns: Sequence[Column]
+    keys: tuple[str, ...] = ()
+    _rows: list[tuple[int, str, int, int, str | None, str | None, tuple[str | None, ...]]] = field(default_factory=list)
+    _changes: int = 0
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def insert(self, place: str, before: int, rows: Sequence[tuple[str | None, ...]]) -> int:
+        """Rows of a snapshot that has so many before them; how many there are then."""
+        for number, values in enumerate(rows, before + 1):
+            self._add(place, number, [(INSERT, values)])
+        return before + len(rows)
+
+    def add(self, change: RowChange, place: str, number: int) -> None:
+        """A change."""
+        try:
+            self._add(place, number, self._records(change))
+        except Unreadable as error:
+            row = {**(change.old or {}), **(change.new or {})}
+            raw = json.dumps(row, ensure_ascii=False)[:RAW_CHARS]
+            self._rows.append((self._changes, place, number, INSERT, str(error), raw, (None,) * len(self.columns)))
+            self._changes += 1
+
+    def taken(self) -> pa.RecordBatch:
+        """What was gathered; from here on anew."""
+        import pyarrow as pa
+
+        heads = list(zip(*(row[:6] for row in self._rows), strict=True)) or [()] * 6
+        values = list(zip(*(row[6] for row in self._rows), strict=True)) or [()] * len(self.columns)
+        types = [pa.int64(), pa.string(), pa.int64(), pa.int8(), pa.string(), pa.string()]
+        arrays = [pa.array(each, type_) for each, type_ in zip(heads, types, strict=True)]
+        arrays += [
+            pa.array([self._text(text, column) for text in each], pa.string())
+            for each, column in zip(values, self.columns, strict=True)
+        ]
+        names = [_CHANGE, _PLACE, _NUMBER, _KIND, _REASON, _RAW, *(_VALUE.format(at) for at in range(len(values)))]
+        self._rows, self._changes = [], 0
+        return pa.RecordBatch.from_arrays(arrays, names=names)
+
+    def _add(self, place: str, number: int, records: Sequence[tuple[int, tuple[str | None, ...]]]) -> None:
+        self._rows += [(self._changes, place, number, kind, None, None, values) for kind, values in records]
+        self._changes += 1
+
+    def _records(self, change: RowChange) -> list[tuple[int, tuple[str | None, ...]]]:
+        old, new = change.old, change.new
+        if new is not None and old is None and not self.keys and not change.is_insert:
+            raise Unreadable(_NO_ROW_BEFORE.format("update", change.relation.name))
+        if old is None:
+            assert new is not None, "a change has a row"
+            return [(INSERT if change.is_insert else UPDATE_AFTER, self._values(new))]
+        if change.is_key and not self.keys:
+            raise Unreadable(_NO_ROW_BEFORE.format("delete" if new is None else "update", change.relation.name))
+        if new is None:
+            return [(DELETE, self._key(old) if self.keys else self._values(old))]
+        whole = new if change.is_key else {**old, **new}
+        if not self.keys:
+            return [(UPDATE_BEFORE, self._values(old)), (UPDATE_AFTER, self._values(whole))]
+        moved = any(old.get(name) != whole.get(name) for name in self.keys)
+        return [*([(DELETE, self._key(old))] if moved else []), (UPDATE_AFTER, self._values(whole))]
+
+    def _values(self, row: Values) -> tuple[str | None, ...]:
+        for column in self.columns:
+            if column.name not in row:
+                message = (
+                    f"column {column.name!r}: the update left it as it is, so that PostgreSQL does not send it, or the "
+                    "table has no such column any more; ALTER TABLE ... REPLICA IDENTITY FULL makes it send all"
+                )
+                raise Unreadable(message)
+        return tuple(row[column.name] for column in self.columns)
+
+    def _key(self, row: Values) -> tuple[str | None, ...]:
+        """Of a deleted row the key is known, whatever else came."""
+        if missing := [name for name in self.keys if name not in row]:
+            message = f"the change has no {missing[0]!r}, a column of the primary key"
+            raise Unreadable(message)
+        return tuple(row.get(column.name) for column in self.columns)
+
+    def _text(self, text: str | None, column: Column) -> str | None:
+        """A value as other sources have it: an instant in UTC without its zone."""
+        return text.removesuffix(_UTC) if text is not None and column.type == "timestamp" else text
+
+
+_NO_ROW_BEFORE: Final = (
+    "the {} has no row before it; ALTER TABLE {} REPLICA IDENTITY FULL, so that PostgreSQL sends it, or let changes go "
+    "by the key"
+)
+
+
+@dataclass(frozen=True)
+class ChangeReader:
+    """Reads a piece. rows: the columns, with their types."""
+
+    rows: RowTypes
+
+    def __call__(self, piece: Piece) -> Iterator[ReadPart]:
+        """Its records and rejected changes."""
+        import pyarrow as pa
+
+        kept = messages_in(piece)
+        heads = {name: kept.column(name).to_pylist() for name in (_CHANGE, _PLACE, _NUMBER, _REASON, _RAW)}
+        texts = [kept.column(_VALUE.format(at)) for at in range(len(self.rows.columns))]
+        columns, reasons = self.rows.judged(texts)
+        lost: dict[int, tuple[int, str, str]] = {}
+        for at, why in enumerate(heads[_REASON]):
+            if why is not None:
+                lost.setdefault(heads[_CHANGE][at], (at, why, heads[_RAW][at]))
+        for at in sorted(reasons):
+            raw = json.dumps({c.name: text[at].as_py() for c, text in zip(self.rows.columns, texts, strict=True)})
+            lost.setdefault(heads[_CHANGE][at], (at, reasons[at], raw))
+        batch = self.rows.batch({KIND: kept.column(_KIND), **columns})
+        is_record = np.array([change not in lost for change in heads[_CHANGE]], np.bool_)
+        files = [f"{piece.name}, {place}" for place in heads[_PLACE]]
+        rejected = [
+            Rejected(files[at], heads[_NUMBER][at], raw[:RAW_CHARS], why) for at, why, raw in sorted(lost.values())
+        ]
+        places = np.flatnonzero(is_record).tolist()
+        yield ReadPart(
+            batch.filter(pa.array(is_record, pa.bool_())),
+            piece.name,
+            [heads[_NUMBER][at] for at in places],
+            rejected,
+            files=[files[at] for at in places],
+        )

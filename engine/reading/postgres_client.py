@@ -1,0 +1,239 @@
+"""The connection to PostgreSQL: what is asked of a table and of a replication slot, and errors in sentences.
+
+The slot is read with SQL: `pg_logical_slot_peek_binary_changes` gives the same changes again until
+`pg_replication_slot_advance` says that they are kept.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from engine.errors import SourceError
+from engine.reading.secrets import NotSet, hidden, resolved
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+_ANSWER_S: Final = 10
+_ROWS: Final = 20_000
+_OURS: Final = "changelog studio"
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a table is, and who asks. password: by the name of an environment variable."""
+
+    host: str
+    port: int
+    database: str
+    user: str
+    password: str
+    schema: str
+    table: str
+
+    @property
+    def name(self) -> str:
+        """The server, as a person calls it."""
+        return f"{self.host}:{self.port}/{self.database}"
+
+
+class Snapshot(NamedTuple):
+    """Which transactions a reader sees: those below `limit`, but for the open ones."""
+
+    limit: int
+    open: tuple[int, ...]
+
+    def sees(self, xid: int) -> bool:
+        """Whether it sees a transaction, of whose number only 32 bits are known."""
+        near = (xid - self.limit + (1 << 31)) % (1 << 32) - (1 << 31)
+        return near < 0 and self.limit + near not in self.open
+
+
+class Gone(Exception):
+    """The server does not answer; it may come back."""
+
+
+class Database:
+    """A connection. Raises SourceError for what will not go away by itself, Gone for the rest."""
+
+    def __init__(self, address: Address, node: str) -> None:
+        import psycopg
+
+        self.address = address
+        self._node = node
+        try:
+            self._password = resolved(address.password, "password")
+        except NotSet as error:
+            message = f"{error}."
+            raise SourceError(message, node, "password") from error
+        with self._said():
+            self._connection: Connection[Any] = psycopg.connect(
+                host=address.host,
+                port=address.port,
+                dbname=address.database,
+                user=address.user,
+                password=self._password or None,
+                connect_timeout=_ANSWER_S,
+                autocommit=True,
+                application_name="changelog-studio",
+                options="-c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=postgres -c extra_float_digits=3",
+            )
+
+        # Called, or gone with this object.
+        self.close = weakref.finalize(self, self._connection.close)
+
+    def columns(self) -> list[str]:
+        """Those of the table. Raises SourceError where there is none."""
+        rows = self._ask(
+            "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped "
+            "ORDER BY attnum",
+            [self._table],
+        )
+        if not rows:
+            message = (
+                f"there is no table {self.address.schema}.{self.address.table} in {self.address.name}, or "
+                f"{self.address.user} may not see it."
+            )
+            raise SourceError(message, self._node, "table")
+        return [row[0] for row in rows]
+
+    def has_whole_rows(self) -> bool:
+        """Whether a change comes with the whole row before it."""
+        rows = self._ask("SELECT relreplident FROM pg_class WHERE oid = to_regclass(%s)", [self._table])
+        return [_text(row[0]) for row in rows] == ["f"]
+
+    def check_level(self) -> None:
+        """Raise SourceError for a server that writes too little into its log."""
+        [(level,)] = self._ask("SHOW wal_level")
+        if level != "logical":
+            message = (
+                f"the server {self.address.name} has wal_level = {level}, so that changes cannot be read. Set "
+                "wal_level = logical in postgresql.conf and restart the server."
+            )
+            raise SourceError(message, self._node)
+
+    def prepare(self, slot: str, owner: str) -> bool:
+        """Make the slot and its publication where they are not there. Whether another run had the slot."""
+        if not self._ask("SELECT 1 FROM pg_publication WHERE pubname = %s", [slot]):
+            self._ask(f"CREATE PUBLICATION {_quoted(slot)} FOR TABLE {self._table}")
+        found = self._ask("SELECT plugin, database FROM pg_replication_slots WHERE slot_name = %s", [slot])
+        if not found:
+            self._ask("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [slot])
+        elif found[0] != ("pgoutput", self.address.database):
+            message = (
+                f"slot: the replication slot {slot} is there already, for {found[0][1]} with {found[0][0]}. Choose "
+                "another name."
+            )
+            raise SourceError(message, self._node, "slot")
+        before = self.owner(slot)
+        self._ask(f"COMMENT ON PUBLICATION {_quoted(slot)} IS {_literal(f'{_OURS} {owner}')}")
+        return bool(before) and bool(found)
+
+    def owner(self, slot: str) -> str:
+        """Which run has the slot."""
+        rows = self._ask("SELECT obj_description(oid, 'pg_publication') FROM pg_publication WHERE pubname = %s", [slot])
+        said = rows[0][0] if rows else None
+        return str(said).removeprefix(f"{_OURS} ") if said and str(said).startswith(_OURS) else ""
+
+    def is_there(self, slot: str) -> bool:
+        """Whether there is such a slot, and the log that it needs."""
+        rows = self._ask("SELECT wal_status FROM pg_replication_slots WHERE slot_name = %s", [slot])
+        return bool(rows) and rows[0][0] != "lost"
+
+    def rows(self, columns: Sequence[str], most: int | None) -> Iterator[tuple[Snapshot, list[tuple[Any, ...]]]]:
+        """The table's rows as texts, all of one moment, with what is seen of it; first an empty list."""
+        limit = "" if most is None else f" LIMIT {most}"
+        names = ", ".join(f"{_quoted(name)}::text" for name in columns)
+        with self._said(), self._connection.transaction():
+            self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            [(text,)] = self._connection.execute("SELECT pg_current_snapshot()::text").fetchall()
+            _, limit_xid, opened = text.split(":")
+            seen = Snapshot(int(limit_xid), tuple(map(int, filter(None, opened.split(",")))))
+            yield seen, []
+            with self._connection.cursor(name="changelog_studio") as cursor:
+                cursor.execute(f"SELECT {names} FROM {self._table}{limit}")
+                while rows := cursor.fetchmany(_ROWS):
+                    yield seen, rows
+
+    def changes(self, slot: str, most: int | None) -> list[tuple[str, bytes]]:
+        """The messages that nobody has acknowledged, whole transactions; about so many. Each with its place."""
+        rows = self._ask(
+            "SELECT lsn::text, data FROM pg_logical_slot_peek_binary_changes(%s, NULL, %s, 'proto_version', '1', "
+            "'publication_names', %s)",
+            [slot, most, slot],
+        )
+        return [(str(lsn), bytes(data)) for lsn, data in rows]
+
+    def acknowledge(self, slot: str, lsn: int) -> None:
+        """Changes up to here are not needed any more."""
+        self._ask(
+            "SELECT pg_replication_slot_advance(slot_name, %s::pg_lsn) FROM pg_replication_slots WHERE slot_name = %s "
+            "AND confirmed_flush_lsn < %s::pg_lsn",
+            [text_of_lsn(lsn), slot, text_of_lsn(lsn)],
+        )
+
+    def end_of_log(self) -> int:
+        """Where the log ends."""
+        [(lsn,)] = self._ask("SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint")
+        return int(lsn)
+
+    def drop(self, slot: str) -> None:
+        """Remove the slot and its publication."""
+        self._ask("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [slot])
+        self._ask(f"DROP PUBLICATION IF EXISTS {_quoted(slot)}")
+
+    @property
+    def _table(self) -> str:
+        return f"{_quoted(self.address.schema)}.{_quoted(self.address.table)}"
+
+    def _ask(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._said():
+            cursor = self._connection.execute(sql, values or None)
+            return cursor.fetchall() if cursor.description is not None else []
+
+    def _said(self) -> _Sentences:
+        return _Sentences(self.address, self._node, self._password)
+
+
+@dataclass(frozen=True)
+class _Sentences:
+    """Within it, errors of the server are sentences."""
+
+    address: Address
+    node: str
+    password: str
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        import psycopg
+
+        if not isinstance(error, psycopg.Error):
+            return
+        text = " ".join(hidden(str(error), [self.password]).split()).rstrip(".")
+        message = f"PostgreSQL at {self.address.name}: {text}"
+        if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+            raise Gone(message) from error
+        full = f"{message}."
+        raise SourceError(full, self.node) from error
+
+
+def text_of_lsn(lsn: int) -> str:
+    """A place in the log as PostgreSQL writes it."""
+    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

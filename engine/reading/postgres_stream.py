@@ -1,0 +1,203 @@
+"""A table of PostgreSQL in a live run: its rows as the run begins, and then their changes, exactly once.
+
+    slot made  ->  snapshot of the rows  ->  changes of transactions that the snapshot does not see
+
+The slot is made first, so that no transaction is in neither. A snapshot says which transactions it sees; their changes
+are skipped. What the run has kept is acknowledged with the next poll: a run that is killed in between gets the changes
+once more and skips those up to its position.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from engine.contract.scan import Scan
+from engine.contract.stream import Json, Limit, Taken
+from engine.errors import SourceError
+from engine.reading.kept_messages import Keeping, new_place, pieces_of
+from engine.reading.pgoutput import Begin, Commit, Decoder, Relation, RowChange, Truncated
+from engine.reading.postgres_changes import ChangeReader, Rows
+from engine.reading.postgres_client import Address, Database, Gone, Snapshot, text_of_lsn
+
+# So often a server that is gone is asked again, and one without changes is told that the log behind is not needed.
+_AGAIN_S: Final = 2.0
+_IDLE_S: Final = 10.0
+_MOST: Final = 1 << 30
+SNAPSHOT: Final = "snapshot"
+
+
+@dataclass
+class PostgresStream:
+    """The changes of a table.
+
+    position   {"kept": folder, "lsn": up to where changes were taken, "seen": of the snapshot, "left": pieces of it}
+    what       pieces that hold records
+    """
+
+    address: Address
+    slot: str
+    node: str
+    folder: Path
+    rows: Rows
+    reader: ChangeReader
+    with_snapshot: bool
+    needs_whole_rows: bool
+    _database: Database | None = None
+    _keeping: Keeping | None = None
+    _relation: Relation | None = None
+    _asked_s: float = 0.0
+    _idle_s: float = field(default_factory=time.monotonic)
+    _trouble: str = ""
+
+    def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
+        """The rows of the snapshot, piece by piece, then the changes that came since. Raises SourceError."""
+        if self._database is None and self._trouble and not ending and time.monotonic() - self._asked_s < _AGAIN_S:
+            return Taken(None, position, notes=(self._trouble,))
+        self._asked_s = time.monotonic()
+        try:
+            taken = self._polled(position, limit, ending=ending)
+        except Gone as error:
+            self.close()
+            if position is None:
+                message = f"{error}. Check the address and the user, and whether the server is running."
+                raise SourceError(message, self.node, "host") from error
+            self._trouble = f"{error}. The run waits for it, and goes on by itself."
+            return Taken(None, position, notes=(self._trouble,))
+        self._trouble = ""
+        return taken
+
+    def read(self, what: Json) -> Scan:
+        """Its pieces."""
+        return Scan(pieces_of(what, self.folder, f"{self.address.schema}.{self.address.table}"), self.reader)
+
+    def close(self) -> None:
+        """Hang up. The slot stays, for whoever goes on."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def _polled(self, position: Json, limit: Limit, *, ending: bool) -> Taken:
+        database = self._connected(position)
+        if position is None:
+            return self._begun(database, limit, ending=ending)
+        self._keeping = self._keeping or Keeping(self.folder, position["kept"])
+        if position["left"]:
+            return _of_snapshot(position, limit, ending=ending)
+        # What was taken up to here is in the store.
+        if database.owner(self.slot) == position["kept"]:
+            database.acknowledge(self.slot, position["lsn"])
+        else:
+            message = (
+                f"slot: another run has taken over the replication slot {self.slot}, and with it the changes after "
+                f"{text_of_lsn(position['lsn'])}. This run cannot go on; start one anew, with a slot of its own."
+            )
+            raise SourceError(message, self.node, "slot")
+        return self._changed(database, position, None if ending else min(limit.records, _MOST))
+
+    def _connected(self, position: Json) -> Database:
+        if self._database is None:
+            database = self._database = Database(self.address, self.node)
+            database.check_level()
+            known = database.columns()
+            if missing := [column.name for column in self.rows.columns if column.name not in known]:
+                message = f"columns: {self.address.table} has no {missing[0]!r}. It has {', '.join(known)}."
+                raise SourceError(message, self.node, "columns")
+            if self.needs_whole_rows and not database.has_whole_rows():
+                table = f"{self.address.schema}.{self.address.table}"
+                message = (
+                    f"PostgreSQL does not send the rows before changes of {table}. ALTER TABLE {table} REPLICA "
+                    "IDENTITY FULL, or let changes go by the key: changelog-mode upsert."
+                )
+                raise SourceError(message, self.node, "changelog_mode")
+            if position is not None and not database.is_there(self.slot):
+                message = (
+                    f"slot: the replication slot {self.slot} is gone, or the server has dropped the log that it needs; "
+                    f"the changes after {text_of_lsn(position['lsn'])} cannot be had any more. Start the run anew."
+                )
+                raise SourceError(message, self.node, "slot")
+        return self._database
+
+    def _begun(self, database: Database, limit: Limit, *, ending: bool) -> Taken:
+        place = new_place(f"{self.address.schema}.{self.address.table}")
+        self._keeping = Keeping(self.folder, place)
+        was_others = database.prepare(self.slot, place)
+        left: list[Json] = []
+        seen, number = Snapshot(0, ()), 0
+        for snapshot, rows in database.rows([column.name for column in self.rows.columns], None):
+            seen = snapshot
+            if not self.with_snapshot:
+                break
+            number = self.rows.insert(SNAPSHOT, number, rows)
+            if rows:
+                left.append([*self._keeping.keep(self.rows.taken()), len(rows)])
+        position = {"kept": place, "slot": self.slot, "lsn": 0, "seen": [seen.limit, seen.open], "left": left}
+        taken = _of_snapshot(position, limit, ending=ending)
+        note = (
+            (f"The replication slot {self.slot} was another run's; that one cannot be resumed any more.",)
+            if was_others
+            else ()
+        )
+        return Taken(taken.what, taken.position, behind=taken.behind, notes=note)
+
+    def _changed(self, database: Database, position: Json, most: int | None) -> Taken:
+        limit, opened = position["seen"]
+        seen = Snapshot(limit, tuple(opened))
+        end = database.end_of_log()
+        decoder, said = Decoder(), []
+        what: list[Json] = []
+        lsn, number, skips, count = position["lsn"], 0, False, 0
+        batch: list[tuple[RowChange, str, int]] = []
+        assert self._keeping is not None
+        for place, data in database.changes(self.slot, most):
+            match decoder.decode(data):
+                case Begin(xid):
+                    number, skips, batch = 0, seen.sees(xid), []
+                case RowChange() as change:
+                    number += 1
+                    batch.append((change, place, number))
+                case Truncated():
+                    said.append(
+                        f"{self.address.table} was truncated at {place}. That is no change of rows: those that "
+                        "were there stay in the results."
+                    )
+                case Relation() as relation:
+                    said += self._noticed(relation)
+                case Commit(after):
+                    if after > lsn and not skips:
+                        for change, at, each in batch:
+                            self.rows.add(change, at, each)
+                    lsn = max(lsn, after)
+                    count += 1
+        if len(self.rows):
+            what.append(self._keeping.keep(self.rows.taken()))
+        if count:
+            self._idle_s = time.monotonic()
+        elif time.monotonic() - self._idle_s > _IDLE_S:
+            # Other tables' changes are in the log as well; nobody here needs it.
+            self._idle_s, lsn = time.monotonic(), max(lsn, end)
+        behind = f"{max(0, end - lsn):,} bytes of log" if count and end > lsn and most is not None else ""
+        return Taken(what or None, {**position, "lsn": lsn}, behind=behind, notes=said)
+
+    def _noticed(self, relation: Relation) -> list[str]:
+        """What somebody should know of a table's columns."""
+        before, self._relation = self._relation, relation
+        if before is None or before.columns == relation.columns:
+            return []
+        return [f"{relation.name} has other columns now: {', '.join(relation.columns)}. Those declared here are read."]
+
+
+def _of_snapshot(position: Json, limit: Limit, *, ending: bool) -> Taken:
+    """The next rows of the snapshot."""
+    taken: list[Json] = []
+    left = list(position["left"])
+    count = 0
+    while left and (not taken or ending or count + left[0][3] <= limit.records):
+        *piece, size = left.pop(0)
+        taken.append(piece)
+        count += size
+    rows = sum(size for *_, size in left)
+    behind = f"{rows:,} rows of the snapshot" if rows else ""
+    return Taken(taken or None, {**position, "left": left}, behind=behind)

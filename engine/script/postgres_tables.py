@@ -1,0 +1,55 @@
+"""Tables over PostgreSQL's changes: the options of Flink CDC's connector `postgres-cdc` as parameters of a source."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from engine.script.tables import TableDdl
+
+CONNECTOR: Final = "postgres-cdc"
+_TEXTS: Final = {
+    "hostname": "host",
+    "database-name": "database",
+    "schema-name": "schema_name",
+    "table-name": "table_name",
+    "username": "user",
+    "password": "password",
+    "slot.name": "slot",
+}
+_CHOICES: Final = {
+    "changelog-mode": ("changelog_mode", ("all", "upsert")),
+    "scan.startup.mode": ("start", ("initial", "latest-offset")),
+}
+_OF_NO_MATTER: Final = re.compile(
+    r"debezium\.(snapshot|slot|plugin)\..*|scan\.(incremental|snapshot|newly-added).*|heartbeat\.interval\.ms|chunk-.*"
+    r"|split-key\..*|connect\..*|connection\..*"
+)
+
+
+def changes(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
+    """The operator of a table over changes, and its parameters. Raises SqlRejected."""
+    options = dict(ddl.options)
+    options.pop("connector")
+    if ddl.metadata:
+        message = f"{ddl.metadata[0].name}: the metadata of {CONNECTOR} is not supported. Leave the column out."
+        raise ddl.rejected(message)
+    parameters: dict[str, Any] = {field: options.pop(option) for option, field in _TEXTS.items() if option in options}
+    parameters["columns"] = [{"name": column.name, "type": column.type} for column in ddl.columns]
+    if (port := options.pop("port", None)) is not None:
+        if not port.isdecimal():
+            message = f"the option 'port' is a number, not {port!r}."
+            raise ddl.rejected(message)
+        parameters["port"] = int(port)
+    for option, (field, known) in _CHOICES.items():
+        text = options.pop(option, known[0])
+        if text not in known:
+            message = f"{option!r} is {text!r}. Available: {', '.join(known)}."
+            raise ddl.rejected(message)
+        parameters[field] = text
+    if (plugin := options.pop("decoding.plugin.name", "pgoutput")) != "pgoutput":
+        warnings.append(f"{ddl.name}: changes are decoded with pgoutput, not with {plugin}.")
+    for option in options:
+        if not _OF_NO_MATTER.fullmatch(option):
+            warnings.append(f"{ddl.name}: the option {option!r} is ignored; it has no effect here.")
+    return "postgres_cdc", parameters

@@ -1,0 +1,217 @@
+"""A table of PostgreSQL: its rows, and then every change of them.
+
+Input: a snapshot of the table, then logical replication (pgoutput) from a slot of its own. Output: rows are +I; changes
+with the row before them -U and +U, -D; or, by the primary key, +U and -D alone, behind which the planner puts a
+changelog normalisation. A run that is not live reads the rows of the moment. Exactly once
+(`engine.reading.postgres_stream`). Types are declared; values are read as PostgreSQL writes them, instants in UTC.
+Source: Flink CDC PostgresTableFactory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Final, Literal, Self
+
+from pydantic import Field, PrivateAttr
+
+from engine.contract.operator import Derived
+from engine.contract.scan import Scan
+from engine.contract.source import Source, TypedColumn
+from engine.contract.stream import Json
+from engine.errors import PipelineError, SourceError
+from engine.model.changelog import UpdateKind
+from engine.model.schema import Column, Schema
+from engine.reading.columns import check_names, declared_type, derive_source
+from engine.reading.flink_table import create_table
+from engine.reading.kept_messages import ForNow, Keeping, forget, new_place, pieces_of
+from engine.reading.postgres_changes import ChangeReader, Rows
+from engine.reading.postgres_client import Address, Database, Gone
+from engine.reading.postgres_stream import SNAPSHOT, PostgresStream
+from engine.reading.secrets import is_named
+from engine.reading.typed_rows import RowTypes
+
+_SLOT: Final = "abcdefghijklmnopqrstuvwxyz0123456789_"
+_LONGEST_SLOT: Final = 63
+
+
+class PostgresCdc(Source):
+    """The rows of a table, and their changes."""
+
+    operator: ClassVar[str] = "postgres_cdc"
+    title: ClassVar[str] = "Postgres CDC"
+    summary: ClassVar[str] = "The rows of a PostgreSQL table, and in a live run every change of them."
+
+    host: str = Field("localhost", title="Host", description="Of the server.")
+    port: int = Field(5432, ge=1, le=65_535, title="Port")
+    database: str = Field("", title="Database")
+    schema_name: str = Field("public", title="Schema", description="Of the table.")
+    table_name: str = Field("", title="Table", description="Its name, as PostgreSQL has it.")
+    user: str = Field("", title="User", description="One that may read the table, and replicate.")
+    password: str = Field(
+        "", title="Password", description="By the name of an environment variable: ${env:POSTGRES_PASSWORD}."
+    )
+    slot: str = Field(
+        "",
+        title="Replication slot",
+        description="A name that no other run uses: small letters, digits, _. It is made when a live run begins, with "
+        "a publication of the same name, and dropped when the run is deleted.",
+    )
+    columns: tuple[TypedColumn, ...] = Field((), title="Columns", description="Those that are read, and their types.")
+    primary_key: tuple[str, ...] = Field(
+        (),
+        title="Primary key",
+        description="Columns whose values identify a row.",
+        json_schema_extra={"columns": True},
+    )
+    changelog_mode: Literal["all", "upsert"] = Field(
+        "all",
+        title="Changes",
+        description="all: with the row before, for which the table needs REPLICA IDENTITY FULL. upsert: by the key.",
+    )
+    start: Literal["initial", "latest-offset"] = Field(
+        "initial", title="Begin with", description="initial: with the rows that are there. latest-offset: with changes."
+    )
+
+    _kept: ForNow | None = PrivateAttr(None)
+    _most: int | None = PrivateAttr(None)
+
+    @property
+    def update_kind(self) -> UpdateKind:
+        """+U alone, where changes go by the key."""
+        return UpdateKind.ONLY_UPDATE_AFTER if self.changelog_mode == "upsert" else UpdateKind.BEFORE_AND_AFTER
+
+    def derive(self, node: str, folder: Path) -> Derived:
+        """The declared columns."""
+        for name in ("host", "database", "table_name", "user"):
+            if not getattr(self, name).strip():
+                message = f"{name}: there is none. Give its name."
+                raise PipelineError(message, node, name)
+        if not is_named(self.password):
+            message = (
+                "password: it would be kept and exported with the pipeline. Put it into an environment variable, and "
+                "write its name: ${env:POSTGRES_PASSWORD}."
+            )
+            raise PipelineError(message, node, "password")
+        if not self.slot or not set(self.slot) <= set(_SLOT) or len(self.slot) > _LONGEST_SLOT:
+            message = (
+                f"slot: {self.slot[:80]!r} is no name of a replication slot. Use small letters, digits and _, at most "
+                f"{_LONGEST_SLOT}, and another one for every run."
+            )
+            raise PipelineError(message, node, "slot")
+        check_names([column.name for column in self.columns], node, "columns")
+        columns = [Column(each.name, declared_type(each.type, node, "columns")) for each in self.columns]
+        for column in columns:
+            if column.type == "binary" or column.type.startswith(("array<", "map<")):
+                message = (
+                    f"columns: {column.name} is {column.type}, which is not read from PostgreSQL. Declare it as STRING."
+                )
+                raise PipelineError(message, node, "columns")
+        if self.changelog_mode == "upsert":
+            self._check_upserts(node)
+        return derive_source(self, node, columns, self.primary_key, changelog=True)
+
+    def scan(self, node: str, folder: Path) -> Scan:
+        """The rows of the moment. Raises SourceError."""
+        rows, reader = self._rows(node, folder), self._reader(node, folder)
+        self._kept = ForNow()
+        place = self._kept.path
+        keeping = Keeping(place, new_place(self.table_name))
+        what: list[Json] = []
+        try:
+            database = Database(self._address, node)
+            database.columns()
+            number = 0
+            for _, found in database.rows([column.name for column in rows.columns], self._most):
+                number = rows.insert(SNAPSHOT, number, found)
+                if found:
+                    what.append(keeping.keep(rows.taken()))
+            database.close()
+        except Gone as error:
+            message = f"{error}. Check the address and the user, and whether the server is running."
+            raise SourceError(message, node, "host") from error
+        return Scan(pieces_of(what, place, f"{self.schema_name}.{self.table_name}"), reader)
+
+    def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
+        """The files of what was received."""
+        return tuple(sorted(self._kept.path.rglob("*.arrow"))) if self._kept is not None else ()
+
+    def stream(self, node: str, folder: Path) -> PostgresStream:
+        """Its rows, then what changes."""
+        return PostgresStream(
+            self._address,
+            self.slot,
+            node,
+            folder,
+            self._rows(node, folder),
+            self._reader(node, folder),
+            self.start == "initial",
+            self.changelog_mode == "all",
+        )
+
+    def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
+        """The first rows."""
+        some = self.model_copy()
+        some._most = rows
+        return some
+
+    def let_go(self, node: str, folder: Path, position: Json) -> Sequence[str]:
+        """The changes that were kept, the slot and its publication."""
+        forget(folder, position["kept"])
+        try:
+            database = Database(self._address, node)
+            if database.owner(self.slot) == position["kept"]:
+                database.drop(self.slot)
+            database.close()
+        except (Gone, SourceError) as error:
+            why = str(error).rstrip(".")
+            return (
+                f"The replication slot {self.slot} of {self._address.name} could not be dropped ({why}); the server "
+                f"keeps its log for it. There: SELECT pg_drop_replication_slot('{self.slot}'); DROP PUBLICATION "
+                f"{self.slot};",
+            )
+        return ()
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """The connector of Flink CDC."""
+        options = {
+            "connector": "postgres-cdc",
+            "hostname": self.host,
+            "port": str(self.port),
+            "username": self.user,
+            "password": self.password,
+            "database-name": self.database,
+            "schema-name": self.schema_name,
+            "table-name": self.table_name,
+            "slot.name": self.slot,
+            "decoding.plugin.name": "pgoutput",
+            "changelog-mode": self.changelog_mode,
+            "scan.startup.mode": self.start,
+        }
+        table = create_table(node, schema, self, options, self.primary_key)
+        return ("-- Flink knows no ${env:...}: put the value of the variable there.\n" if self.password else "") + table
+
+    @property
+    def _address(self) -> Address:
+        return Address(self.host, self.port, self.database, self.user, self.password, self.schema_name, self.table_name)
+
+    def _rows(self, node: str, folder: Path) -> Rows:
+        keys = self.primary_key if self.changelog_mode == "upsert" else ()
+        return Rows(self.derive(node, folder).schema.columns, keys)
+
+    def _reader(self, node: str, folder: Path) -> ChangeReader:
+        return ChangeReader(RowTypes(self.derive(node, folder).schema.columns))
+
+    def _check_upserts(self, node: str) -> None:
+        if not self.primary_key:
+            message = "primary_key: there is none, by which changes could go. Name its columns, or choose all changes."
+            raise PipelineError(message, node, "primary_key")
+        if self.event_time is not None and self.event_time not in self.primary_key:
+            message = (
+                f"event_time: of a deleted row only the key is known, and so no {self.event_time}. Choose all changes, "
+                "or an event time in the key."
+            )
+            raise PipelineError(message, node, "event_time")
+
+
+SOURCE = PostgresCdc

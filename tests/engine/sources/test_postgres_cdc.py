@@ -1,0 +1,177 @@
+"""A table of PostgreSQL: its rows and then its changes, each once, whatever happens in between."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.contract.stream import Json, Limit, Taken
+from engine.errors import PipelineError, SourceError
+from engine.reading.postgres_client import Database
+from engine.reading.postgres_stream import PostgresStream
+from engine.sources.postgres_cdc import PostgresCdc
+from tests.engine.sources.postgres_server import Server, server
+from tests.engine.sources.test_kafka import records
+
+ALL = Limit(1000, 1 << 20)
+COLUMNS = ({"name": "id", "type": "bigint"}, {"name": "note", "type": "string"}, {"name": "at", "type": "timestamp"})
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    with tempfile.TemporaryDirectory() as place, server(Path(place)) as running:
+        yield running
+
+
+@pytest.fixture
+def table(postgres: Server, request: pytest.FixtureRequest) -> str:
+    name = f"t{abs(hash(request.node.name)) % 10**8}"
+    postgres.run(
+        f"CREATE TABLE {name} (id bigint PRIMARY KEY, note text, at timestamptz)",
+        f"ALTER TABLE {name} REPLICA IDENTITY FULL",
+        f"INSERT INTO {name} VALUES (1, 'a', '2024-05-01 10:00:00+02'), (2, NULL, NULL)",
+    )
+    return name
+
+
+def source(postgres: Server, table: str, **parameters: Any) -> PostgresCdc:
+    where = {"host": "127.0.0.1", "port": postgres.port, "database": "postgres", "user": "studio"}
+    what = {"table_name": table, "slot": f"s_{table}", "columns": COLUMNS}
+    return PostgresCdc.model_validate({**where, **what, **parameters})
+
+
+def polled(stream: PostgresStream, position: Json = None, **how: Any) -> tuple[Taken, list[Any]]:
+    taken = stream.poll(position, ALL, 0, **how)
+    return taken, [] if taken.what is None else [row[:3] for row in records(stream.read(taken.what))]
+
+
+def test_a_bounded_run_reads_the_rows_of_the_moment(postgres: Server, table: str, tmp_path: Path) -> None:
+    found = source(postgres, table)
+    scan = found.scan("n", tmp_path)
+    [first, second] = records(scan)
+    assert first[:3] == ("+I", 1, "a")
+    assert first[3].isoformat() == "2024-05-01T08:00:00+00:00"
+    assert second == ("+I", 2, None, None)
+    head = found.head(1, "n", tmp_path, tmp_path)
+    assert len(records(head.scan("n", tmp_path))) == 1
+    assert not postgres.run(f"SELECT 1 FROM pg_replication_slots WHERE slot_name = 's_{table}'")
+
+
+def test_rows_and_then_changes_each_once_though_nobody_acknowledged_them(
+    postgres: Server, table: str, tmp_path: Path
+) -> None:
+    stream = source(postgres, table).stream("n", tmp_path)
+    # The slot has the first of these too, and the snapshot does not have the second.
+    database = Database(stream.address, "n")
+    database.prepare(stream.slot, "")
+    postgres.run(f"INSERT INTO {table} VALUES (3, 'seen', NULL)")
+    with postgres.connect() as other:
+        other.autocommit = False
+        other.execute(f"INSERT INTO {table} VALUES (4, 'open', NULL)".encode())
+        taken, rows = polled(stream)
+        other.commit()
+    database.close()
+    assert rows == [("+I", 1, "a"), ("+I", 2, None), ("+I", 3, "seen")]
+    taken, rows = polled(stream, taken.position)
+    assert rows == [("+I", 4, "open")]
+    postgres.run(f"UPDATE {table} SET note = 'b' WHERE id = 1", f"DELETE FROM {table} WHERE id = 2")
+    after, changes = polled(stream, taken.position)
+    assert changes == [("-U", 1, "a"), ("+U", 1, "b"), ("-D", 2, None)]
+    stream.close()
+    # Killed before that was kept: the same again, and what was kept can be read.
+    again = source(postgres, table).stream("n", tmp_path)
+    assert polled(again, taken.position)[1] == changes
+    # Killed after it was kept and before it was acknowledged: nothing again.
+    again.close()
+    third = source(postgres, table).stream("n", tmp_path)
+    postgres.run(f"INSERT INTO {table} VALUES (5, 'c', NULL)")
+    last, new = polled(third, after.position, ending=True)
+    assert new == [("+I", 5, "c")]
+    assert [row[:3] for row in records(third.read(after.what))] == changes
+    third.close()
+    assert source(postgres, table).let_go("n", tmp_path, last.position) == ()
+    assert not postgres.run(f"SELECT 1 FROM pg_replication_slots WHERE slot_name = 's_{table}'")
+    assert not postgres.run(f"SELECT 1 FROM pg_publication WHERE pubname = 's_{table}'")
+    gone = source(postgres, table).stream("n", tmp_path)
+    with pytest.raises(SourceError, match="the replication slot .* is gone"):
+        gone.poll(last.position, ALL, 0)
+    gone.close()
+
+
+def test_by_the_key_a_change_needs_no_row_before_it(postgres: Server, table: str, tmp_path: Path) -> None:
+    postgres.run(f"ALTER TABLE {table} REPLICA IDENTITY DEFAULT")
+    with pytest.raises(SourceError, match=f"ALTER TABLE public.{table} REPLICA IDENTITY FULL, or let changes go"):
+        source(postgres, table).stream("n", tmp_path).poll(None, ALL, 0)
+    stream = source(postgres, table, changelog_mode="upsert", primary_key=["id"], start="latest-offset").stream(
+        "n", tmp_path
+    )
+    taken, rows = polled(stream)
+    assert rows == []
+    postgres.run(
+        f"UPDATE {table} SET note = 'b' WHERE id = 1",
+        f"UPDATE {table} SET id = 9 WHERE id = 1",
+        f"DELETE FROM {table} WHERE id = 2",
+        f"ALTER TABLE {table} ADD COLUMN more int, ALTER COLUMN note TYPE varchar",
+        f"INSERT INTO {table} VALUES (5, 'd', 'infinity', 1)",
+        f"INSERT INTO {table} VALUES (6, 'e', NULL, 1)",
+        f"TRUNCATE {table}",
+    )
+    after, changes = polled(stream, taken.position)
+    assert changes == [("+U", 1, "b"), ("-D", 1, None), ("+U", 9, "b"), ("-D", 2, None), ("+I", 6, "e")]
+    [rejected] = [
+        row for piece in stream.read(after.what).parts for part in stream.reader(piece) for row in part.rejected
+    ]
+    assert rejected.file.startswith(f"public.{table}, ")
+    assert (rejected.line, rejected.reason) == (1, "column 'at': \"infinity\" is not a TIMESTAMP_LTZ(3)")
+    assert after.notes[0] == f"{table} has other columns now: id, note, at, more. Those declared here are read."
+    assert f"{table} was truncated at " in after.notes[1]
+    stream.close()
+
+
+def test_a_server_that_is_gone_and_comes_back_is_waited_for(
+    postgres: Server, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.reading.postgres_stream._AGAIN_S", 0.0)
+    stream = source(postgres, table).stream("n", tmp_path)
+    taken, _ = polled(stream)
+    postgres.stop()
+    waiting = stream.poll(taken.position, ALL, 0)
+    assert waiting.notes[0].startswith(f"PostgreSQL at 127.0.0.1:{postgres.port}/postgres: ")
+    assert waiting.notes[0].endswith("The run waits for it, and goes on by itself.")
+    with pytest.raises(SourceError, match="Check the address and the user, and whether the server is running"):
+        source(postgres, table).stream("n", tmp_path).poll(None, ALL, 0)
+    [sentence] = source(postgres, table).let_go("n", tmp_path, {**taken.position, "kept": "received/none"})
+    assert f"SELECT pg_drop_replication_slot('s_{table}')" in sentence
+    postgres.start()
+    postgres.run(f"INSERT INTO {table} VALUES (7, 'back', NULL)")
+    assert polled(stream, waiting.position)[1] == [("+I", 7, "back")]
+    # Another run takes the slot: this one says so instead of missing changes.
+    other = source(postgres, table).stream("n", tmp_path)
+    assert "was another run's" in polled(other)[0].notes[0]
+    with pytest.raises(SourceError, match="another run has taken over the replication slot"):
+        stream.poll(waiting.position, ALL, 0)
+    stream.close()
+    other.close()
+
+
+def test_what_is_wrong_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = Server(1, tmp_path, tmp_path)
+    for parameters, sentence in (
+        ({"password": "hunter2"}, "password: it would be kept"),
+        ({"slot": "My-Slot"}, "slot: 'My-Slot' is no name"),
+        ({"changelog_mode": "upsert"}, "primary_key: there is none"),
+        ({"columns": [{"name": "b", "type": "bytes"}]}, "Declare it as STRING"),
+    ):
+        with pytest.raises(PipelineError, match=sentence) as error:
+            source(nowhere, "t", **parameters).derive("n", tmp_path)
+        assert "hunter2" not in str(error.value)
+    monkeypatch.setenv("POSTGRES_PASSWORD", "hunter2")
+    named = source(nowhere, "t", password="${env:POSTGRES_PASSWORD}")
+    with pytest.raises(SourceError, match="n: PostgreSQL at 127.0.0.1:1/postgres: ") as refused:
+        named.scan("n", tmp_path)
+    assert "hunter2" not in str(refused.value)
+    assert "'password' = '${env:POSTGRES_PASSWORD}'" in named.flink_sql("n", named.derive("n", tmp_path).schema)
