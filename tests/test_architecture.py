@@ -175,7 +175,7 @@ def test_an_internal_column_is_spelled_in_one_place() -> None:
 
 
 # Words that mean something else as well: a role, a format to save in, a function of SQL, a key of a file of settings.
-ALSO_WORDS = {"sink", "rows", "csv", "parquet", "repeat", "aggregate", "project"}
+ALSO_WORDS = {"sink", "rows", "csv", "parquet", "repeat", "aggregate", "project", "sort", "unnest"}
 
 
 def test_storage_and_ui_know_no_operator_and_no_source_by_name() -> None:

@@ -145,7 +145,9 @@ class _Builder:
     def values(self, call: AggregateCall) -> Values:
         """What a call is over."""
         retracting = self.retracting and not call.never_retracts
-        return Values(call.type, retracting, call.separator, self.clock, functions_beside(call, self.calls))
+        return Values(
+            call.type, retracting, call.separator, self.clock, functions_beside(call, self.calls), call.offset
+        )
 
     def reader(self, call: AggregateCall) -> Reader:
         """How the result of a call is read from the accumulator."""

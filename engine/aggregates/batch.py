@@ -88,5 +88,6 @@ def _call(
         functions_beside(call, calls),
         over,
         takes_back,
+        call.offset,
     )
     return call.function.batch(asked)

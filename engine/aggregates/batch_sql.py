@@ -26,6 +26,7 @@ class BatchCall:
     beside: frozenset[str]
     over: str = ""
     takes_back: bool = False
+    offset: int = 1
 
     def of(self, function: str, value: str | None = None) -> str:
         """One of Spark's aggregate functions over the values, or over what is made of each."""

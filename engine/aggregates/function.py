@@ -40,6 +40,7 @@ class Values:
     separator: str
     clock: list[Any]
     beside: frozenset[str]
+    offset: int = 1
 
     @property
     def is_float(self) -> bool:
@@ -71,6 +72,7 @@ class AggregateCall:
     filter: int | None = None
     separator: str = ","
     never_retracts: bool = False
+    offset: int = 1
 
 
 class ColumnarFunction(ABC):
@@ -106,8 +108,12 @@ class AggregateFunction(ABC):
     """Whether it has a result without values."""
     has_separator: ClassVar[bool] = False
     """Whether a text can follow the argument."""
+    has_offset: ClassVar[bool] = False
+    """Whether a number of rows can follow the argument."""
     ignores_distinct: ClassVar[bool] = False
     """Whether DISTINCT changes nothing."""
+    needs_order: ClassVar[bool] = False
+    """Whether it only means something over rows in an order: in OVER, with a frame of all rows so far."""
 
     goes_by_arrival: ClassVar[bool] = False
     """Whether the order of arrival decides: the batch answer then asks the changelog, not the table."""

@@ -43,6 +43,7 @@ class Aggregate(Parameters):
         json_schema_extra={"expression": True},
     )
     separator: str = Field(",", title="Separator", description="The text that LISTAGG puts between two values.")
+    offset: int = Field(1, ge=0, title="Rows back", description="How many rows before each row LAG looks.")
 
     @property
     def output_name(self) -> str:
@@ -76,10 +77,12 @@ def derive_columns(
     always_grouped: bool = False,
     leaving: bool = False,
     merging: bool = False,
+    ordered: bool = False,
 ) -> Columns:
     """Type everything. always_grouped: a group is never empty, even without group columns (windows).
 
-    leaving: rows leave their frame again. merging: accumulators are put together of several.
+    leaving: rows leave their frame again. merging: accumulators are put together of several. ordered: the rows come in
+    an order, one by one.
     Raises PipelineError and its kin: unknown columns, wrong types, a name that is used twice; PlanRejected for a
     function that cannot be used here.
     """
@@ -98,7 +101,7 @@ def derive_columns(
         field = f"aggregates.{at}"
         column = _argument(node, field, aggregate, schema, analyzer)
         _check(node, field, aggregate, column, schema, analyzer, retracts)
-        _check_place(node, field, aggregate, input_, leaving=leaving, merging=merging)
+        _check_place(node, field, aggregate, input_, leaving=leaving, merging=merging, ordered=ordered)
         nullable = not aggregate.function.never_null and (
             column is None or column.nullable or aggregate.filter is not None or not (groups or always_grouped)
         )
@@ -140,6 +143,7 @@ def plan_calls(
             None if aggregate.filter is None else place(f"coalesce({_expression(aggregate.filter, schema)}, false)"),
             aggregate.separator,
             aggregate.output_name in steady,
+            aggregate.offset,
         )
         for aggregate in aggregates
     )
@@ -266,6 +270,8 @@ def call_sql(aggregate: Aggregate, schema: Schema) -> str:
     if aggregate.function.has_separator and aggregate.separator != ",":
         separator = aggregate.separator.replace("'", "''")
         argument += f", '{separator}'"
+    if aggregate.function.has_offset and aggregate.offset != 1:
+        argument += f", {aggregate.offset}"
     distinct = "DISTINCT " if aggregate.distinct else ""
     condition = f" FILTER (WHERE {aggregate.filter})" if aggregate.filter else ""
     return f"{aggregate.function.name}({distinct}{argument}){condition} AS {quote(aggregate.output_name)}"
@@ -323,9 +329,14 @@ def _check(
         raise PipelineError(message, node, f"{field}.argument")
 
 
-def _check_place(node: str, field: str, aggregate: Aggregate, input_: Derived, *, leaving: bool, merging: bool) -> None:
+def _check_place(
+    node: str, field: str, aggregate: Aggregate, input_: Derived, *, leaving: bool, merging: bool, ordered: bool
+) -> None:
     """Raise PlanRejected where the function cannot be computed."""
     name = aggregate.function.name
+    if aggregate.function.needs_order and not ordered:
+        message = f"{name} is for all rows so far, in their order: use it in an over aggregate."
+        raise PlanRejected(message, node, f"{field}.function")
     if not aggregate.function.can_retract and (leaving or not input_.is_insert_only):
         why = "rows leave their frame again" if leaving else f"{input_.node or 'its input'} takes rows back"
         message = f"{name} cannot take a value back, but {why}. Choose another function."

@@ -1,7 +1,7 @@
 """Add to each row aggregates over the row itself and the rows before it in its partition.
 
 Input: insert-only. Output: insert-only, the input's columns and the results. By event time a row goes out when
-the watermark reaches it, by arrival at once.
+the watermark reaches it, by arrival at once. In the order of a column input and output have any changes.
 State: per partition the accumulator, the rows that wait, and, for a frame that ends, the rows in it.
 Time: epoch ms; a frame of so many ms includes both ends. A row that comes too late to be put in order is kept in
 the late ledger: over all rows when the watermark has reached its time, over some when later rows have gone out.
@@ -21,6 +21,7 @@ from pydantic import Field, model_validator
 from engine.aggregates.batch import over_frames
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.over import OverArrivalKernel, OverRangeKernel, OverRowsKernel, OverUnboundedKernel
+from engine.aggregates.over_values import OverValuesKernel
 from engine.aggregates.parameters import Aggregate, call_sql, check_names, derive_columns, described, plan_calls
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import PLACED
@@ -32,10 +33,11 @@ from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
 from engine.joins.sides import free_name
-from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.row_order import RowOrder
 from engine.model.schema import Schema, TimeUnit, quote
+from engine.ranking.sort_keys import SortColumn
 from engine.windows.assigners import interval
 
 if TYPE_CHECKING:
@@ -65,6 +67,12 @@ class OverAggregate(RoutesLate):
         title="Order by",
         description="event_time: a row waits until the watermark reaches it. arrival: it is emitted at once.",
     )
+    order_column: str | None = Field(
+        None,
+        title="Order by a column",
+        description="Instead of a time: rows go out at once, and anew whenever a row comes or goes before them.",
+        json_schema_extra={"column": True},
+    )
     frame: Frame = Field(
         Frame.RANGE,
         title="Frame",
@@ -92,6 +100,9 @@ class OverAggregate(RoutesLate):
         if self.frame is Frame.RANGE and self.preceding_rows is not None:
             message = "preceding_rows: a frame of a range is measured in time. Use preceding_ms, or the frame rows."
             raise ValueError(message)
+        if self.order_column is not None and self._is_bounded:
+            message = "order_column: a frame in the order of a column begins with the first row. Leave its length out."
+            raise ValueError(message)
         if self.routes_late and not self._by_time:
             message = "late_records: in the order of arrival no row is late. Order by event_time, or use the ledger."
             raise ValueError(message)
@@ -100,8 +111,13 @@ class OverAggregate(RoutesLate):
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns, then the results. Raises UnknownColumn, ExpressionError, PipelineError, PlanRejected."""
         (input_,) = inputs
-        require_insert_only(node, "an over aggregate", input_, "Aggregate with a group instead, or put it before.")
-        if self.order is RowOrder.EVENT_TIME and input_.schema.event_time is None:
+        if self.order_column is None:
+            advice = "Order by a column, aggregate with a group instead, or put it before."
+            require_insert_only(node, "an over aggregate by time", input_, advice)
+        elif input_.schema.column(self.order_column, node, "order_column").type.startswith(("array<", "map<")):
+            message = f"order_column: {self.order_column} has no order. Choose another column."
+            raise PipelineError(message, node, "order_column")
+        if self._by_time and input_.schema.event_time is None:
             message = "order: its input has no event time. Declare one in the source, or order by arrival."
             raise PipelineError(message, node, "order")
         if self.order is RowOrder.ARRIVAL and self.preceding_ms is not None:
@@ -112,19 +128,34 @@ class OverAggregate(RoutesLate):
         for name in self.partition_by:
             input_.schema.column(name, node, "partition_by")
         aggregated = derive_columns(
-            node, (), self.aggregates, input_, analyzer, always_grouped=True, leaving=self._is_bounded
+            node,
+            (),
+            self.aggregates,
+            input_,
+            analyzer,
+            always_grouped=True,
+            leaving=self._is_bounded,
+            ordered=True,
         )
         columns = (*input_.schema, *aggregated.results)
         check_names(node, columns)
+        if self.order_column is not None:
+            schema = Schema(columns).without_times()
+            return Derived(schema, ALL_CHANGES, upsert_keys=input_.upsert_keys)
         return replace(input_, schema=Schema(columns))
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
-        """Its input never updates a row."""
+        """By time its input never updates a row; else a row that goes is known by its content."""
+        if not inputs[0].is_insert_only:
+            return (Offer((UpdateKind.BEFORE_AND_AFTER,), ("a row that goes has to be found among those in order",)),)
         return (Offer((UpdateKind.NONE,), ("its input only inserts",)),)
 
     def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
         """By time or arrival, over all rows or some."""
         calls = described(self.aggregates, retracting=self._is_bounded)
+        if self.order_column is not None:
+            reason = f"in the order of {self.order_column}: rows behind one that comes or goes are updated"
+            return Strategy(f"Over[{self.frame.value}, by value]", reason, f"per partition: all rows with {calls}")
         by = (
             ("by event time: rows are emitted in order of time")
             if self._by_time
@@ -146,6 +177,18 @@ class OverAggregate(RoutesLate):
             if time_at == len(values):
                 values = (*values, time.milliseconds)
         arguments, calls = plan_calls(self.aggregates, schema, context.schema, places_before=len(values))
+        if self.order_column is not None:
+            is_float = schema.column(self.order_column).type in ("float", "double")
+            order = SortColumn(schema.index(self.order_column), is_float=is_float)
+            by_value = partial(
+                OverValuesKernel,
+                calls,
+                len(schema),
+                order,
+                peers=self.frame is Frame.RANGE,
+                update_before=context.generate_update_before,
+            )
+            return Keyed((KeyedInput(tuple(map(quote, self.partition_by)), values + arguments),), by_value)
         return Keyed(
             (KeyedInput(tuple(map(quote, self.partition_by)), values + arguments),),
             self._kernel(calls, len(schema), time_at),
@@ -158,12 +201,15 @@ class OverAggregate(RoutesLate):
         (input_,) = inputs
         (planned,) = context.inputs
         order = ", ".join(PLACED)
+        if self.order_column is not None:
+            order = ", ".join([quote(self.order_column), *(PLACED if self.frame is Frame.ROWS else ())])
         if self._by_time:
             assert planned.schema.event_time is not None
             time = planned.schema.event_time.milliseconds
             order = time if self.frame is Frame.RANGE else f"{time}, {order}"
         back = "UNBOUNDED" if not self._is_bounded else str(self.preceding_rows or self.preceding_ms or 0)
-        frame = "RANGE" if self._by_time and self.frame is Frame.RANGE else "ROWS"
+        has_peers = self._by_time or self.order_column is not None
+        frame = "RANGE" if has_peers and self.frame is Frame.RANGE else "ROWS"
         keys = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
         over = f"OVER ({keys}ORDER BY {order} {frame} BETWEEN {back} PRECEDING AND CURRENT ROW)"
         return over_frames(input_.table, self.aggregates, planned.schema, context.schema, over)
@@ -187,7 +233,9 @@ class OverAggregate(RoutesLate):
         """SELECT ..., SUM(v) OVER w AS s FROM t WINDOW w AS (...)."""
         ((table, schema),) = inputs
         source, order = quote(table), ""
-        if self._by_time:
+        if self.order_column is not None:
+            order = quote(self.order_column)
+        elif self._by_time:
             assert schema.event_time is not None, "derive refuses an input without an event time"
             order = quote(schema.event_time.name)
         else:
@@ -200,6 +248,9 @@ class OverAggregate(RoutesLate):
             back = interval(self.preceding_ms)
         keys = f"PARTITION BY {', '.join(map(quote, self.partition_by))} " if self.partition_by else ""
         over = f"{keys}ORDER BY {order} {self.frame.name} BETWEEN {back} PRECEDING AND CURRENT ROW"
+        if any(call.function.needs_order for call in self.aggregates):
+            # Such a function takes no frame.
+            over = f"{keys}ORDER BY {order}"
         items = [quote(name) for name in schema.names]
         for call in self.aggregates:
             expression, _, name = call_sql(call, schema).rpartition(" AS ")
@@ -208,7 +259,7 @@ class OverAggregate(RoutesLate):
 
     @property
     def _by_time(self) -> bool:
-        return self.order is RowOrder.EVENT_TIME
+        return self.order is RowOrder.EVENT_TIME and self.order_column is None
 
     @property
     def _is_bounded(self) -> bool:

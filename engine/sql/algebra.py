@@ -224,6 +224,36 @@ class Repeated:
         return tuple(name for name in self.input.columns if name != self.times)
 
 
+@dataclass(frozen=True)
+class Sorted:
+    """All rows in an order, without a last one."""
+
+    input: Relation
+    order: tuple[SortKey, ...]
+    at: Expr
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns
+
+
+@dataclass(frozen=True)
+class Unnested:
+    """Each row once per element of a collection; without any, not at all or padded. names: of the element's columns."""
+
+    input: Relation
+    collection: Expr
+    names: tuple[str, ...]
+    position: str | None
+    keeps_empty: bool
+    at: Expr
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        position = (self.position,) if self.position is not None else ()
+        return (*self.input.columns, *self.names, *position)
+
+
 @dataclass(frozen=True, eq=False)
 class Called:
     """An operator that is called as a table function, over its inputs in the order of its ports."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from sqlglot import Dialect, TokenType, exp, parser, tokens
 
 from engine.registry import table_functions
+from engine.sql.json_functions import PARSERS
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 TABLE_ARGUMENT = "TABLE"
@@ -88,6 +89,7 @@ class Flink(Dialect):
             {
                 **{name: parse for name, parse in parser.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
                 **dict.fromkeys(WINDOW_FUNCTIONS, _table_function),
+                **PARSERS,
                 **dict.fromkeys(("TIMESTAMPDIFF", "TIMESTAMPADD"), _function_of_unit),
             }
         )

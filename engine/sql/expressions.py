@@ -18,6 +18,7 @@ from engine.sql.algebra import Expr
 from engine.sql.casts import cast
 from engine.sql.dialect import Flink
 from engine.sql.functions import SCALARS
+from engine.sql.json_functions import is_json, json_function
 from engine.sql.moments import cut_off, extracted, from_epoch, parsed, shifted
 from engine.sql.numbers import arithmetic, remainder, rounded, truncated
 from engine.sql.patterns import like, replacement, similar, text
@@ -48,6 +49,8 @@ class Writer:
     def write(self, expression: Expr) -> str:
         """The expression as Spark SQL. Raises SqlRejected for what has no equal there."""
         kind = type(expression)
+        if isinstance(expression, exp.Is) and (test := is_json(self, expression)) is not None:
+            return test
         if kind in _BINARY:
             left, right = self.write(expression.this), self.write(expression.expression)
             return f"({left} {_BINARY[kind]} {right})"
@@ -95,6 +98,9 @@ class Writer:
                 # The names are the same on both sides of a join.
                 fields = (f"{self.write(item)} AS c{at}" for at, item in enumerate(expression.expressions))
                 return f"to_json(struct({', '.join(fields)}))"
+            case exp.Tuple():
+                fields = (f"{self.write(item)} AS c{at}" for at, item in enumerate(expression.expressions))
+                return f"struct({', '.join(fields)})"
             case exp.Array():
                 return f"array({', '.join(map(self.write, expression.expressions))})"
             case _:
@@ -177,6 +183,8 @@ class Writer:
         name = call.name.upper()
         if name in ("TIMESTAMPDIFF", "TIMESTAMPADD") and len(call.expressions) == 3:
             return shifted(self, call)
+        if (json := json_function(self, call)) is not None:
+            return json
         scalar = SCALARS.get(name)
         if scalar is None:
             message = f"{unknown_name('function', name, sorted(SCALARS))}."

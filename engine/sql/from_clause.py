@@ -9,10 +9,23 @@ from sqlglot import exp
 
 from engine.errors import unknown_name
 from engine.joins.sides import JoinKind
-from engine.sql.algebra import Expr, Join, Relation, Scan, Values, conjuncts, free_name, ref
+from engine.sql.algebra import (
+    Expr,
+    Join,
+    Relation,
+    Scan,
+    Select,
+    Sorted,
+    Unnested,
+    Values,
+    conjuncts,
+    free_name,
+    ref,
+    renamed,
+)
 from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
 from engine.sql.names import Names, Read
-from engine.sql.pushdown import joined, selected
+from engine.sql.pushdown import filtered, joined, selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope, Visible
 from engine.sql.table_functions import table_function
@@ -49,10 +62,13 @@ def from_clause(query: exp.Select, names: Names, read: Read) -> Scope:
 def _item(item: Expr, names: Names, read: Read) -> Scope:
     """One table, with the joins that stand in its parentheses."""
     alias = item.alias or None
+    if isinstance(item, exp.Unnest):
+        nothing = Values(("ROW",), ((exp.Literal.number(1),),), item)
+        return _unnested(Scope(nothing, ()), item, keeps_empty=False)
     if isinstance(item, exp.Values):
         relation: Relation = values(item)
     elif isinstance(item, exp.Subquery):
-        relation = read(item, names)
+        relation = _unsorted(read(item, names))
     elif isinstance(item, exp.Table) and isinstance(item.this, exp.Anonymous):
         call: Expr = item.this
         if call.name.upper() == TABLE_ARGUMENT and len(call.expressions) == 1:
@@ -61,7 +77,7 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
             message = f"{call.sql()} is not a table function. Use FROM TABLE(TUMBLE(TABLE t, ...))."
             raise SqlRejected(message, item)
         reads = window_function if call.name.upper() in WINDOW_FUNCTIONS else table_function
-        relation = reads(call, lambda table: _table(table, names, read), lambda query: read(query, names))
+        relation = reads(call, lambda table: _table(table, names, read), lambda query: _unsorted(read(query, names)))
     elif isinstance(item, exp.Table):
         relation = _table(item, names, read)
         alias = alias or item.name
@@ -72,6 +88,13 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
     for join in item.args.get("joins") or ():
         scope = _join(scope, join, names, read)
     return scope
+
+
+def _unsorted(relation: Relation) -> Relation:
+    """A sub-query without its order, as in Flink: only that of the whole query counts."""
+    if isinstance(relation, Select) and isinstance(relation.input, Sorted):
+        return replace(relation, input=relation.input.input)
+    return relation.input if isinstance(relation, Sorted) else relation
 
 
 def _table(table: exp.Table, names: Names, read: Read) -> Relation:
@@ -117,6 +140,8 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
         )
         raise SqlRejected(message, join)
     kind = _KINDS[side, word]
+    if isinstance(join.this, exp.Unnest):
+        return _with_elements(left, join, kind)
     version = join.this.args.get("version") if isinstance(join.this, exp.Table) else None
     right = _item(join.this, names, read)
     as_of = left.bind(version.expression) if version is not None else None
@@ -130,6 +155,38 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
     on = join.args.get("on")
     conditions = tuple(conjuncts(both.bind(on))) if on is not None else ()
     return Scope(joined(left.relation, right.relation, kind, conditions, join, as_of), both.visible)
+
+
+def _with_elements(left: Scope, join: exp.Join, kind: JoinKind) -> Scope:
+    """A join with the elements of a collection in the row itself. Raises SqlRejected for a condition that pads."""
+    on = join.args.get("on")
+    is_always = on is None or (isinstance(on.unnest(), exp.Boolean) and bool(on.unnest().this))
+    if kind not in (JoinKind.INNER, JoinKind.LEFT) or (kind is JoinKind.LEFT and not is_always):
+        message = "UNNEST is joined by CROSS JOIN, by JOIN, or by LEFT JOIN ... ON TRUE, as in Flink."
+        raise SqlRejected(message, join)
+    both = _unnested(left, join.this, keeps_empty=kind is JoinKind.LEFT)
+    return both if is_always or on is None else replace(both, relation=filtered(both.relation, both.bind(on)))
+
+
+def _unnested(left: Scope, unnest: exp.Unnest, *, keeps_empty: bool) -> Scope:
+    """The columns so far, then those of the element, and its position WITH ORDINALITY."""
+    alias = unnest.args.get("alias")
+    called = [column.name for column in alias.args.get("columns") or ()] if alias is not None else []
+    offset = unnest.args.get("offset")
+    if len(unnest.expressions) != 1 or (offset and not called):
+        message = "UNNEST takes one array or map, and names for what is in it: UNNEST(items) AS u (item)."
+        raise SqlRejected(message, unnest)
+    if not called:
+        # Without names the element of an array is called as the table, as in Flink.
+        called = [alias.name if alias is not None and alias.name else "EXPR$0"]
+    called += [offset.name] if isinstance(offset, exp.Identifier) else []
+    names = list(renamed(left.relation.columns, called).values())
+    columns = tuple(names)
+    position = names.pop() if isinstance(offset, exp.Identifier) else None
+    relation = Unnested(left.relation, left.bind(unnest.expressions[0]), tuple(names), position, keeps_empty, unnest)
+    table = alias.name or None if alias is not None else None
+    shown = (Visible(table, name, column) for name, column in zip(called, columns, strict=True))
+    return Scope(relation, (*left.visible, *shown))
 
 
 def _using(left: Scope, right: Scope, join: exp.Join, shape: Join, both: Scope, names: Sequence[str]) -> Scope:

@@ -106,11 +106,23 @@ _SAME: Final = {
     "ARRAY_CONTAINS": (2, 2),
     "ARRAY_DISTINCT": (1, 1),
     "ARRAY_JOIN": (2, 3),
+    "ARRAY_APPEND": (2, 2),
+    "ARRAY_EXCEPT": (2, 2),
+    "ARRAY_INTERSECT": (2, 2),
+    "ARRAY_PREPEND": (2, 2),
+    "ARRAY_REMOVE": (2, 2),
+    "ARRAY_UNION": (2, 2),
     "ARRAY_MAX": (1, 1),
     "ARRAY_MIN": (1, 1),
+    "MAP": (2, None),
+    "MAP_FROM_ARRAYS": (2, 2),
     "MAP_KEYS": (1, 1),
     "MAP_VALUES": (1, 1),
 }
+
+# Places count from 1, or from the end where they are negative.
+_FROM: Final = "greatest(CASE WHEN {1} < 0 THEN size({0}) + {1} + 1 ELSE {1} END, 1)"
+_TO: Final = "CASE WHEN {2} < 0 THEN size({0}) + {2} + 1 ELSE {2} END"
 
 _WORD: Final = (
     "aggregate(split(lower({0}), ''), struct('' AS t, FALSE AS w), "
@@ -179,6 +191,14 @@ SCALARS: Final[dict[str, Scalar]] = {
     "MINUTE": Scalar("CAST(minute({0}) AS BIGINT)", 1, 1),
     "SECOND": Scalar("CAST(second({0}) AS BIGINT)", 1, 1),
     "CARDINALITY": Scalar("CAST(size({0}) AS INT)", 1, 1),
+    "ARRAY_CONCAT": Scalar("concat({*})", 1, None),
+    "ARRAY_POSITION": Scalar("CAST(array_position({0}, {1}) AS INT)", 2, 2),
+    "ARRAY_SLICE": Scalar(
+        f"slice({{0}}, {_FROM}, greatest(size({{0}}), 0))",
+        2,
+        3,
+        f"slice({{0}}, {_FROM}, greatest({_TO} - {_FROM} + 1, 0))",
+    ),
     "ELEMENT": Scalar("try_element_at({0}, 1)", 1, 1),
     "ARRAY_SORT": Scalar("sort_array({0})", 1, 1),
     "ARRAY_REVERSE": Scalar("reverse({0})", 1, 1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from engine.sql.algebra import Expr, Rank, Relation, SortKey, free_name, ref
+from engine.sql.algebra import Expr, Rank, Relation, Sorted, SortKey, free_name, ref
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.row_number import sort_keys, with_columns
@@ -16,28 +16,23 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
     order, limit, offset = (query.args.get(clause) for clause in ("order", "limit", "offset"))
     if order is None and limit is None and offset is None:
         return relation
-    if limit is None:
-        what = "ORDER BY" if order is not None else "OFFSET"
-        message = (
-            f"{what} needs LIMIT: a stream has no end after which it could be sorted. Add a limit, for example LIMIT "
-            "10."
-        )
-        raise SqlRejected(message, order or offset)
-    count = _count(limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression, limit)
-    skipped = _count(offset.expression, offset) if offset is not None else 0
-    if count < 1:
-        message = "LIMIT 0 gives no rows. Use a number of at least 1."
-        raise SqlRejected(message, limit)
     columns = relation.columns
     keys = [
         SortKey(scope.bind(_by_place(key.expression, columns)), key.descending, key.nulls_first)
         for key in (sort_keys(order, query) if order is not None else ())
     ]
-    relation, names = with_columns(relation, [key.expression for key in keys])
-    sorted_by = tuple(
-        SortKey(ref(name, key.expression), key.descending, key.nulls_first)
-        for name, key in zip(names, keys, strict=True)
-    )
+    if limit is None:
+        if order is None or offset is not None:
+            message = "OFFSET needs LIMIT: a stream has no end. Add a limit, for example LIMIT 10."
+            raise SqlRejected(message, offset)
+        relation, by = _computed(relation, keys)
+        return selected(Sorted(relation, by, order), tuple((name, ref(name)) for name in columns))
+    count = _count(limit.args.get("count") if isinstance(limit, exp.Fetch) else limit.expression, limit)
+    skipped = _count(offset.expression, offset) if offset is not None else 0
+    if count < 1:
+        message = "LIMIT 0 gives no rows. Use a number of at least 1."
+        raise SqlRejected(message, limit)
+    relation, sorted_by = _computed(relation, keys)
     rank = Rank(
         relation,
         "ROW_NUMBER",
@@ -49,6 +44,16 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
         skipped + count,
     )
     return selected(rank, tuple((name, ref(name)) for name in columns))
+
+
+def _computed(relation: Relation, keys: list[SortKey]) -> tuple[Relation, tuple[SortKey, ...]]:
+    """The relation with a column for each key, and the keys as columns."""
+    relation, names = with_columns(relation, [key.expression for key in keys])
+    by = (
+        SortKey(ref(name, key.expression), key.descending, key.nulls_first)
+        for name, key in zip(names, keys, strict=True)
+    )
+    return relation, tuple(by)
 
 
 def _by_place(expression: Expr, columns: tuple[str, ...]) -> Expr:

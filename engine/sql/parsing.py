@@ -33,4 +33,14 @@ def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
         column = max(1, int(first.get("col") or 0) - len(highlight) + 1)
         message = f"this is not Flink SQL: {description} (at {highlight!r})."
         raise SqlRejected(message, place=(int(first.get("line") or 0), column)) from error
-    return [tree for tree in trees if isinstance(tree, exp.Expr)]
+    return [tree.transform(_map, copy=False) for tree in trees if isinstance(tree, exp.Expr)]
+
+
+def _map(node: Expr) -> Expr:
+    """MAP['a', 1] as a call; sqlglot takes it for an element of a column."""
+    is_map = isinstance(node, exp.Bracket) and isinstance(node.this, exp.Column) and not node.this.args.get("table")
+    if not is_map or node.this.name.upper() != "MAP" or node.this.this.args.get("quoted"):
+        return node
+    call = exp.Anonymous(this="MAP", expressions=node.expressions)
+    call.meta.update(node.this.this.meta)
+    return call

@@ -19,6 +19,7 @@ Item = tuple[str | None, Expr]
 
 def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[Relation, list[Item]]:
     """The relation with a column for each window function of the select list, and the list with those columns."""
+    items = [(name, item.copy().transform(_with_default, copy=False)) for name, item in items]
     windows = [window for _, item in items for window in item.find_all(exp.Window)]
     if not windows:
         return relation, items
@@ -35,7 +36,7 @@ def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[
                 taken = [*relation.columns, *(one for one, _ in named_windows)]
                 named_windows.append((free_name(wanted, taken), window))
     functions = {window.this.name.upper() for _, window in named_windows if isinstance(window.this, exp.Anonymous)}
-    if functions & set(NUMBERING):
+    if functions & set(NUMBERING) and (len(named_windows) == 1 or "ROW_NUMBER" in functions):
         if len(named_windows) > 1:
             message = "a row number must be the only window function of its SELECT. Put the others into another query."
             raise SqlRejected(message, named_windows[1][1])
@@ -96,13 +97,35 @@ def _prepared(relation: Relation, window: exp.Window) -> tuple[Relation, tuple[s
     return relation, names[: len(partition)], columns
 
 
+def _with_default(node: Expr) -> Expr:
+    """LAG(v, n, d): the default while fewer than n rows came before."""
+    if not isinstance(node, exp.Window) or not isinstance(node.this, exp.Anonymous) or len(node.this.expressions) != 3:
+        return node
+    function = aggregate_function(node.this)
+    if function is None or not function.has_offset:
+        return node
+    value, offset, default = node.this.expressions
+    lag, rows = node.copy(), node.copy()
+    lag.this.set("expressions", [value, offset])
+    rows.set("this", row_count())
+    enough = exp.GT(this=rows, expression=offset.copy())
+    return exp.Case(ifs=[exp.If(this=enough, true=lag)], default=default.copy())
+
+
 def _same_window(one: exp.Window, other: exp.Window) -> bool:
     parts = ("partition_by", "order", "spec")
     return all(one.args.get(part) == other.args.get(part) for part in parts)
 
 
+def row_count() -> Expr:
+    """COUNT(*): by time Flink ranks no two rows alike, and gives rows of one time the last of their ranks."""
+    return exp.Anonymous(this="COUNT", expressions=[exp.Star()])
+
+
 def _call(window: exp.Window) -> Expr:
     call = window.this
+    if isinstance(call, exp.Anonymous) and call.name.upper() in NUMBERING:
+        return row_count()
     bare = call.this if isinstance(call, exp.Filter) else call
     if aggregate_function(bare) is None:
         message = f"{bare.sql()} cannot be used with OVER. Available: {', '.join((*NUMBERING, *sorted(functions())))}."

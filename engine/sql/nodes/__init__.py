@@ -16,15 +16,17 @@ from engine.sql.algebra import (
     Repeated,
     Scan,
     Select,
+    Sorted,
     Union,
+    Unnested,
     Values,
     Windowed,
 )
 from engine.sql.nodes.groups import aggregate
 from engine.sql.nodes.joins import join
 from engine.sql.nodes.ranks import rank
-from engine.sql.nodes.rows import called, filter_, repeated, scan, select, union, values
-from engine.sql.nodes.windows import numbered, over, windowed
+from engine.sql.nodes.rows import called, filter_, repeated, scan, select, union, unnested, values
+from engine.sql.nodes.windows import numbered, over, sorted_, windowed
 
 MAKERS: Final[Mapping[type, Any]] = {
     Scan: scan,
@@ -33,11 +35,13 @@ MAKERS: Final[Mapping[type, Any]] = {
     Filter: filter_,
     Union: union,
     Repeated: repeated,
+    Unnested: unnested,
     Called: called,
     Aggregate: aggregate,
     Windowed: windowed,
     Numbered: numbered,
     Rank: rank,
+    Sorted: sorted_,
     Over: over,
     Join: join,
 }

@@ -265,12 +265,27 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
     if arguments and isinstance(arguments[0], exp.Distinct):
         parameters["distinct"] = True
         arguments = list(arguments[0].expressions) + arguments[1:]
+    if arguments and isinstance(arguments[0], exp.Order):
+        # Flink takes no notice of it in streaming.
+        arguments[0] = arguments[0].this
+    if arguments and isinstance(arguments[0], exp.IgnoreNulls | exp.RespectNulls):
+        ignores = isinstance(arguments[0], exp.IgnoreNulls)
+        arguments[0] = arguments[0].this
+        if ignores:
+            wanted = f"({writer.write(arguments[0])} IS NOT NULL)"
+            parameters["filter"] = f"({parameters['filter']} AND {wanted})" if "filter" in parameters else wanted
     if function.has_separator and len(arguments) == 2:
         separator = arguments.pop()
         if not isinstance(separator, exp.Literal) or not separator.is_string:
             message = f"the separator of {function.name} is a text, such as ', '."
             raise SqlRejected(message, call)
         parameters["separator"] = separator.name
+    if function.has_offset and len(arguments) == 2:
+        offset = arguments.pop().unnest()
+        if not isinstance(offset, exp.Literal) or not offset.is_int:
+            message = f"{function.name} looks back a number of rows, such as 2."
+            raise SqlRejected(message, call)
+        parameters["offset"] = int(offset.name)
     if function.counts_rows and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
     if len(arguments) > 1:

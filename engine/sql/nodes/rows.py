@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import exp
 
 from engine.model.schema import quote
 from engine.registry import operators
-from engine.sql.algebra import Called, Filter, Repeated, Scan, Select, Union, Values, mentioned, plain
+from engine.sql.algebra import (
+    Called,
+    Filter,
+    Repeated,
+    Scan,
+    Select,
+    Union,
+    Unnested,
+    Values,
+    free_name,
+    mentioned,
+    plain,
+)
 from engine.sql.constants import value_of
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.rejected import SqlRejected
@@ -87,6 +101,29 @@ def repeated(emitter: Emitter, relation: Repeated, needed: frozenset[str]) -> Em
     emitted = emitter.emit(relation.input, relation.input.columns)
     node = emitter.add("repeat", {"times_column": emitted.names[relation.times]}, [emitted.node], relation.at)
     return Emitted(node, {name: emitted.names[name] for name in relation.columns})
+
+
+def unnested(emitter: Emitter, relation: Unnested, needed: frozenset[str]) -> Emitted:
+    """A row per element. Of a map one name means a multiset, whose values come as often as they are in it."""
+    used = needed & frozenset(relation.input.columns) | mentioned(relation.collection)
+    emitted = emitter.emit(relation.input, [name for name in relation.input.columns if name in used])
+    writer = emitter.writer(emitted)
+    collection = writer.write(relation.collection)
+    taken = list(emitter.schema(emitted).names)
+    names: dict[str, str] = {}
+    for name in relation.columns[len(relation.input.columns) :]:
+        names[name] = free_name(name, [*taken, *names.values()])
+    parameters: dict[str, Any] = {
+        "collection": collection,
+        "names": [names[name] for name in relation.names],
+        "keeps_empty": relation.keeps_empty,
+    }
+    if writer.type_of(collection).startswith("map<"):
+        parameters["elements"] = "entries" if len(relation.names) > 1 else "copies"
+    if relation.position is not None:
+        parameters["position"] = names[relation.position]
+    node = emitter.add("unnest", parameters, [emitted.node], relation.at)
+    return Emitted(node, {**emitted.names, **names}, emitted.arrival)
 
 
 def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitted:

@@ -6,12 +6,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from engine.sql.algebra import Numbered, Over, Windowed, free_name, mentioned
+from engine.sql.algebra import Numbered, Over, Sorted, Windowed, free_name, mentioned
 from engine.sql.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.groups import call_parameters, window_parameters, with_event_time
+from engine.sql.nodes.ranks import order_by
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.rejected import SqlRejected
+from engine.sql.row_number import row_count
 
 
 def windowed(emitter: Emitter, relation: Windowed, needed: frozenset[str]) -> Emitted:
@@ -32,7 +34,7 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
     """Aggregates over the rows before each row."""
     if len(relation.order) != 1 or relation.order[0].descending:
         message = (
-            "an aggregate OVER rows is ordered by one time, ascending: ORDER BY the event time, or a processing time."
+            "an aggregate OVER rows is ordered by one column, ascending: an event time, a processing time, or another."
         )
         raise SqlRejected(message, relation.at)
     time = relation.order[0].expression.name
@@ -44,23 +46,46 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
     ]
     emitted = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
     is_arrival = time in emitted.arrival
-    if not is_arrival and emitter.schema(emitted).column(emitted.names[time]).time is None:
-        message = f"an aggregate OVER rows is ordered by a time, but {time!r} is not one. Order by the event time."
-        raise SqlRejected(message, relation.at)
-    if not is_arrival:
+    is_time = not is_arrival and emitter.schema(emitted).column(emitted.names[time]).time is not None
+    if is_time:
         emitted = only_event_time(emitter, emitted, time, relation.at)
     calls: list[dict[str, Any]] = []
     names = dict(emitted.names)
     for name, call in relation.calls:
         names[name] = free_name(name, [*emitter.schema(emitted).names, *(one["name"] for one in calls)])
         calls.append({**call_parameters(emitter, emitted, call), "name": names[name]})
+    by_value = {"order_column": emitted.names.get(time)}
     parameters = {
         "partition_by": [emitted.names[name] for name in relation.partition],
-        "order": "arrival" if is_arrival else "event_time",
+        **({"order": "arrival" if is_arrival else "event_time"} if is_arrival or is_time else by_value),
         **_frame(relation),
         "aggregates": calls,
     }
     return Emitted(emitter.add("over_aggregate", parameters, [emitted.node], relation.at), names, emitted.arrival)
+
+
+def sorted_(emitter: Emitter, relation: Sorted, needed: frozenset[str]) -> Emitted:
+    """The rows as they come where they are ordered by arrival; else by event time. Raises SqlRejected."""
+    names = [key.expression.name for key in relation.order]
+    used = [name for name in relation.input.columns if name in needed or name in names]
+    emitted = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
+    first = relation.order[0]
+    is_arrival = names[0] in emitted.arrival
+    is_time = not is_arrival and emitter.schema(emitted).column(emitted.names[names[0]]).time is not None
+    if first.descending or not (is_time or is_arrival):
+        message = (
+            "ORDER BY needs LIMIT: a stream has no end after which it could be sorted. Add a limit, for example LIMIT "
+            "10; only an event time, ascending, can stand first without."
+        )
+        raise SqlRejected(message, relation.at)
+    if is_arrival and len(relation.order) > 1:
+        message = "rows of one processing time depend on the clock of the machine. Leave out the columns after it."
+        raise SqlRejected(message, relation.at)
+    if is_arrival:
+        return emitted
+    emitted = only_event_time(emitter, emitted, names[0], relation.at)
+    parameters = {"then_by": [order_by(key, emitted) for key in relation.order[1:]]}
+    return Emitted(emitter.add("sort", parameters, [emitted.node], relation.at), emitted.names, emitted.arrival)
 
 
 def numbered(emitter: Emitter, relation: Numbered, needed: frozenset[str]) -> Emitted:
@@ -71,10 +96,9 @@ def numbered(emitter: Emitter, relation: Numbered, needed: frozenset[str]) -> Em
         f"{relation.function} needs a last rank: without it all rows would have to be kept. Add, for example, WHERE "
         f"{relation.name} <= 10 in a query around this one."
     )
-    if relation.function != "ROW_NUMBER":
-        raise SqlRejected(message, relation.at)
-    frame = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
-    calls = ((relation.name, exp.Anonymous(this="COUNT", expressions=[exp.Star()])),)
+    by_row = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
+    frame = by_row if relation.function == "ROW_NUMBER" else None
+    calls = ((relation.name, row_count()),)
     try:
         return over(
             emitter, Over(relation.input, calls, relation.partition, relation.order, frame, relation.at), needed

@@ -339,3 +339,17 @@ def test_on_spark_any_cut_gives_the_same(spark: SparkSession, tmp_path: Path) ->
         "+I(a, 7, 12, 2)",
     ]
     assert [row["event_time_ms"] for row in whole.late] == [2000, 1000]
+
+
+def test_in_the_order_of_a_column_any_input_will_do_and_rows_are_updated() -> None:
+    made = plan_of(
+        "t -> over -> out",
+        t=rows("k string, v bigint", changelog=True),
+        over=("over_aggregate", {"partition_by": ["k"], "order_column": "v", "aggregates": [SUM]}),
+        out=("sink", {"mode": "changelog"}),
+    ).node("over")
+    assert str(made.mode) == "[I,UB,UA,D]"
+    assert made.strategy.name == "Over[range, by value]"
+    assert "WINDOW w AS (PARTITION BY `k` ORDER BY `v` RANGE BETWEEN" in made.operator.flink_sql(
+        [("t", made.inputs[0].schema)]
+    )

@@ -22,7 +22,7 @@ REFUSED = [
     ("SELECT k FROM t ORDER BY k", "line 1, column 26: ORDER BY needs LIMIT"),
     ("SELECT k FROM t OFFSET 3", "OFFSET needs LIMIT"),
     ("SELECT k FROM t; SELECT k FROM u", "one query is read at a time, but there are 2 statements."),
-    ("SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS rn FROM t", "ROW_NUMBER needs a last rank"),
+    ("SELECT k, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC) AS rn FROM t", "ROW_NUMBER needs a last rank"),
     (
         "SELECT MAX(v) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(v), INTERVAL '1' DAY)) GROUP BY window_start, window_end",
         "'v' is not an event time; rt is one.",
@@ -69,7 +69,7 @@ REFUSED = [
     ("SELECT a FROM (VALUES (1), (1 + 1)) AS x(a)", "VALUES takes literals here, not 1 + 1. Write the value itself."),
     ("SELECT a FROM u AS x(a, b)", "2 names are given for 3 columns."),
     ("SELECT x FROM t JOIN u USING (g)", "USING names 'g', which is not a column of both sides."),
-    ("SELECT k, RANK() OVER (PARTITION BY k ORDER BY rt) AS rn FROM t", "RANK needs a last rank"),
+    ("SELECT k, RANK() OVER (PARTITION BY k ORDER BY v, g) AS rn FROM t", "RANK needs a last rank"),
     (
         "SELECT k FROM t WHERE v > ANY (SELECT w FROM u)",
         "a sub-query is supported in FROM, for one value, and in WHERE as",

@@ -1,0 +1,103 @@
+"""Over aggregation in the order of a column that is no time: a row that comes or goes changes those behind it.
+
+Rows are kept in order, equal ones as they came. ROWS goes one by one; RANGE takes equal rows together, so that they
+change too. Every row behind is emitted anew, also where its result stays the same.
+
+Rows: the output's columns (width of them), and what the calls refer to.
+Source: Flink NonTimeRangeUnboundedPrecedingFunction, NonTimeRowsUnboundedPrecedingFunction.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from engine.aggregates.accumulators import compile_calls
+from engine.aggregates.function import AggregateCall
+from engine.contract.described import Description, Names, state_table
+from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.ranking.sort_keys import SortColumn, SortKey, sort_key_of
+
+
+class OverValuesKernel(Kernel):
+    """The rows of one partition in order, each with its results. order_at: what orders them, ascending."""
+
+    def __init__(
+        self, calls: Sequence[AggregateCall], width: int, order: SortColumn, *, peers: bool, update_before: bool
+    ) -> None:
+        compiled = compile_calls(calls, retracting=False)
+        self.create = compiled.create
+        self.add = compiled.accumulate
+        self.value = compiled.value
+        self.present = compiled.present
+        self.clock = compiled.clock
+        self.width = width
+        self.sort_key = sort_key_of((order,))
+        self.peers = peers
+        self.update_before = update_before
+
+    def start(self, key: Key, state: Any | None) -> None:
+        """Take up the rows and their results."""
+        self.rows: list[Row]
+        self.results: list[Row]
+        self.rows, self.results = state or ([], [])
+        self.keys: list[SortKey] = [self.sort_key(row) for row in self.rows]
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """A row comes in behind those equal to it, or goes."""
+        key = self.sort_key(row)
+        first = bisect_left(self.keys, key)
+        if kind in (INSERT, UPDATE_AFTER):
+            place = bisect_right(self.keys, key)
+            self.keys.insert(place, key)
+            self.rows.insert(place, row)
+            self.results.insert(place, ())
+            self._renew(first if self.peers else place, place, kind, out)
+            return
+        last = bisect_right(self.keys, key)
+        place = next((at for at in range(first, last) if self.rows[at] == row), last)
+        if place == last:
+            return
+        out.emit(DELETE, row[: self.width] + self.results[place])
+        for kept in (self.keys, self.rows, self.results):
+            del kept[place]
+        self._renew(first if self.peers else place, -1, kind, out)
+
+    def ranked_results(self) -> list[Row]:
+        """The results of all rows, in order."""
+        acc = self.create()
+        results: list[Row] = []
+        at = 0
+        while at < len(self.rows):
+            end = bisect_right(self.keys, self.keys[at]) if self.peers else at + 1
+            for place in range(at, end):
+                self.clock[0] = place + 1
+                self.add(acc, self.rows[place])
+            value = self.value(acc)
+            results += [value if self.present is None else self.present(value)] * (end - at)
+            at = end
+        return results
+
+    def finish(self) -> Any | None:
+        """The rows and their results."""
+        return (self.rows, self.results) if self.rows else None
+
+    def describe(self, names: Names) -> Description:
+        """The rows in order."""
+        columns = names.columns()[: self.width]
+        rows = [names.show(row[: self.width]) for row in self.rows]
+        return (state_table("Rows in order", columns, rows),) if rows else ()
+
+    def _renew(self, first: int, new: int, kind: int, out: Output) -> None:
+        """Emit the rows from a place on with what they have become. new: the place of the row that has come, or -1."""
+        before, self.results = self.results, self.ranked_results()
+        for at in range(first, len(self.rows)):
+            columns = self.rows[at][: self.width]
+            if at == new:
+                out.emit(kind, columns + self.results[at])
+                continue
+            if self.update_before:
+                out.emit(UPDATE_BEFORE, columns + before[at])
+            out.emit(UPDATE_AFTER, columns + self.results[at])

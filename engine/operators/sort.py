@@ -1,0 +1,122 @@
+"""Sort rows by event time, and rows of one time by other columns.
+
+Input: insert-only. Output: insert-only, the same rows; a row goes out when the watermark reaches it.
+State: the rows that wait, of the whole table. Time: epoch ms. A row that comes when rows of its time or later have gone
+out is kept in the late ledger.
+Source: Flink StreamExecTemporalSort, RowTimeSortOperator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from engine.aggregates.over import OverBoundedKernel
+from engine.contract.batch_input import BatchInput
+from engine.contract.kernel import Output
+from engine.contract.late_port import RoutesLate
+from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
+from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
+from engine.contract.step import Keyed, KeyedInput
+from engine.errors import PipelineError
+from engine.model.changelog import INSERT, ChangelogMode, UpdateKind
+from engine.model.schema import Schema, TimeUnit, quote
+from engine.ranking.parameters import OrderColumns
+from engine.ranking.sort_keys import SortColumn, sort_key_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class SortKernel(OverBoundedKernel):
+    """The rows of one time at once, in order."""
+
+    def __init__(self, width: int, time_at: int, order: Sequence[SortColumn]) -> None:
+        super().__init__((), width, time_at)
+        self.sort_key = sort_key_of(order)
+
+    def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
+        """Send the rows of this time; of equal ones the first to arrive comes first."""
+        for row in sorted(self.waiting.pop(time_ms, ()), key=self.sort_key):
+            out.emit(INSERT, row[: self.width])
+        self.passed_ms = time_ms
+
+
+class Sort(RoutesLate):
+    """ORDER BY the event time, then other columns."""
+
+    operator: ClassVar[str] = "sort"
+    title: ClassVar[str] = "Sort by time"
+    summary: ClassVar[str] = "Emits rows in order of event time, each when the watermark reaches it."
+    group: ClassVar[str] = "records"
+
+    then_by: OrderColumns = Field(
+        (), description="The order of rows of one time; empty: as they arrive.", title="Then by"
+    )
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The input's columns. Raises UnknownColumn, PipelineError and PlanRejected."""
+        (input_,) = inputs
+        require_insert_only(node, "sorting by time", input_, "Sort before the step that updates, or use Top N.")
+        if input_.schema.event_time is None:
+            message = "its input has no event time to sort by. Declare one in the source, or use Top N."
+            raise PipelineError(message, node, "then_by")
+        for item in self.then_by:
+            column = input_.schema.column(item.column, node, "then_by")
+            if column.type.startswith(("array<", "map<")):
+                message = f"then_by: {column.name} is of type {column.type}, which has no order. Choose another column."
+                raise PipelineError(message, node, "then_by")
+        return input_
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """Its input never updates a row."""
+        return (Offer((UpdateKind.NONE,), ("its input only inserts",)),)
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """There is one way."""
+        reason = "a row is emitted when the watermark reaches it, since no earlier row can come any more"
+        return Strategy("temporal sort", reason, "the rows that wait for the watermark")
+
+    def step(self, context: StepContext) -> Keyed:
+        """All rows together, each with its time in ms."""
+        schema = context.inputs[0].schema
+        values = tuple(map(quote, schema.names))
+        time = schema.event_time
+        assert time is not None
+        time_at = schema.index(time.name) if time.time is TimeUnit.EPOCH_MS else len(values)
+        if time_at == len(values):
+            values = (*values, time.milliseconds)
+        order = tuple(
+            SortColumn(
+                schema.index(item.column),
+                item.descending,
+                item.nulls,
+                schema.column(item.column).type in ("float", "double"),
+            )
+            for item in self.then_by
+        )
+        kernel = partial(SortKernel, len(schema), time_at, order)
+        return Keyed((KeyedInput((), values),), kernel, uses_time=True, by_event_time=True)
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """A table has no order."""
+        (input_,) = inputs
+        return input_.table
+
+    def late_rule(self) -> LateRule:
+        """A row at or before the time of one that has gone out."""
+        return LateRule(OwnTime({"in": 0}), unless=NothingLaterSent(()))
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """ORDER BY."""
+        ((table, schema),) = inputs
+        assert schema.event_time is not None, "derive refuses an input without an event time"
+        order = [f"{quote(schema.event_time.name)} ASC", *(item.sql for item in self.then_by)]
+        columns = ", ".join(map(quote, schema.names))
+        return f"SELECT {columns} FROM {quote(table)} ORDER BY {', '.join(order)}"
+
+
+OPERATOR = Sort

@@ -1,0 +1,190 @@
+"""A row for each element of an array, a map or a multiset.
+
+Input: any changelog mode. Output: the same, each record once per element, in their order, with its kind. A record
+without elements is dropped, or padded with NULL.
+State: none. Time: event times are passed on.
+Source: Flink StreamExecCorrelate with UnnestRowsFunction and UnnestRowsWithOrdinalityFunction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from engine.contract.batch_input import BatchInput
+from engine.contract.frames import EACH
+from engine.contract.operator import (
+    NO_KEYS,
+    Analyzer,
+    Derived,
+    InputPlan,
+    Offer,
+    Operator,
+    StepContext,
+    Strategy,
+    forwarded,
+)
+from engine.contract.step import Native, Projection
+from engine.errors import PipelineError
+from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.schema import Column, Schema, arrow_type, map_types, quote
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Elements(Enum):
+    """What the elements are."""
+
+    VALUES = "values"
+    ENTRIES = "entries"
+    COPIES = "copies"
+
+
+_COUNTS = ("tinyint", "smallint", "int", "bigint")
+
+
+class Unnest(Operator):
+    """CROSS JOIN UNNEST, LEFT JOIN UNNEST ... ON TRUE."""
+
+    operator: ClassVar[str] = "unnest"
+    title: ClassVar[str] = "Unnest"
+    summary: ClassVar[str] = "Emits each record once for each element of an array or a map."
+    group: ClassVar[str] = "records"
+
+    collection: str = Field(
+        title="Array or map",
+        description="The column or expression whose elements become rows.",
+        json_schema_extra={"column": True, "expression": True},
+    )
+    names: tuple[str, ...] = Field(
+        ("element",),
+        min_length=1,
+        title="Names",
+        description="The name of the element's column; for entries two names, of keys and values.",
+    )
+    elements: Elements = Field(
+        Elements.VALUES,
+        title="Elements",
+        description="values: of an array. entries: of a map, keys and values. copies: of a multiset, which is a map: "
+        "each key as often as its value says.",
+    )
+    position: str | None = Field(
+        None,
+        min_length=1,
+        title="Name of the position",
+        description="A column that counts the elements of a record from 1 (WITH ORDINALITY); empty: none.",
+    )
+    keeps_empty: bool = Field(
+        False, title="Keep records without elements", description="With NULL for the element, as LEFT JOIN does."
+    )
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The input's columns, the element's, and its position. Raises ExpressionError and PipelineError."""
+        (input_,) = inputs
+        type_ = analyzer.type_of(self.collection, input_.schema, node, "collection")
+        types = self._types(node, type_)
+        new = [Column(name, each) for name, each in zip(self.names, types, strict=True)]
+        if self.position is not None:
+            new.append(Column(self.position, "int", nullable=self.keeps_empty))
+        columns = (*input_.schema.columns, *new)
+        seen = [column.name.lower() for column in columns]
+        twice = next((column.name for column in new if seen.count(column.name.lower()) > 1), None)
+        if twice is not None:
+            message = f"names: two columns are called {twice!r}. Give the element another name."
+            raise PipelineError(message, node, "names")
+        # Elements may be equal, so nothing tells the rows of a record apart.
+        return replace(
+            input_,
+            schema=Schema(columns),
+            upsert_keys=NO_KEYS,
+            lone_updates=input_.lone_updates or input_.has_updates,
+        )
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """Updates are passed on, with -U: the old row may have had other elements."""
+        if wanted is UpdateKind.ONLY_UPDATE_AFTER:
+            return ()
+        return forwarded(inputs, wanted, "the old row may have had other elements")
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """There is one way."""
+        return Strategy("unnest", "each record is emitted once per element and keeps its kind")
+
+    def step(self, context: StepContext) -> Native:
+        """A projection of every element."""
+        (input_,) = context.inputs
+        columns = context.schema.columns[len(input_.schema) :]
+        values = tuple(f"{EACH}.`{place}`" for place in range(len(columns)))
+        return Native((Projection((*map(quote, input_.schema.names), *values), each=self._each()),))
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """explode."""
+        from pyspark.sql import functions as f
+
+        (input_,) = inputs
+        names = context.inputs[0].schema.names
+        exploded = input_.table.select("*", f.explode(f.expr(self._each())).alias(EACH))
+        new = context.schema.names[len(names) :]
+        return exploded.selectExpr("*", *(f"{EACH}.`{place}` AS {quote(name)}" for place, name in enumerate(new)))
+
+    def late_rule(self) -> None:
+        """No record is ever too late."""
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """CROSS JOIN UNNEST(collection) AS u (name), or LEFT JOIN."""
+        ((table, schema),) = inputs
+        columns = (*self.names, *((self.position,) if self.position is not None else ()))
+        kept = [f"t.{quote(name)}" for name in schema.names]
+        join, condition = ("LEFT JOIN", " ON TRUE") if self.keeps_empty else ("CROSS JOIN", "")
+        collection = quote(self.collection) if self.collection in schema else self.collection
+        ordinality = " WITH ORDINALITY" if self.position is not None else ""
+        return (
+            f"SELECT {', '.join([*kept, *(f'u.{quote(name)}' for name in columns)])}\nFROM {quote(table)} AS t\n"
+            f"{join} UNNEST({collection}){ordinality} AS u ({', '.join(map(quote, columns))}){condition}"
+        )
+
+    def _types(self, node: str, type_: str) -> Sequence[str]:
+        """The types of the element's columns. Raises PipelineError."""
+        found: Sequence[str] | None = None
+        if self.elements is Elements.VALUES and type_.startswith("array<"):
+            found = (type_[6:-1],)
+        elif self.elements is not Elements.VALUES and type_.startswith("map<"):
+            found = map_types(type_[4:-1])
+            if self.elements is Elements.COPIES:
+                found = None if found[1] not in _COUNTS else found[:1]
+        if found is None:
+            wanted = {Elements.VALUES: "an array", Elements.ENTRIES: "a map", Elements.COPIES: "a map of counts"}
+            message = (
+                f"collection: {self.collection} is of type {type_}, but {self.elements.value} are those of "
+                f"{wanted[self.elements]}."
+            )
+            raise PipelineError(message, node, "collection")
+        if len(found) != len(self.names):
+            message = f"names: {len(found)} for each element of {type_}, but {', '.join(self.names)} are given."
+            raise PipelineError(message, node, "names")
+        for each in found:
+            arrow_type(each)
+        return found
+
+    def _each(self) -> str:
+        """The elements as structs of the new columns, called by their places."""
+        collection, fields = self.collection, ["x AS `0`"]
+        if self.elements is Elements.ENTRIES:
+            collection, fields = f"map_entries({collection})", ["x.key AS `0`", "x.value AS `1`"]
+        elif self.elements is Elements.COPIES:
+            copies = f"transform(map_entries({collection}), e -> array_repeat(e.key, CAST(e.value AS INT)))"
+            collection = f"flatten({copies})"
+        if self.position is not None:
+            fields.append(f"i + 1 AS `{len(fields)}`")
+        elements = f"transform({collection}, (x, i) -> struct({', '.join(fields)}))"
+        if not self.keeps_empty:
+            return elements
+        return f"CASE WHEN size({elements}) > 0 THEN {elements} ELSE array(NULL) END"
+
+
+OPERATOR = Unnest

@@ -1,0 +1,267 @@
+"""JSON functions as Spark SQL: JSON_VALUE, JSON_QUERY, JSON_EXISTS, JSON_OBJECT, JSON_ARRAY, JSON_STRING, IS JSON.
+
+Their clauses (RETURNING, ON EMPTY, ON ERROR, wrappers) are parsed here too, into a call with them as `Kwarg`s.
+Spark's `get_json_object` gives a value's text, and the type of the same path in a VARIANT what it is.
+Source: Flink SqlJsonUtils, Calcite JsonFunctions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlglot import TokenType, exp
+
+from engine.sql.patterns import text
+from engine.sql.rejected import SqlRejected
+
+if TYPE_CHECKING:
+    from engine.sql.writer import ExpressionWriter
+
+_ON: Final = ("NULL", "ERROR", "ABSENT", "TRUE", "FALSE", "UNKNOWN")
+
+
+def _word(parser: Any, *words: str) -> bool:
+    """Pass over these words where they come next."""
+    start = parser._index
+    for word in words:
+        if parser._curr is None or parser._curr.text.upper() != word:
+            parser._retreat(start)
+            return False
+        parser._advance()
+    return True
+
+
+def _clauses(parser: Any) -> list[exp.Kwarg]:
+    """What stands behind the arguments, up to the closing parenthesis."""
+    found: dict[str, Any] = {}
+    while parser._curr is not None and parser._curr.token_type is not TokenType.R_PAREN:
+        if _word(parser, "RETURNING"):
+            found["returning"] = parser._parse_types()
+        elif _word(parser, "WITHOUT"):
+            _word(parser, "ARRAY")
+            parser._match_text_seq("WRAPPER")
+        elif _word(parser, "WITH"):
+            found["wrapper"] = exp.var("CONDITIONAL" if _word(parser, "CONDITIONAL") else "UNCONDITIONAL")
+            _word(parser, "UNCONDITIONAL")
+            _word(parser, "ARRAY")
+            parser._match_text_seq("WRAPPER")
+        elif _word(parser, "DEFAULT"):
+            value = parser._parse_unary()
+            found[_on(parser)] = value
+        elif _word(parser, "EMPTY"):
+            what = "[]" if _word(parser, "ARRAY") else "{}"
+            _word(parser, "OBJECT")
+            found[_on(parser)] = exp.Literal.string(what)
+        else:
+            word = next((each for each in _ON if _word(parser, each)), None)
+            if word is None:
+                parser.raise_error(f"a clause of a JSON function does not begin with {parser._curr.text}")
+                break
+            found[_on(parser)] = exp.Null() if word == "NULL" else exp.var(word)
+    return [exp.Kwarg(this=exp.var(name), expression=value) for name, value in found.items()]
+
+
+def _on(parser: Any) -> str:
+    """ON EMPTY, ON ERROR or ON NULL, as the name of a clause."""
+    for what in ("EMPTY", "ERROR", "NULL"):
+        if _word(parser, "ON", what):
+            return f"on_{what.lower()}"
+    parser.raise_error("ON EMPTY or ON ERROR is missing")
+    return "on_error"
+
+
+def _path_call(parser: Any) -> exp.Expr:
+    name = parser._tokens[parser._index - 2]
+    value = parser._parse_disjunction()
+    parser._match(TokenType.COMMA)
+    path = parser._parse_disjunction()
+    return exp.Anonymous(this=name.text.upper(), expressions=[value, path, *_clauses(parser)]).update_positions(name)
+
+
+def _object_call(parser: Any) -> exp.Expr:
+    name = parser._tokens[parser._index - 2]
+    parts: list[Any] = []
+    while parser._curr is not None and parser._curr.token_type is not TokenType.R_PAREN:
+        if _is_null_clause(parser):
+            break
+        _word(parser, "KEY")
+        parts.append(parser._parse_bitwise())
+        if not _word(parser, "VALUE"):
+            parser._match(TokenType.COLON)
+        parts.append(parser._parse_disjunction())
+        if not parser._match(TokenType.COMMA):
+            break
+    return exp.Anonymous(this=name.text.upper(), expressions=[*parts, *_clauses(parser)]).update_positions(name)
+
+
+def _array_call(parser: Any) -> exp.Expr:
+    name = parser._tokens[parser._index - 2]
+    parts: list[Any] = []
+    while parser._curr is not None and parser._curr.token_type is not TokenType.R_PAREN and not _is_null_clause(parser):
+        parts.append(parser._parse_disjunction())
+        if not parser._match(TokenType.COMMA):
+            break
+    return exp.Anonymous(this=name.text.upper(), expressions=[*parts, *_clauses(parser)]).update_positions(name)
+
+
+def _is_null_clause(parser: Any) -> bool:
+    following = [token.text.upper() for token in parser._tokens[parser._index : parser._index + 3]]
+    return following in (["NULL", "ON", "NULL"], ["ABSENT", "ON", "NULL"])
+
+
+PARSERS: Final[dict[str, Callable[[Any], exp.Expr]]] = {
+    **dict.fromkeys(("JSON_VALUE", "JSON_QUERY", "JSON_EXISTS"), _path_call),
+    "JSON_OBJECT": _object_call,
+    "JSON_ARRAY": _array_call,
+}
+"""By name, for sqlglot's grammar."""
+
+
+def json_function(writer: ExpressionWriter, call: exp.Anonymous) -> str | None:
+    """The call as Spark SQL; None where it is no JSON function. Raises SqlRejected."""
+    clauses = {one.this.name: one.expression for one in call.expressions if isinstance(one, exp.Kwarg)}
+    arguments = [one for one in call.expressions if not isinstance(one, exp.Kwarg)]
+    match call.name.upper():
+        case "JSON_VALUE":
+            return _value(writer, _Path.of(writer, call, arguments), clauses)
+        case "JSON_QUERY":
+            return _query(writer, _Path.of(writer, call, arguments), clauses)
+        case "JSON_EXISTS":
+            path = _Path.of(writer, call, arguments)
+            return f"CASE WHEN {path.json} IS NOT NULL THEN coalesce({path.kind} <> 'VOID', false) END"
+        case "JSON_OBJECT":
+            return _object(writer, arguments, clauses)
+        case "JSON_ARRAY":
+            return _array(writer, arguments, clauses)
+        case "JSON_STRING" if len(arguments) == 1:
+            value = writer.write(arguments[0])
+            return f"CASE WHEN {value} IS NOT NULL THEN {_json_text(value)} END"
+        case _:
+            return None
+
+
+def is_json(writer: ExpressionWriter, node: exp.Is) -> str | None:
+    """x IS JSON [VALUE | SCALAR | ARRAY | OBJECT] as Spark SQL; None for another test."""
+    if not isinstance(node.expression, exp.JSON):
+        return None
+    value = writer.write(node.this)
+    kind = f"schema_of_variant(try_parse_json({value}))"
+    match str(node.expression.this or "VALUE").upper():
+        case "OBJECT":
+            test = f"coalesce({kind} LIKE 'OBJECT%', false)"
+        case "ARRAY":
+            test = f"coalesce({kind} LIKE 'ARRAY%', false)"
+        case "SCALAR":
+            test = f"coalesce(NOT ({kind} LIKE 'OBJECT%' OR {kind} LIKE 'ARRAY%'), false)"
+        case _:
+            test = f"({kind} IS NOT NULL)"
+    return test
+
+
+class _Path:
+    """A path in a JSON text. kind: the type of what is there, as VARIANT calls it; NULL where nothing is."""
+
+    def __init__(self, json: str, path: str, *, is_lax: bool) -> None:
+        self.json = json
+        self.is_lax = is_lax
+        self.parsed = f"try_parse_json({json})"
+        self.found = f"get_json_object({json}, {text(path)})"
+        self.variant = f"try_variant_get({self.parsed}, {text(path)}, 'variant')"
+        self.kind = f"schema_of_variant({self.variant})"
+        self.is_nested = f"({self.kind} LIKE 'OBJECT%' OR {self.kind} LIKE 'ARRAY%')"
+
+    @classmethod
+    def of(cls, writer: ExpressionWriter, call: exp.Anonymous, arguments: list[exp.Expr]) -> _Path:
+        """The path that a call names. Raises SqlRejected where it is no literal."""
+        literal = arguments[1].unnest() if len(arguments) == 2 else None
+        if not isinstance(literal, exp.Literal) or not literal.is_string:
+            message = f"{call.name.upper()} takes a JSON text and a path in quotes: {call.name.upper()}(j, '$.name')."
+            raise SqlRejected(message, call)
+        mode, _, rest = literal.name.strip().partition(" ")
+        path = rest.strip() if mode.lower() in ("lax", "strict") else literal.name.strip()
+        return cls(writer.write(arguments[0]), path, is_lax=mode.lower() == "lax")
+
+
+def _value(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) -> str:
+    returning = clauses.get("returning")
+    target = "STRING" if returning is None else writer.type_of(writer.write(exp.Cast(this=exp.Null(), to=returning)))
+    found = path.found if target.upper() == "STRING" else f"TRY_CAST({path.found} AS {target.upper()})"
+    empty, error = (_branch(writer, clauses.get(which), target) for which in ("on_empty", "on_error"))
+    missing = f"{path.kind} IS NULL"
+    errors = [f"{path.parsed} IS NULL"] if path.is_lax else [f"{path.parsed} IS NULL", missing, path.is_nested]
+    empties = [f"{path.kind} = 'VOID'", *([missing, path.is_nested] if path.is_lax else [])]
+    mismatch = f" WHEN {found} IS NULL THEN {error}" if target.upper() != "STRING" and error != "NULL" else ""
+    return (
+        f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {' OR '.join(errors)} THEN {error} "
+        f"WHEN {' OR '.join(empties)} THEN {empty}{mismatch} ELSE {found} END"
+    )
+
+
+def _query(writer: ExpressionWriter, path: _Path, clauses: dict[str, exp.Expr]) -> str:
+    empty, error = (_branch(writer, clauses.get(which), "STRING") for which in ("on_empty", "on_error"))
+    wrapper = clauses.get("wrapper")
+    scalar = f"to_json({path.variant})"
+    missing = f"{path.kind} IS NULL"
+    if wrapper is None:
+        found, nothing = path.found, f"NOT {path.is_nested}"
+    else:
+        wrapped = f"concat('[', CASE WHEN {path.is_nested} THEN {path.found} ELSE {scalar} END, ']')"
+        keeps = wrapper.name == "CONDITIONAL"
+        found = f"CASE WHEN {path.kind} LIKE 'ARRAY%' THEN {path.found} ELSE {wrapped} END" if keeps else wrapped
+        nothing = "false"
+    errors = [f"{path.parsed} IS NULL", nothing, *([] if path.is_lax else [missing])]
+    made = (
+        f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {' OR '.join(errors)} THEN {error} "
+        f"WHEN {missing} OR {path.kind} = 'VOID' THEN {empty} ELSE {found} END"
+    )
+    return f"from_json({made}, 'array<string>')" if "returning" in clauses else made
+
+
+def _branch(writer: ExpressionWriter, given: exp.Expr | None, target: str) -> str:
+    """What comes out where a path is empty or in error. Raises SqlRejected for ERROR, which would end the run."""
+    if given is None or isinstance(given, exp.Null):
+        return "NULL"
+    if isinstance(given, exp.Var):
+        message = f"{given.name} ON EMPTY and ON ERROR end the run. Write NULL, or DEFAULT with a value."
+        raise SqlRejected(message, given)
+    return f"CAST({writer.write(given)} AS {target.upper()})"
+
+
+def _object(writer: ExpressionWriter, arguments: list[exp.Expr], clauses: dict[str, exp.Expr]) -> str:
+    pairs = sorted(zip(arguments[::2], arguments[1::2], strict=True), key=lambda pair: pair[0].name)
+    if any(not isinstance(key, exp.Literal) for key, _ in pairs):
+        message = "JSON_OBJECT takes keys in quotes: JSON_OBJECT('name' VALUE name)."
+        raise SqlRejected(message, arguments[0])
+    fields = [
+        f"concat({text(_quoted(key.name) + ':')}, {_member(writer, value)})"
+        if "on_null" not in clauses or isinstance(clauses["on_null"], exp.Null)
+        else f"concat({text(_quoted(key.name) + ':')}, nullif({_member(writer, value)}, 'null'))"
+        for key, value in pairs
+    ]
+    return f"concat('{{', concat_ws(',', {', '.join(fields)}), '}}')" if fields else "'{}'"
+
+
+def _array(writer: ExpressionWriter, arguments: list[exp.Expr], clauses: dict[str, exp.Expr]) -> str:
+    """Without a word NULLs are left out."""
+    keeps = isinstance(clauses.get("on_null"), exp.Null)
+    items = [_member(writer, value) for value in arguments]
+    items = items if keeps else [f"nullif({item}, 'null')" for item in items]
+    return f"concat('[', concat_ws(',', {', '.join(items)}), ']')" if items else "'[]'"
+
+
+def _member(writer: ExpressionWriter, value: exp.Expr) -> str:
+    """A value as JSON. What is made by another JSON function is JSON already."""
+    bare = value.unnest()
+    is_made = isinstance(bare, exp.Anonymous) and bare.name.upper() in ("JSON_OBJECT", "JSON_ARRAY", "JSON")
+    written = writer.write(value)
+    return f"coalesce({written}, 'null')" if is_made else f"coalesce({_json_text(written)}, 'null')"
+
+
+def _json_text(value: str) -> str:
+    return f"regexp_extract(to_json(struct({value} AS v), map('ignoreNullFields', 'false')), '^.\"v\":(.*).$', 1)"
+
+
+def _quoted(key: str) -> str:
+    escaped = key.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,52 @@
+"""UNNEST as an operator: columns, changelog, SQL, refusals. Its rows are those of Flink's cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import StudioError
+from engine.planner import NodePlan, plan
+from tests.engine.planning import KnownTypes, pipeline_of, plan_of, rows
+
+
+def unnested(source: tuple[str, dict[str, Any]], **parameters: Any) -> NodePlan:
+    return plan_of("t -> each -> out", t=source, each=("unnest", parameters), out=("sink", {})).node("each")
+
+
+def test_the_element_and_its_position_come_behind_the_columns() -> None:
+    made = unnested(rows("k string, a array<int>"), collection="a", names=["x"], position="at", keeps_empty=True)
+    assert [(column.name, column.type) for column in made.schema][2:] == [("x", "int"), ("at", "int")]
+    assert str(made.mode) == "[I]"
+    assert made.operator.flink_sql([("t", made.inputs[0].schema)]) == (
+        "SELECT t.`k`, t.`a`, u.`x`, u.`at`\nFROM `t` AS t\n"
+        "LEFT JOIN UNNEST(`a`) WITH ORDINALITY AS u (`x`, `at`) ON TRUE"
+    )
+
+
+def test_of_updates_the_old_elements_are_taken_back_and_nothing_is_a_key() -> None:
+    source = rows("k string, m map<string/int>", changelog=True, primary_key=["k"])
+    source[1]["columns"][1]["type"] = "map<string,int>"
+    made = unnested(source, collection="m", names=["x", "y"], elements="entries")
+    assert [column.type for column in made.schema][2:] == ["string", "int"]
+    assert str(made.mode) == "[I,UB,UA,D]"
+    assert made.derived.upsert_keys == frozenset()
+    assert unnested(source, collection="m", names=["x"], elements="copies").schema.names == ("k", "m", "x")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"collection": "k", "names": ["x"]}, "collection: k is of type string, but values are those of an array."),
+        ({"collection": "a", "names": ["x", "y"]}, "names: 1 for each element of array<int>, but x, y are given."),
+        ({"collection": "a", "names": ["K"]}, "names: two columns are called 'K'. Give the element another name."),
+        ({"collection": "a", "names": ["x"], "elements": "copies"}, "copies are those of a map of counts."),
+    ],
+)
+def test_what_has_no_elements_is_refused(parameters: dict[str, Any], sentence: str) -> None:
+    pipeline = pipeline_of("t -> each", t=rows("k string, a array<int>"), each=("unnest", parameters))
+    with pytest.raises(StudioError) as caught:
+        plan(pipeline, KnownTypes(), Path())
+    assert sentence in str(caught.value)
