@@ -9,13 +9,15 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
+from ui.builder.drafting import edited  # noqa: E402
 from ui.components.shell.engine_status import engine_note, start_engine  # noqa: E402
 from ui.components.shell.page_tools import page_tools  # noqa: E402
 from ui.components.shell.story_bar import story_bar  # noqa: E402
+from ui.components.shell.top_bar import inspect_bar, settle, top_bar  # noqa: E402
 from ui.engines.far_files import look_at_chosen_engine  # noqa: E402
 from ui.export.record import start_record  # noqa: E402
 from ui.shell.guard import guard, take_fields  # noqa: E402
-from ui.shell.navigation import follow, pages  # noqa: E402
+from ui.shell.navigation import follow, pages, view_of  # noqa: E402
 from ui.shell.people import let_in  # noqa: E402
 from ui.shell.state import state  # noqa: E402
 
@@ -24,14 +26,26 @@ st.set_page_config(page_title="Changelog Studio", page_icon=f"{ROOT}/ui/assets/i
 let_in()
 state.sync()
 take_fields()
-page = st.navigation(pages(), position="hidden" if state.present else "top")
+page = st.navigation(pages(), position="hidden")
 follow(page)
+view = view_of(page)
 start_record()
+tools = None
+with guard():
+    settle(view)
+    if view.file == "build" and (drafting := edited()) is not None:
+        # A run that was just started is what the bar says.
+        drafting.publish()
+if not state.present:
+    with guard():
+        tools = top_bar(view)
 start_engine()
 look_at_chosen_engine()
 with guard():
     story_bar()
+    if not state.present:
+        inspect_bar(view)
     page.run()
 if not state.present:
     engine_note()
-page_tools(page.title)
+page_tools(page.title, tools)

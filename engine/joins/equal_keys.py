@@ -62,7 +62,7 @@ class KeyedJoin(Operator):
         title="Further condition",
         description="A further condition on the joined columns, such as x < y. A right column with the name of a left "
         "one gets a number: k0.",
-        json_schema_extra={"expression": True, "last": True},
+        json_schema_extra={"expression": True},
     )
 
     @model_validator(mode="after")

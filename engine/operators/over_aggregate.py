@@ -79,14 +79,18 @@ class OverAggregate(RoutesLate):
         description="rows: a number of rows back, one by one. range: a length of time back, equal times together.",
     )
     preceding_rows: int | None = Field(
-        None, ge=0, title="Rows back", description="How many rows before the current one; empty: all."
+        None,
+        ge=0,
+        title="Rows back",
+        description="How many rows before the current one; empty: all.",
+        json_schema_extra={"only": ["rows"]},
     )
     preceding_ms: int | None = Field(
         None,
         ge=0,
         title="Time back",
         description="How far back the frame reaches; empty: to the first row.",
-        json_schema_extra={"duration": True},
+        json_schema_extra={"duration": True, "only": ["range"]},
     )
     aggregates: tuple[Aggregate, ...] = Field(
         min_length=1, title="Aggregates", description="What to compute over the rows of the frame."

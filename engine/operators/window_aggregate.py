@@ -79,26 +79,28 @@ class WindowAggregate(GivenWindows):
         False,
         title="Add the window's time",
         description="Adds window_time, the last millisecond of the window, as event time for the next operator.",
+        json_schema_extra={"last": True},
     )
     allowed_lateness_ms: int = Field(
         0,
         ge=0,
         title="Allowed lateness",
         description="How long a window is kept after it has fired, so that late records update its result.",
-        json_schema_extra={"duration": True},
+        json_schema_extra={"duration": True, "last": True},
     )
     early_fire_every_ms: int = Field(
         0,
         ge=0,
         title="Early firing every",
         description="Emit the result so far each time event time advances by this much; 0: only at the end.",
-        json_schema_extra={"duration": True},
+        json_schema_extra={"duration": True, "last": True},
     )
 
     early_fire_each_record: bool = Field(
         False,
         title="Early firing with each record",
         description="Emit the result so far with every record that changes it.",
+        json_schema_extra={"last": True},
     )
 
     @model_validator(mode="after")

@@ -32,7 +32,7 @@ Size = Annotated[
         gt=0,
         title="Window size",
         description="The length of a window; for cumulating windows, of the longest.",
-        json_schema_extra={"duration": True},
+        json_schema_extra={"duration": True, "only": ["tumble", "hop", "cumulate"]},
     ),
 ]
 Slide = Annotated[
@@ -41,7 +41,7 @@ Slide = Annotated[
         gt=0,
         title="Slide",
         description="Hop: the time between the starts of two windows; the size is a multiple of it.",
-        json_schema_extra={"duration": True},
+        json_schema_extra={"duration": True, "only": ["hop"]},
     ),
 ]
 Step = Annotated[
@@ -50,7 +50,7 @@ Step = Annotated[
         gt=0,
         title="Step",
         description="Cumulate: by how much a window grows; the size is a multiple of it.",
-        json_schema_extra={"duration": True},
+        json_schema_extra={"duration": True, "only": ["cumulate"]},
     ),
 ]
 Offset = Annotated[
@@ -58,7 +58,7 @@ Offset = Annotated[
     Field(
         title="Window offset",
         description="Moves all windows: with size 1 h and offset 15 min they start at a quarter past.",
-        json_schema_extra={"duration": True},
+        json_schema_extra={"duration": True, "only": ["tumble", "hop", "cumulate"], "last": True},
     ),
 ]
 
@@ -80,7 +80,7 @@ class MadeWindows(RoutesLate):
         gt=0,
         title="Gap",
         description="Session: it ends when no record came for longer than this.",
-        json_schema_extra={"duration": True},
+        json_schema_extra={"duration": True, "only": ["session"]},
     )
     offset_ms: Offset = 0
 

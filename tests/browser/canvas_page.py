@@ -142,20 +142,19 @@ def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> No
 
 
 def connect(page: Page, source: str, target: str) -> None:
-    look_up(page)
+    settled(page)
     drag(page, middle(port(page, source)), middle(port(page, target)))
 
 
-def look_up(page: Page) -> None:
-    """Scroll to the canvas, once the form below it has its height."""
-    settled(page)
-    page.get_by_test_id("stMain").evaluate("each => each.scrollTo(0, 0)")
-    settled(page)
+def tab(page: Page, name: str) -> None:
+    """Open a tab of the drawer."""
+    page.locator(".st-key-drawer-tab").get_by_text(name, exact=True).click()
+    wait_until_settled(page)
 
 
 def drop(page: Page, operator: str, x: float, y: float) -> None:
     """Drag an operator from the palette to a place of the canvas."""
-    look_up(page)
+    settled(page)
     before = len(ids(page))
     pane = page.locator(".react-flow__pane")
     page.locator(f"[data-operator={operator}]").drag_to(pane, target_position={"x": x, "y": y})

@@ -102,6 +102,7 @@ def test_what_was_tried_is_applied_run_and_compared(open_page: OpenPage) -> None
     page.get_by_role("button", name="Run again").click()
     page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()
     expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
+    page.get_by_role("link", name="Inspect").click()
     page.get_by_role("link", name="What if").click()
     page.get_by_role("button", name="Nothing lost").click()
     page.get_by_role("button", name="Apply and run").click()

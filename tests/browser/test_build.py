@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import add, box, node, studio, type_into
+from tests.browser.canvas_page import add, box, node, studio, tab, type_into
 from tests.browser.conftest import OpenPage, wait_until_settled
 
 RUN_TIMEOUT_MS = 180_000
@@ -80,7 +80,7 @@ def test_what_was_typed_survives_a_reload_wrong_or_right(page: Page) -> None:
     open_example(page, "Window join that loses pairs")
     node(page, "joined").click()
     type_into(page, "Window size", "1 min")
-    page.get_by_text("More settings").click()
+    page.get_by_text("More", exact=True).click()
     type_into(page, "Window offset", "half a minute")
     page.reload()
     expect(box(page, "Window size")).to_have_value("1 min")
@@ -134,7 +134,7 @@ def test_the_word_frequency_is_composed_from_nothing_and_run(page: Page) -> None
     expect(node(page, "aggregate_2>sink:in")).to_have_attribute("aria-label", re.compile(re.escape("[I,UB,UA,D]")))
     run_button(page).click()
     expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
-    page.get_by_role("button", name=re.compile("Open the changelog")).click()
+    page.get_by_role("button", name="Open its changelog").click()
     page.wait_for_url("**/changelog?**")
     expect(page.get_by_text("-D").first).to_be_visible()
 
@@ -207,7 +207,7 @@ def test_rows_of_a_list_are_added_moved_and_removed(page: Page) -> None:
 def test_the_first_records_of_an_output_are_there_without_a_run(open_page: OpenPage) -> None:
     page = open_page()
     open_example(page, "Word frequency")
-    page.get_by_role("tab", name="First records").click()
+    tab(page, "Records")
     expect(page.get_by_text("3 records from 3 rows of words: all rows.")).to_be_visible(timeout=RUN_TIMEOUT_MS)
     node(page, "count_counts").click()
     expect(page.get_by_text("6 records from 3 rows of words: all rows.")).to_be_visible(timeout=RUN_TIMEOUT_MS)

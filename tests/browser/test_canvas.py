@@ -17,7 +17,6 @@ from tests.browser.canvas_page import (
     edges,
     ids,
     keys,
-    look_up,
     middle,
     node,
     open_draft,
@@ -46,11 +45,11 @@ def test_the_word_frequency_is_built_by_hand_and_run_on_the_canvas(open_page: Op
     page = open_draft(open_page, "empty0")
     drop(page, "rows", 130, 120)
     write_rows(page, "Hello\nWorld\nHello")
-    drop(page, "aggregate", 430, 120)
+    drop(page, "aggregate", 380, 120)
     connect(page, "rows.out", "aggregate.in")
     assert edges(page) == ["rows>aggregate:in"]
     type_into(page, "Name", "cnt")
-    drop(page, "aggregate", 640, 300)
+    drop(page, "aggregate", 560, 300)
     connect(page, "aggregate.out", "aggregate_2.in")
     expect(page.get_by_text("What is wrong")).to_have_count(0)
     group = page.get_by_role("combobox", name=re.compile("Group by"))
@@ -62,7 +61,7 @@ def test_the_word_frequency_is_built_by_hand_and_run_on_the_canvas(open_page: Op
     group.press("Escape")
     expect(node(page, "aggregate_2")).to_contain_text("cnt · COUNT")
     type_into(page, "Name", "freq")
-    drop(page, "sink", 800, 120)
+    drop(page, "sink", 660, 460)
     connect(page, "aggregate_2.out", "sink.in")
     assert edges(page) == ["aggregate>aggregate_2:in", "aggregate_2>sink:in", "rows>aggregate:in"]
     expect(node(page, "aggregate_2>sink:in")).to_have_attribute("aria-label", re.compile(re.escape("[I,UB,UA,D]")))
@@ -93,14 +92,14 @@ def test_the_window_join_is_built_by_hand_and_run(open_page: OpenPage) -> None:
     pick(page, "orders")
     keys(page, "Control+c", "Control+v")
     assert ids(page) == ["orders", "orders_2"]
-    look_up(page)
+    settled(page)
     drag(page, middle(node(page, "orders_2")), (middle(node(page, "orders"))[0], middle(node(page, "orders"))[1] + 190))
     pick(page, "orders_2")
     write_rows(page, "a,hangzhou,1000000059000\nb,beijing,1000000105000")
-    drop(page, "window_join", 480, 210)
+    drop(page, "window_join", 420, 210)
     connect(page, "orders.out", "window_join.left")
     connect(page, "orders_2.out", "window_join.right")
-    drop(page, "sink", 780, 210)
+    drop(page, "sink", 660, 210)
     connect(page, "window_join.out", "sink.in")
     run(page)
     expect(page.locator('[data-edge="window_join>sink:in"] .kind')).to_have_text(["+I4"])
@@ -205,7 +204,7 @@ def test_an_import_is_an_edit_that_can_be_taken_back(open_page: OpenPage, tmp_pa
     file = tmp_path / "export.json"
     file.write_text(examples()["05-window-join"].to_json())
     page.get_by_role("button", name=re.compile("Pipeline$")).click()
-    page.get_by_test_id("stPopoverBody").locator("input[type=file]").set_input_files(file)
+    page.locator(".st-key-bench-panel").locator("input[type=file]").set_input_files(file)
     expect(node(page, "joined")).to_be_visible()
     page.keyboard.press("Escape")
     settled(page)

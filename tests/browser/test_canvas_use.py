@@ -25,6 +25,7 @@ from tests.browser.canvas_page import (
     run,
     settled,
     start_run,
+    tab,
 )
 from tests.browser.canvas_page import (
     app as app,
@@ -169,19 +170,41 @@ def test_a_run_is_read_on_the_canvas(open_page: OpenPage) -> None:
     name = str(late.get_attribute("aria-label")).partition(":")[0]
     # A node: its counters, its state, its slowest keys.
     pick(page, name)
-    expect(page.get_by_role("tab", name=re.compile(r"In run \d+"))).to_have_attribute("aria-selected", "true")
+    tab(page, "Plan")
     expect(page.get_by_text("Records out per record in")).to_be_visible()
-    expect(page.get_by_test_id("stTabs").get_by_text("State:")).to_be_visible()
+    expect(page.locator(".st-key-bench-drawer").get_by_text("State:")).to_be_visible()
     slowest = page.get_by_role("region", name=f"Slowest keys of {name}").locator("tbody tr")
     expect(slowest.first).to_contain_text("ms")
     # An edge: its changelog.
+    tab(page, "Records")
     edge = next(key for key in edges(page) if key.startswith(f"{name}>"))
     page.locator(f'[data-edge="{edge}"]').click()
     settled(page)
     expect(page.get_by_label(f"Changelog of {name}").first).to_be_visible()
     expect(page.get_by_role("button", name="Open its changelog")).to_be_visible()
+    # What was too late, without leaving the page.
     late.click()
-    page.wait_for_url("**/event-time?**")
+    expect(page.get_by_role("region", name="Late records").locator("tbody tr").first).to_contain_text("closed")
+
+
+def test_a_pipeline_is_run_and_an_edge_read_on_one_page_without_scrolling(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain11")
+    page.set_viewport_size({"width": 1024, "height": 768})
+    run(page)
+    page.locator('[data-edge="counts>sink:in"]').click()
+    settled(page)
+    records = page.get_by_role("region", name="Changelog of counts").locator("tbody tr")
+    expect(records).to_have_count(4)
+    expect(records.first).to_be_in_viewport(ratio=1)
+    expect(page).to_have_url(re.compile(r"/build\?.*edge=counts"))
+    tab(page, "Table as of")
+    expect(page.get_by_role("region", name=re.compile("^Table after event")).locator("tbody tr")).to_have_count(2)
+    # The form goes with Escape, and comes back with what is selected.
+    keys(page, "Escape")
+    expect(page.locator(".st-key-bench-panel")).to_have_count(0)
+    pick(page, "counts")
+    expect(page.get_by_role("textbox", name="Name of the node")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight - innerHeight") <= 0
 
 
 def test_each_node_says_how_far_a_run_is_until_it_is_cancelled(open_page: OpenPage) -> None:
@@ -197,7 +220,6 @@ def test_rows_that_cannot_be_read_are_marked_and_the_mark_opens_the_ledger(open_
     page = open_draft(open_page, "rejected")
     run(page)
     page.get_by_role("button", name="words: 1 rejected, show records").click()
-    page.wait_for_url("**/event-time?**")
     expect(page.get_by_text("too many").first).to_be_visible()
 
 

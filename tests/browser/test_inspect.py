@@ -49,6 +49,38 @@ def number(page: Page) -> Locator:
     return page.get_by_role("spinbutton", name="Event", exact=True)
 
 
+# What of the bar above every page touches something else of it, or leaves the window.
+OVERLAPS = """() => {
+    const parts = [...document.querySelectorAll('.st-key-top-bar :is(a, [role=group], button, .looked-at-event)')]
+        .filter(each => !each.parentElement.closest('.st-key-top-bar [role=group]'))
+        .map(each => ({ name: each.textContent || each.className, at: each.getBoundingClientRect() }))
+        .filter(each => each.at.width > 0)
+    const touches = (one, other) => one.left < other.right - 1 && other.left < one.right - 1
+        && one.top < other.bottom - 1 && other.top < one.bottom - 1
+    const found = parts.flatMap((one, at) =>
+        parts.slice(at + 1).filter(other => touches(one.at, other.at)).map(other => `${one.name} and ${other.name}`))
+    return [parts.length, [...found, ...parts.filter(each => each.at.right > innerWidth).map(each => each.name)]]
+}"""
+
+
+def test_nothing_of_the_bar_lies_over_anything_and_what_is_looked_at_goes_along(open_page: OpenPage) -> None:
+    page = open_page("changelog?run=1&edge=inner&event=3")
+    for width in (1200, 1100, 1024):
+        page.set_viewport_size({"width": width, "height": 768})
+        wait_until_settled(page)
+        parts, overlaps = page.evaluate(OVERLAPS)
+        assert parts >= 10
+        assert overlaps == [], f"at {width} pixels"
+    for place in ("Runs", "SQL", "Inspect"):
+        page.get_by_role("link", name=place, exact=True).click()
+        wait_until_settled(page)
+        expect(page).to_have_url(re.compile("run=1&edge=inner&event=3"))
+        expect(page.get_by_role("combobox", name="Run", exact=True)).to_have_value(re.compile("^1 ·"))
+        expect(page.get_by_role("combobox", name="Edge", exact=True)).to_have_value(re.compile("^inner ·"))
+        expect(page.get_by_text(re.compile("^event 3 of"))).to_be_visible()
+    expect(page).to_have_url(re.compile("/changelog"))
+
+
 def test_a_failed_run_says_at_its_node_what_was_wrong(open_page: OpenPage) -> None:
     page = open_page("run?run=4")
     expect(page.get_by_role("alert")).to_contain_text("Guard it with NULLIF")
@@ -195,10 +227,10 @@ def test_a_run_goes_on_while_nobody_looks_and_a_reload_finds_it(open_page: OpenP
     page = open_page("run?run=5")
     start(page)
     expect(rows(page, "Operators of the run")).to_have_count(4)
-    page.get_by_role("link", name="Changelog").click()
+    page.get_by_role("link", name="Inspect").click()
     expect(page).to_have_url(re.compile("/changelog"))
     wait_until_settled(page)
-    page.get_by_role("link", name="Run", exact=True).click()
+    page.get_by_role("link", name="Runs", exact=True).click()
     expect(page).to_have_url(re.compile("/run"))
     page.reload()
     expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)

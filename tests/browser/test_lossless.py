@@ -77,12 +77,7 @@ def edges(page: Page) -> set[str]:
     return {key for key in keys if not key.startswith("n")}
 
 
-def to_canvas(page: Page) -> None:
-    page.get_by_test_id("stMain").evaluate("each => each.scrollTo(0, 0)")
-
-
 def connect(page: Page, source: str, target: str) -> None:
-    to_canvas(page)
     page.mouse.move(*middle(page.locator(f'[data-port="{source}.out"]')))
     page.mouse.down()
     page.mouse.move(*middle(page.locator(f'[data-port="{target}.in"]')), steps=4)
@@ -90,7 +85,6 @@ def connect(page: Page, source: str, target: str) -> None:
 
 
 def select(page: Page, name: str) -> None:
-    to_canvas(page)
     page.mouse.click(*middle(node(page, name)))
 
 

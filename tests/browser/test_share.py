@@ -63,7 +63,7 @@ def test_a_pipeline_is_kept_restored_copied_renamed_deleted_and_shared(page: Pag
     save_with_note(page, "without the words")
 
     press(page, "Pipeline")
-    body = page.get_by_test_id("stPopoverBody")
+    body = page.locator(".st-key-bench-panel")
     expect(body.get_by_text("as it came")).to_be_visible()
     expect(body.get_by_text("without the words")).to_be_visible()
     expect(body.get_by_role("button", name=re.compile("Open version 2"))).to_have_count(0)

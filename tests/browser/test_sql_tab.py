@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_server import App, running_app
+from tests.browser.canvas_page import tab
 from tests.browser.conftest import wait_until_settled
 from tests.browser.test_build import open_example
 
@@ -34,7 +35,7 @@ def replace(page: Page, old: str, new: str) -> None:
 
 def test_an_edited_script_changes_the_pipeline_and_a_wrong_one_is_marked(page: Page) -> None:
     open_example(page, "Word frequency")
-    page.get_by_role("tab", name="Flink SQL").click()
+    tab(page, "SQL")
     replace(page, "SELECT cnt, COUNT(cnt) AS freq", "SELECT cnt, SUM(cnt) AS freq")
     expect(editor(page)).to_have_value(re.compile(r"SUM\(cnt\) AS freq"), timeout=STARTS_MS)
     replace(page, "SUM(cnt)", "SUM(count)")

@@ -1,10 +1,10 @@
 """Edges: how many records each edge of the chosen run carried."""
 
 from ui.components.grid import Cell, Row, Table, grid
-from ui.components.runs.run_picker import pick_run
+from ui.components.runs.run_picker import opened_run
 from ui.shell import workspace
 
-run = pick_run()
+run = opened_run()
 if run is not None:
     edges = workspace.store().runs.edges(run.run_id)
     rows = [Row((Cell(edge.node, is_strong=True), Cell(f"{edge.total:,}", is_number=True))) for edge in edges]

@@ -143,7 +143,7 @@ def test_a_page_is_a_file_and_a_line(
     shutil.copytree(navigation._VIEWS, views)
     shutil.copy(HERE / "edge_totals.py", views)
     monkeypatch.setattr(navigation, "_VIEWS", views)
-    line = navigation.View("edge_totals", "Edges", ":material/route:")
+    line = navigation.View("edge_totals", "Edges", ":material/route:", navigation.INSPECT)
     monkeypatch.setattr(navigation, "VIEWS", (*navigation.VIEWS, line))
     assert (line.url, line.path.exists()) == ("edge-totals", True)
     app = AppTest.from_file(str(views / "edge_totals.py"), default_timeout=20)

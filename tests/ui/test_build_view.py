@@ -72,6 +72,7 @@ def test_with_nothing_open_it_says_how_to_begin(open_view: OpenView, analyzer: K
 
 def test_the_plan_of_the_selected_node_is_explained(open_draft: OpenDraft) -> None:
     app = open_draft(examples()["01-word-frequency"], "count_counts")
+    app.segmented_control(key="drawer-tab").set_value("Plan").run()
     facts = " ".join(element.proto.body for element in app.get("html"))
     assert "needs -U" in facts
     assert "Replace, AccRetract" in facts
@@ -211,6 +212,7 @@ def test_an_edge_shows_what_flows_through_it_and_why(open_draft: OpenDraft) -> N
 
 def test_how_sources_arrive_is_a_matter_of_the_pipeline(store: Store, open_draft: OpenDraft) -> None:
     app = open_draft(examples()["05-window-join"], "joined")
+    labelled(app.button, "Pipeline").click().run()
     labelled(app.selectbox, "Records of the sources arrive").set_value("in_turn").run()
     assert kept(store).arrival.mode == "in_turn"
 
@@ -245,6 +247,7 @@ def test_mini_batch_is_switched_on_for_the_pipeline_and_what_is_wrong_with_it_is
     store: Store, open_draft: OpenDraft
 ) -> None:
     app = open_draft(examples()["01-word-frequency"])
+    labelled(app.button, "Pipeline").click().run()
     labelled(app.toggle, "Mini-batch").set_value(True).run()
     assert kept(store).options == {
         "table.exec.mini-batch.enabled": "true",

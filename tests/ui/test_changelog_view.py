@@ -9,6 +9,7 @@ from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, html_of, rows_of
 from ui.components.changelog.changelog_filter import FilterError, parse_equals
+from ui.shell.state import KEY
 
 
 def test_without_runs_it_says_what_to_do(open_view: OpenView) -> None:
@@ -27,7 +28,7 @@ def test_an_edge_shows_its_records_in_position_order(seeded: dict[str, int], ope
 
 def test_without_a_choice_it_shows_the_result(seeded: dict[str, int], open_view: OpenView) -> None:
     app = open_view("changelog", run=seeded["word_count"])
-    assert app.selectbox(key="picked-edge").value == "out"
+    assert app.session_state[KEY].values["edge"] == "out"
 
 
 def test_folded_an_update_is_one_change_with_the_old_value(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -139,7 +140,7 @@ def test_a_run_or_edge_that_is_gone_does_not_end_the_page(
     seeded: dict[str, int], open_view: OpenView, store: Store
 ) -> None:
     app = open_view("changelog", run=seeded["word_count"], edge="nowhere", event=99)
-    assert app.selectbox(key="picked-edge").value == "out"
+    assert app.session_state[KEY].values["edge"] == "out"
     assert app.number_input(key="event-number").value == 3
 
 

@@ -100,7 +100,7 @@ def test_what_a_page_did_not_draw_again_is_forgotten(fields: Pending) -> None:
 def test_no_field_of_the_builder_has_a_callback_of_its_own() -> None:
     """Streamlit loses such a callback, or calls it for a document that is over. A file and a tab are no fields."""
     folder = Path(__file__).resolve().parents[2] / "ui"
-    names = ("arrival", "build_bar", "inspector", "options_form", "sql_tab", "plan_tabs", "run_tab")
+    names = ("arrival", "build_bar", "inspector", "options_form", "sql_tab", "pipeline_form", "run_tab")
     for file in (
         *(folder / "forms").glob("*.py"),
         *(folder / "components" / "builder" / f"{name}.py" for name in names),

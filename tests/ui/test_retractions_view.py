@@ -22,7 +22,7 @@ def test_a_run_that_never_began_says_so(seeded: dict[str, int], open_view: OpenV
 def test_an_events_cascade_says_why_each_record_was_emitted(seeded: dict[str, int], open_view: OpenView) -> None:
     app = open_view("retractions", run=seeded["word_count"], event=3)
     assert app.markdown[0].value == (
-        "**Event 3 caused 9 records**, 3 of them retractions; 3 records left the pipeline."
+        "**Event 3 caused 8 records**, 3 of them retractions; 3 records left the pipeline."
     )
     assert [(row[0], row[1], row[3]) for row in rows_of(app, "retraction-cascade")] == [
         ("words", "+I", "the event: a new row"),

@@ -33,7 +33,7 @@ def open_draft(store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatc
 
     def open_(pipeline: Pipeline) -> AppTest:
         store.drafts.save("k1", History(pipeline).to_json())
-        return open_view("build", draft="k1")
+        return open_view("build", draft="k1").segmented_control(key="drawer-tab").set_value("SQL").run()
 
     return open_
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import streamlit as st
 
+from engine.contract.operator import OUT
 from engine.model.pipeline import Pipeline
 from storage.model import SavedPipeline
 from ui.builder.editing import changed_places, edge_at, placed_like, unplaced
@@ -28,6 +29,7 @@ class Drafting:
 
     pipeline_id, version: the saved pipeline that it started from, or None.
     selection: a node's id or an edge's key; `publish` puts it into the URL.
+    is_picked: the selection is what somebody clicked on, and its output is to be looked at.
     started: a run that was started and is not open yet. note: what the next version is kept with.
     notices: what is to be known of the document until the next edit, in sentences.
     newer: a version that somebody else saved since, when this one was to be saved; what becomes of it is to be chosen.
@@ -40,6 +42,7 @@ class Drafting:
         self.version = version
         self.saved_as: Pipeline | None = None
         self.selection: str | None = None
+        self.is_picked = False
         self.started: int | None = None
         self.note = ""
         self.notices: tuple[str, ...] = ()
@@ -140,8 +143,18 @@ class Drafting:
         if self.started is not None:
             state.update(run=self.started, edge=None, event=None)
             self.started = None
+        if self.is_picked:
+            self.is_picked = False
+            state.update(edge=self._output())
         state.update(draft=self.key, pipeline=self.pipeline_id, selection=self.selection)
         self._published = self.selection
+
+    def _output(self) -> str | None:
+        """The output of what is selected, as a run's edge is called."""
+        edge = edge_at(self.pipeline, self.selection or "")
+        if edge is None:
+            return self.selection
+        return edge.source if edge.source_port == OUT else f"{edge.source}.{edge.source_port}"
 
     def _moved(self, before: Pipeline) -> None:
         self._generations.update(changed_places(before, self.pipeline))
@@ -208,8 +221,8 @@ def resume(key: str) -> Drafting | None:
 
 def current() -> Drafting | None:
     """What this session edits, found again by the URL; None where nothing is open."""
-    drafting: Drafting | None = st.session_state.get(_KEY)
-    if drafting is not None and drafting.key == state.draft:
+    drafting = edited()
+    if drafting is not None:
         drafting.publish()
         return drafting
     if state.draft is not None:
@@ -217,6 +230,12 @@ def current() -> Drafting | None:
     if state.pipeline is not None:
         return open_saved(state.pipeline)
     return None
+
+
+def edited() -> Drafting | None:
+    """What this session edits, where it is open already; nothing is loaded."""
+    drafting: Drafting | None = st.session_state.get(_KEY)
+    return drafting if drafting is not None and drafting.key == state.draft else None
 
 
 def close() -> None:

@@ -64,7 +64,7 @@ class Dialogue:
 
     session: str = ""
     refusal: Refusal | None = None
-    wishes: list[Open | Run] = field(default_factory=list)
+    wishes: list[Open | Run | Select] = field(default_factory=list)
 
     def hear(self, drafting: Drafting, sent: Mapping[str, Any]) -> None:
         """Take every message that the document has not taken, in the canvas's order.
@@ -94,6 +94,9 @@ class Dialogue:
             case Select():
                 self.refusal = refused
                 drafting.selection = message.what
+                drafting.is_picked = message.what is not None
+                if message.close:
+                    self.wishes.append(message)
             case Add():
                 grown, node_id = _added(pipeline, message)
                 drafting.edit(suggested_for(grown, node_id))

@@ -1,7 +1,7 @@
 """Where the nodes of a drawn graph stand: in layers from left to right, each behind its inputs.
 
 layer   the longest way from a source
-order   within a layer: by the middle of what a node is connected to, swept forth and back a few times
+order   within a layer: by the middle of what a node is connected to and its ports, swept forth and back a few times
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from engine.contract.operator import OUT
 from engine.errors import PipelineError
-from engine.model.pipeline import Pipeline
+from engine.model.pipeline import Edge, Pipeline
 
 _SWEEPS: Final = 4
+_BELOW: Final = 0.3
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,19 @@ def _sort_layer(
 
     def middle(name: str) -> float:
         edges = pipeline.inputs(name) if forward else pipeline.outputs(name)
-        near = [places[end] for edge in edges if (end := edge.source if forward else edge.target) in layers]
+        near = [
+            places[end] + _port(pipeline, edge, forward)
+            for edge in edges
+            if (end := edge.source if forward else edge.target) in layers
+        ]
         return sum(near) / len(near) if near else places[name]
 
     columns[layer].sort(key=middle)
+
+
+def _port(pipeline: Pipeline, edge: Edge, forward: bool) -> float:
+    """How far down its other end an edge stands there: the second output below the first, right below left."""
+    if forward:
+        return 0.0 if edge.source_port == OUT else _BELOW
+    ports = sorted({each.target_port for each in pipeline.inputs(edge.target)})
+    return _BELOW * ports.index(edge.target_port)

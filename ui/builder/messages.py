@@ -17,10 +17,11 @@ class _Message(BaseModel):
 
 
 class Select(_Message):
-    """A node, by its id, or an edge, by its key, is selected."""
+    """A node, by its id, or an edge, by its key, is selected. close: nothing is, and its form is put away."""
 
     kind: Literal["select"]
     what: str | None = None
+    close: bool = False
 
 
 class Add(_Message):

@@ -28,7 +28,8 @@ _KIND_LETTERS: Final = {
     RowKind.UPDATE_AFTER: "V",
     RowKind.DELETE: "D",
 }
-_HINT_CHARS: Final = 70
+_HINT_CHARS: Final = 26
+_BRIEF_CHARS: Final = 32
 _COLUMNS_SHOWN: Final = 12
 
 
@@ -102,6 +103,7 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
             shape["problems"] = [
                 {
                     "sentence": _sentence(in_words(node, problem)),
+                    "brief": _brief(node, problem, len(wrong)),
                     "field": problem.field,
                     "fixes": [fix.label for fix in fixes(pipeline, problem, verdict)],
                 }
@@ -122,6 +124,17 @@ def in_words(node: Node, problem: StudioError) -> str:
         return problem.sentence
     complaints = complaints_of(cls, node.parameters, (problem,)).take_below((name,))
     return f"{field.title}: {complaints[0]}" if complaints else problem.sentence
+
+
+def _brief(node: Node, problem: StudioError, number: int) -> str:
+    """A problem in the few words that a node has room for; whole sentences stand in its form."""
+    first = _sentence(in_words(node, problem)).split(". ")[0].rstrip(".")
+    if len(first) <= _BRIEF_CHARS:
+        return first
+    cls = operator_class(node.operator)
+    name = problem.field.partition(".")[0]
+    titles = [field.title for field in fields_of(cls) if field.name == name] if cls is not None else []
+    return f"Check: {titles[0]}" if titles else f"{number} problem{'s' * (number > 1)}"
 
 
 def edge_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[str, Shape]:
@@ -151,15 +164,24 @@ def edge_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
 
 
 def hint(node: Node) -> str:
-    """The parameters that say most, in a line: `word · COUNT`, `10 s · key`."""
+    """The parameters that say most, as many as there is room for in a line: `word · COUNT`, `10 s · key`."""
     cls = operator_class(node.operator)
-    words: list[str] = []
+    line = ""
     for field in fields_of(cls) if cls is not None else ():
         text = _word(field, node.parameters.get(field.name))
-        if text:
-            words.append(text)
-    line = " · ".join(words)
-    return line if len(line) <= _HINT_CHARS else line[: _HINT_CHARS - 1] + "…"
+        if not text:
+            continue
+        longer = f"{line} · {text}" if line else text
+        if line and len(longer) > _HINT_CHARS:
+            break
+        line = longer
+    return line
+
+
+def _listed(names: list[str], title: str) -> str:
+    """All of them where there is room, else how many there are."""
+    line = ", ".join(names)
+    return line if len(line) <= _HINT_CHARS else f"{len(names)} × {title.lower()}"
 
 
 def _word(field: Field, value: Any) -> str:
@@ -173,9 +195,9 @@ def _word(field: Field, value: Any) -> str:
         case FieldKind.FILE | FieldKind.COLUMN | FieldKind.EXPRESSION | FieldKind.CHOICE, str():
             return value.rpartition("/")[2] if field.kind is FieldKind.FILE else value.replace("_", " ")
         case FieldKind.COLUMNS, list() | tuple():
-            return ", ".join(map(str, value))
+            return _listed(list(map(str, value)), field.title)
         case FieldKind.ITEMS, list() | tuple():
-            return ", ".join(name for each in value if each and (name := _item(each)))
+            return _listed([name for each in value if each and (name := _item(each))], field.title)
         case FieldKind.GRID, list() | tuple():
             return f"{len(value)} rows"
         case _:

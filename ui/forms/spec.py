@@ -40,7 +40,8 @@ class Field:
     """One field. choices: what can be chosen, as the document writes it. model: of an item of a list.
 
     default: as the document writes it, None where it is empty. low: the least number. port: the input that
-    a column picker chooses from.
+    a column picker chooses from. is_rare: few need it. only: it applies where one of these is chosen, in the field of
+    the same model that offers them; empty: always.
     """
 
     name: str
@@ -56,6 +57,8 @@ class Field:
     is_whole: bool = True
     port: str | None = None
     is_free: bool = False
+    is_rare: bool = False
+    only: tuple[str, ...] = ()
 
 
 @cache
@@ -90,6 +93,8 @@ def _field(name: str, info: FieldInfo) -> Field:
         is_whole=annotation is not float,
         port=str(extra["port"]) if "port" in extra else None,
         is_free=bool(extra.get("column") and extra.get("expression")),
+        is_rare=bool(extra.get("last")),
+        only=tuple(extra.get("only", ())),
     )
 
 

@@ -1,4 +1,4 @@
-"""The pages of the studio, in the order of a person's work, and how one page leads to another."""
+"""The places of the studio, in the order of a person's work, the pages of each, and how one page leads to another."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ _LEADS_TO: Final = "leads-to"
 
 @dataclass(frozen=True)
 class View:
-    """A page: the file in `ui/views/`, what the navigation calls it, its icon and its address."""
+    """A page: the file in `ui/views/`, its title, its icon, and the place of the navigation that it belongs to."""
 
     file: str
     title: str
     icon: str
+    place: str
 
     @property
     def path(self) -> Path:
@@ -33,20 +34,23 @@ class View:
         return self.file.replace("_", "-")
 
 
+INSPECT: Final = "Inspect"
 VIEWS: Final = (
-    View("gallery", "Pipelines", ":material/account_tree:"),
-    View("build", "Build", ":material/edit_square:"),
-    View("run", "Run", ":material/play_circle:"),
-    View("changelog", "Changelog", ":material/receipt_long:"),
-    View("time_travel", "Time travel", ":material/history:"),
-    View("retractions", "Retractions", ":material/undo:"),
-    View("why_retraction", "Why retraction", ":material/help_center:"),
-    View("event_time", "Event time", ":material/timeline:"),
-    View("what_if", "What if", ":material/tune:"),
-    View("compare", "Compare", ":material/compare_arrows:"),
-    View("sql", "SQL", ":material/database:"),
-    View("engines", "Engines", ":material/dns:"),
+    View("gallery", "Pipelines", ":material/account_tree:", "Pipelines"),
+    View("build", "Build", ":material/edit_square:", "Build"),
+    View("run", "Runs", ":material/play_circle:", "Runs"),
+    View("changelog", "Changelog", ":material/receipt_long:", INSPECT),
+    View("time_travel", "Time travel", ":material/history:", INSPECT),
+    View("retractions", "Retractions", ":material/undo:", INSPECT),
+    View("why_retraction", "Why retraction", ":material/help_center:", INSPECT),
+    View("event_time", "Event time", ":material/timeline:", INSPECT),
+    View("what_if", "What if", ":material/tune:", INSPECT),
+    View("compare", "Compare", ":material/compare_arrows:", INSPECT),
+    View("sql", "SQL", ":material/database:", "SQL"),
+    View("engines", "Engines", ":material/dns:", "Runs"),
 )
+PLACES: Final = tuple(dict.fromkeys(view.place for view in VIEWS))
+"""What the navigation has. A place is opened at its first page; Inspect at the page that was seen last."""
 
 
 def pages() -> list[st.Page]:
@@ -55,6 +59,16 @@ def pages() -> list[st.Page]:
         st.Page(view.path, title=view.title, icon=view.icon, url_path=view.url, default=at == 0)
         for at, view in enumerate(VIEWS)
     ]
+
+
+def view_of(shown: st.Page) -> View:
+    """The view that is shown."""
+    return next(view for view in VIEWS if view.title == shown.title)
+
+
+def views_of(place: str) -> tuple[View, ...]:
+    """The pages of a place."""
+    return tuple(view for view in VIEWS if view.place == place)
 
 
 def lead_to(file: str) -> None:

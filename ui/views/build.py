@@ -1,73 +1,74 @@
-"""Compose a pipeline: the canvas, the selected node's form, and what the planner makes of it."""
+"""Compose a pipeline, run it and read it: canvas, the form of what is selected, and the drawer with what it carries."""
 
 import streamlit as st
 
 from ui.builder.checking import checked, errors
 from ui.builder.drafting import Drafting, current
-from ui.builder.editing import edge_at
-from ui.builder.messages import Open
+from ui.builder.messages import Open, Run, Select
 from ui.builder.pending import pending
+from ui.components.builder.bench import LATE, RECORDS, bench
 from ui.components.builder.build_bar import build_bar
 from ui.components.builder.canvas import canvas, dialogue, listen
-from ui.components.builder.canvas_run import run_end, run_line
-from ui.components.builder.inspector import edge_inspector, node_inspector
+from ui.components.builder.canvas_run import run_failure, run_watch
+from ui.components.builder.drawer import drawer
 from ui.components.builder.newer_version import newer_version
-from ui.components.builder.plan_tabs import plan_tabs
+from ui.components.builder.panel import panel
 from ui.components.gallery.start_here import start_here
 from ui.runs.overlay import overlay
 from ui.runs.starting import start_run
+from ui.shell.frame import WORKBENCH
 from ui.shell.guard import as_sentence, guarded
-from ui.shell.navigation import go
 from ui.shell.state import state
 
 
 def build(drafting: Drafting) -> None:
-    """The bar, the canvas, and below it the form beside the plan."""
+    """The bar, the canvas with the panel beside it, and the drawer below."""
     # All that was said before this run began, in forms and on the canvas, also where a callback did not come to it.
     guarded(listen)(drafting)
     answer(drafting)
     drafting.publish()
     pipeline = drafting.pipeline
     verdict = checked(pipeline)
-    build_bar(drafting, verdict)
-    newer_version(drafting)
-    for notice in drafting.notices:
-        st.info(as_sentence(notice), icon=":material/info:")
     shown = overlay(pipeline, state.run)
-    canvas(drafting, verdict, shown)
-    if shown is not None:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            run_line(shown)
-        run_end(shown)
-    form, plan = st.columns([6, 5], gap="large")
-    edge = edge_at(pipeline, drafting.selection or "")
-    node = next((each for each in pipeline.nodes if each.id == drafting.selection), None)
-    with form:
-        if node is not None:
-            node_inspector(drafting, node, verdict)
-        elif edge is not None:
-            edge_inspector(drafting, edge, verdict)
-        else:
-            st.caption("Add a source to begin. Select a node or an edge on the canvas to see and change it.")
-    with plan:
-        plan_tabs(drafting, verdict, shown)
+    st.html(WORKBENCH)
+    with st.container(key="workbench"):
+        with st.container(key="bench-bar", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+            build_bar(drafting, verdict, shown)
+        with st.container(key="bench-notes"):
+            newer_version(drafting)
+            for notice in drafting.notices:
+                st.info(as_sentence(notice), icon=":material/info:")
+            nodes = {node.id for node in pipeline.nodes}
+            for problem in errors(verdict):
+                # What is wrong with a node stands in its form.
+                if problem.node not in nodes:
+                    st.markdown(f":red[:material/error: {as_sentence(problem)}]")
+            if shown is not None:
+                run_failure(shown)
+        with st.container(key="bench-canvas"):
+            canvas(drafting, verdict, shown)
+        panel(drafting, verdict)
+        with st.container(key="bench-drawer"):
+            drawer(drafting, verdict, shown)
     pending().finish()
+    if shown is not None:
+        run_watch(shown)
 
 
 def answer(drafting: Drafting) -> None:
-    """Do what the canvas wished that a callback cannot: open another page, or start a run where nothing is wrong."""
+    """Do what the canvas wished that the document does not know of: open the drawer, put the form away, or run."""
     wishes = dialogue(drafting).wishes
     while wishes:
-        wish = wishes.pop(0)
-        if not isinstance(wish, Open):
-            if not errors(checked(drafting.pipeline)):
-                start_run(drafting)
-        elif wish.late is not None:
-            state.edge = wish.late
-            go("event_time")
-        else:
-            state.edge = wish.edge
-            go("changelog")
+        match wishes.pop(0):
+            case Open(late=str()):
+                bench().open_drawer(LATE)
+            case Open():
+                bench().open_drawer(RECORDS)
+            case Select():
+                bench().close_panel(drafting)
+            case Run():
+                if not errors(checked(drafting.pipeline)):
+                    start_run(drafting)
 
 
 drafting = current()

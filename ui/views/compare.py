@@ -18,7 +18,7 @@ from ui.components.runs.run_difference_tables import (
     rows_table,
     time_table,
 )
-from ui.components.runs.run_picker import name_of, pick_run
+from ui.components.runs.run_picker import name_of, opened_run
 from ui.components.runs.run_status import look, when
 from ui.components.runs.way_on import way_on
 from ui.components.time_travel.event_player import move_to
@@ -226,10 +226,9 @@ def _show(left: Run, right: Run) -> None:
     next(show for name, _, _, show in parts if name == chosen)()
 
 
-one, swap, two = st.columns([5, 1, 5], vertical_alignment="bottom")
-with one:
-    left_run = pick_run()
+left_run = opened_run()
 if left_run is not None:
+    two, swap = st.columns([5, 1], vertical_alignment="bottom")
     with two:
         right_run = _pick_other(left_run)
     if right_run is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from storage.event_time.idle_sources import lagging_sources
 from storage.model import Edge, Filter, LateRecord, Run, Timeline
@@ -17,7 +16,7 @@ from ui.components.event_time.seq_range import seq_range
 from ui.components.event_time.time_findings import future_sentence, idle_sentence, lagging_sentences
 from ui.components.event_time.time_tables import arrival_table, operator_table, source_table
 from ui.components.grid import grid
-from ui.components.runs.run_picker import nothing_yet, pick_run
+from ui.components.runs.run_picker import nothing_yet, opened_run
 from ui.components.runs.way_on import way_on
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
@@ -286,7 +285,7 @@ def _rejected(run: Run) -> None:
     rejected_download(run.run_id, page.total)
 
 
-def _show(run: Run, beside: DeltaGenerator) -> None:
+def _show(run: Run) -> None:
     edges = workspace.store().runs.edges(run.run_id)
     sources = [edge for edge in edges if edge.role == "source"]
     timed = [edge for edge in sources if any(column.time for column in edge.columns)]
@@ -303,8 +302,7 @@ def _show(run: Run, beside: DeltaGenerator) -> None:
     elif run.last_seq == 0:
         st.info("The sources had no records.", icon=":material/info:")
     else:
-        with beside:
-            node, names = _seen_by(run, timed)
+        node, names = _seen_by(run, timed)
         _answer(run, sum(edge.total for edge in timed))
         timeline = _chart(run, timed, node, names)
         _findings(run, timeline)
@@ -312,8 +310,6 @@ def _show(run: Run, beside: DeltaGenerator) -> None:
     _rejected(run)
 
 
-run_column, seen_by = st.columns([2, 3])
-with run_column:
-    chosen = pick_run()
+chosen = opened_run()
 if chosen is not None:
-    _show(chosen, seen_by)
+    _show(chosen)

@@ -13,7 +13,7 @@ from storage.model import Run
 from storage.queries.queries import MEMORY_LIMIT_MIB, ROW_LIMIT, TIME_LIMIT_S, QueryResult
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.grid.spreadsheets import for_spreadsheets
-from ui.components.runs.run_picker import pick_run
+from ui.components.runs.run_picker import opened_run
 from ui.components.sql.query_chart import query_chart
 from ui.components.sql.schema_browser import schema_browser
 from ui.shell import words, workspace
@@ -149,6 +149,6 @@ def _show(run: Run) -> None:
         schema_browser(run)
 
 
-chosen = pick_run()
+chosen = opened_run()
 if chosen is not None:
     _show(chosen)

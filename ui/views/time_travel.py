@@ -23,9 +23,8 @@ _TABLE_PX: Final = 330
 # The player stays in sight while one looks at what it moves.
 _STICKY: Final = """
 <style>
-[data-testid="stLayoutWrapper"]:has(> .st-key-time-player) {{ position: sticky; top: {top}; z-index: 90; }}
-.st-key-time-player {{ background: light-dark({light}, {dark}); padding: .2rem 0 .5rem;
-  border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }}
+[data-testid="stLayoutWrapper"]:has(> .st-key-time-player) { position: sticky; top: var(--bar); z-index: 90; }
+.st-key-time-player { background: var(--paper); padding: .2rem 0 .5rem; border-bottom: 1px solid var(--hair); }
 </style>
 """
 
@@ -64,8 +63,7 @@ def _pick(node: str | None, edge: str | None) -> None:
 
 
 def _show(run: Run, edge: Edge) -> None:
-    paper = {name: st.get_option(f"theme.{name}.backgroundColor") for name in ("light", "dark")}
-    st.html(_STICKY.format(**paper, top="0" if state.present else "3.45rem"))
+    st.html(_STICKY)
     with st.container(key="time-player", gap="small"):
         event = time_player(run, edge)
     store = workspace.store()

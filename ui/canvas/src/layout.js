@@ -1,36 +1,31 @@
 // Where the nodes stand. A node that somebody placed stays there; the others are laid out from left to right, and a
 // node that has only placed neighbours keeps to them.
-import dagre from '@dagrejs/dagre'
+import { layered } from './layered.js'
 
 /** @import { Catalog, Pipeline, Places, Spot } from './types' */
 
-export const WIDTH = 200
-export const HEIGHT = 86
-const GAP_X = 136
+export const WIDTH = 188
+export const HEIGHT = 76
+const GAP_X = 96
 const GAP_Y = 46
+const MARGIN = 40
 
 /**
  * @param {Pipeline} document
+ * @param {Catalog} catalog
  * @param {number} [gap] between two nodes, from left to right
  */
-export function layout(document, gap = GAP_X) {
-  const graph = new dagre.graphlib.Graph()
-  graph.setGraph({ rankdir: 'LR', nodesep: GAP_Y, ranksep: gap, marginx: 40, marginy: 40 })
-  graph.setDefaultEdgeLabel(() => ({}))
-  const known = new Set(document.nodes.map((node) => node.id))
-  for (const node of document.nodes) graph.setNode(node.id, { width: WIDTH, height: HEIGHT })
-  for (const edge of document.edges) {
-    if (known.has(edge.source) && known.has(edge.target)) graph.setEdge(edge.source, edge.target)
-  }
-  dagre.layout(graph)
+export function layout(document, catalog, gap = GAP_X) {
+  const spots = layered(document, catalog, HEIGHT + GAP_Y)
+  const top = Math.min(...Object.values(spots).map((spot) => spot.middle))
   /** @type {Places} */
   const found = {}
   for (const node of document.nodes) if (node.place) found[node.id] = node.place
   for (const node of document.nodes) {
     if (node.place) continue
-    const { x, y } = graph.node(node.id)
+    const { layer, middle } = spots[node.id]
     /** @type {Spot} */
-    const corner = [Math.round(x - WIDTH / 2), Math.round(y - HEIGHT / 2)]
+    const corner = [MARGIN + layer * (WIDTH + gap), Math.round(MARGIN + middle - top)]
     found[node.id] = freed(besidePlaced(document, node.id, found) ?? corner, found)
   }
   return found
@@ -80,16 +75,15 @@ function freed([x, y], found) {
  * @param {Pipeline} document
  * @param {Places} before where all nodes are seen
  * @param {Places} dragged
+ * @param {Catalog} catalog
  * @returns {Places}
  */
-export function pinned(document, before, dragged) {
+export function pinned(document, before, dragged, catalog) {
   const isMoved = (/** @type {[string, Spot]} */ [id, at]) => before[id] && !isSame(at, before[id])
   const places = Object.fromEntries(Object.entries(dragged).filter(isMoved))
   if (!Object.keys(places).length) return {}
-  const after = layout({
-    ...document,
-    nodes: document.nodes.map((node) => (places[node.id] ? { ...node, place: places[node.id] } : node)),
-  })
+  const nodes = document.nodes.map((node) => (places[node.id] ? { ...node, place: places[node.id] } : node))
+  const after = layout({ ...document, nodes }, catalog)
   for (const { id, place } of document.nodes) {
     if (!place && !places[id] && !isSame(after[id], before[id])) places[id] = before[id]
   }
@@ -101,29 +95,3 @@ export function pinned(document, before, dragged) {
  * @param {Spot} other
  */
 const isSame = (one, other) => one[0] === other[0] && one[1] === other[1]
-
-/**
- * The layout knows no ports: inputs that stand one above the other come in the order of the ports that they feed.
- *
- * @param {Places} positions
- * @param {Pipeline} document
- * @param {Catalog} catalog
- */
-export function uncrossed(positions, document, catalog) {
-  const found = { ...positions }
-  const degree = (/** @type {string} */ id) =>
-    document.edges.filter((edge) => edge.source === id || edge.target === id).length
-  for (const node of document.nodes) {
-    const ports = catalog[node.operator]?.ports ?? []
-    const feeds = document.edges.filter((edge) => edge.target === node.id)
-    feeds.sort((a, b) => ports.indexOf(a.port) - ports.indexOf(b.port))
-    const sources = [...new Set(feeds.map((edge) => edge.source))]
-    const isOneColumn = new Set(sources.map((id) => found[id][0])).size === 1
-    if (sources.length < 2 || !sources.every((id) => degree(id) === 1) || !isOneColumn) continue
-    const heights = sources.map((id) => positions[id][1]).sort((a, b) => a - b)
-    sources.forEach((id, at) => {
-      found[id] = [found[id][0], heights[at]]
-    })
-  }
-  return found
-}

@@ -53,6 +53,8 @@ export type Catalog = Partial<Record<string, CatalogEntry>>
 
 export interface Complaint {
   sentence: string
+  /** A few words for the node itself. */
+  brief?: string
   field?: string
   fixes?: string[]
 }
@@ -101,7 +103,6 @@ export interface Refusal extends Complaint {
 
 interface Drawing {
   name: string
-  height: number
   colors: Record<string, string>
   catalog: CatalogEntry[]
   document: Pipeline
@@ -118,6 +119,7 @@ export interface CanvasData extends Drawing {
 }
 
 export interface TimeData extends Drawing {
+  height: number
   run: number
   event: number
   edges: Partial<Record<string, LitFacts>>
@@ -129,7 +131,8 @@ export interface TimeData extends Drawing {
 // --- gestures
 
 export type Gesture =
-  | { kind: 'select'; what: string | null }
+  /** close: nothing is selected, and its form is put away */
+  | { kind: 'select'; what: string | null; close?: boolean }
   | {
       kind: 'add'
       id: string

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { layout, pinned, uncrossed } from '../src/layout.js'
+import { layout, pinned } from '../src/layout.js'
 
 /** @import { Pipeline, Spot } from '../src/types' */
 
@@ -17,13 +17,13 @@ const pipeline = (places, edges) => ({
 })
 
 test('a chain stands in a row from left to right', () => {
-  const found = layout(pipeline({ sink: null, words: null }, [['words', 'sink']]))
+  const found = layout(pipeline({ sink: null, words: null }, [['words', 'sink']]), {})
   assert.ok(found.words[0] < found.sink[0])
   assert.equal(found.words[1], found.sink[1])
 })
 
 test('a node that was placed by hand stays there, and the others keep off it', () => {
-  const found = layout(pipeline({ placed: [40, 40], free: null }, []))
+  const found = layout(pipeline({ placed: [40, 40], free: null }, []), {})
   assert.deepEqual(found.placed, [40, 40])
   assert.ok(found.free[1] >= 40 + 86)
 })
@@ -34,7 +34,7 @@ test('a node between two placed ones stands between them', () => {
     ['a', 'b'],
     ['b', 'c'],
   ]
-  assert.deepEqual(layout(pipeline({ a: [0, 100], b: null, c: [800, 300] }, edges)).b, [400, 200])
+  assert.deepEqual(layout(pipeline({ a: [0, 100], b: null, c: [800, 300] }, edges), {}).b, [400, 200])
 })
 
 test('two edges between the same nodes and an edge to nowhere are laid out', () => {
@@ -44,7 +44,7 @@ test('two edges between the same nodes and an edge to nowhere are laid out', () 
     ['a', 'b', 'right'],
     ['a', 'gone'],
   ]
-  assert.deepEqual(Object.keys(layout(pipeline({ a: null, b: null }, edges))), ['a', 'b'])
+  assert.deepEqual(Object.keys(layout(pipeline({ a: null, b: null }, edges), {})), ['a', 'b'])
 })
 
 test('what was not dragged stays where it is seen', () => {
@@ -54,15 +54,15 @@ test('what was not dragged stays where it is seen', () => {
     ['b', 'c'],
   ]
   const document = pipeline({ a: null, b: null, c: null }, edges)
-  const before = layout(document)
-  const places = pinned(document, before, { a: [900, 900], c: [5, 5] })
+  const before = layout(document, {})
+  const places = pinned(document, before, { a: [900, 900], c: [5, 5] }, {})
   assert.deepEqual(places, { a: [900, 900], c: [5, 5], b: before.b })
 })
 
 test('a drag back to where it began moves nothing', () => {
   const document = pipeline({ a: null }, [])
-  const before = layout(document)
-  assert.deepEqual(pinned(document, before, { a: before.a, gone: [1, 1] }), {})
+  const before = layout(document, {})
+  assert.deepEqual(pinned(document, before, { a: before.a, gone: [1, 1] }, {}), {})
 })
 
 test('inputs stand in the order of the ports that they feed', () => {
@@ -70,7 +70,34 @@ test('inputs stand in the order of the ports that they feed', () => {
     ['one', 'join', 'right'],
     ['two', 'join', 'left'],
   ])
-  const join = { operator: 'join', title: '', summary: '', group: '', many: false, ports: ['left', 'right'] }
-  const found = uncrossed(layout(document), document, { join: { ...join, role: 'operator' } })
+  const found = layout(document, {})
   assert.ok(found.two[1] < found.one[1])
+})
+
+test('outputs stand in the order of the ports that they leave', () => {
+  const document = pipeline({ windows: null, ledger: null, sink: null }, [])
+  document.edges = [
+    { source: 'windows', out: 'late', target: 'ledger', port: 'in' },
+    { source: 'windows', out: 'out', target: 'sink', port: 'in' },
+  ]
+  const found = layout(document, {})
+  assert.ok(found.sink[1] < found.ledger[1])
+})
+
+test('nodes keep their distance where an edge passes several layers', () => {
+  const document = pipeline({ a: null, b: null, long: null, c: null, d: null, sink: null }, [
+    ['a', 'c'],
+    ['c', 'd'],
+    ['long', 'c', 'right'],
+    ['b', 'long'],
+    ['b', 'sink', 'left'],
+    ['d', 'sink', 'right'],
+  ])
+  const found = layout(document, {})
+  const all = Object.values(found)
+  for (const [at, one] of all.entries()) {
+    for (const other of all.slice(at + 1)) {
+      assert.ok(one[0] !== other[0] || Math.abs(one[1] - other[1]) >= 76)
+    }
+  }
 })

@@ -1,4 +1,4 @@
-"""The line above the graph: name, save, run, and what concerns the whole pipeline."""
+"""The line above the canvas: name, save, how the run on it stands, run."""
 
 from __future__ import annotations
 
@@ -7,113 +7,73 @@ import streamlit as st
 from engine.planner import Check
 from ui.builder.checking import errors
 from ui.builder.drafting import Drafting
-from ui.builder.editing import unplaced
-from ui.builder.importing import ENDINGS, imported
-from ui.builder.pending import pending, said
-from ui.components.builder.arrival import arrival_editor
-from ui.components.builder.options_form import options_form
-from ui.components.builder.version_list import version_list
+from ui.components.builder.bench import bench
+from ui.components.builder.canvas_run import run_line
+from ui.components.builder.pipeline_form import pipeline_text
 from ui.components.engines.engine_choice import draft_engine
+from ui.runs.overlay import Overlay
 from ui.runs.starting import start_run
 from ui.shell.guard import guarded
-from ui.shell.state import remembered
+from ui.shell.navigation import go
 
 
-def build_bar(drafting: Drafting, verdict: Check) -> None:
-    """Draw the bar; the run button says why it cannot be pressed."""
-    name, buttons = st.columns([4, 8], vertical_alignment="bottom")
-    with name:
-        _text(drafting, "name", "Name of the pipeline")
+def build_bar(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None:
+    """Draw the bar, within a row; the run button says why it cannot be pressed."""
+    with st.container(key="bench-name", width=200):
+        pipeline_text(drafting, "name", "Name of the pipeline")
     wrong = errors(verdict)
-    with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
-        with st.popover("Pipeline", icon=":material/tune:", type="tertiary", key=f"settings|{drafting.key}"):
-            _settings(drafting)
-        st.button(
-            "Saved" if drafting.is_saved else "Save",
-            icon=":material/save:",
-            key="save",
-            shortcut="Ctrl+S",
-            on_click=guarded(drafting.save),
-            disabled=drafting.is_saved,
-        )
-        draft_engine(drafting)
-        st.button(
-            "Run live",
-            icon=":material/sensors:",
-            key="run-live",
-            disabled=bool(wrong),
-            help="Takes records as they come, until you stop it: from files that are watched, and from generators at "
-            "their rate. It can be paused, and resumed after a stop.",
-            on_click=guarded(start_run),
-            args=(drafting,),
-            kwargs={"live": True},
-        )
-        # Not Ctrl+Enter: that is how a text area takes what was typed.
-        st.button(
-            "Run",
-            icon=":material/play_arrow:",
-            type="primary",
-            key="run",
-            shortcut="Alt+Enter",
-            disabled=bool(wrong),
-            help=None if not wrong else f"Cannot run yet: {wrong[0]}",
-            on_click=guarded(start_run),
-            args=(drafting,),
-        )
-
-
-def _settings(drafting: Drafting) -> None:
-    _text(drafting, "description", "Description", "One sentence for the list of pipelines", height=80)
-    arrival_editor(drafting)
-    with st.expander("Mini-batch, state TTL and other options", expanded=bool(drafting.pipeline.options)):
-        options_form(drafting)
-    with st.expander("Versions", expanded=True):
-        version_list(drafting)
-    st.download_button(
-        "Export as JSON",
-        drafting.pipeline.to_json(),
-        file_name=f"{drafting.pipeline.name or 'pipeline'}.json",
-        mime="application/json",
-        icon=":material/download:",
-        key=f"export|{drafting.key}",
-        on_click="ignore",
+    st.button(
+        "Pipeline",
+        icon=":material/tune:",
+        type="tertiary",
+        key=f"settings|{drafting.key}",
+        help="Description, options, versions, import and export",
+        on_click=guarded(_open_settings),
+        args=(drafting,),
     )
-    _import(drafting)
-
-
-def _import(drafting: Drafting) -> None:
-    """A place to drop an export, which becomes the document; undo brings back what was there."""
-    corner = remembered(f"import-here|{drafting.key}", {"taken": 0})
-    # Another key after each file: the place is empty again.
-    key = f"import-here|{drafting.key}|{corner['taken']}"
-
-    def take() -> None:
-        dropped = said(key)
-        if dropped is not None:
-            corner["taken"] += 1
-            read, notices = imported(dropped.getvalue(), dropped.name)
-            drafting.edit(unplaced(read))
-            drafting.notices = notices
-            drafting.selection = read.nodes[0].id if read.nodes else None
-
-    st.file_uploader(
-        "Replace with an export, as JSON or as Flink SQL", type=list(ENDINGS), key=key, on_change=guarded(take)
+    st.button(
+        "Saved" if drafting.is_saved else "Save",
+        icon=":material/save:",
+        key="save",
+        shortcut="Ctrl+S",
+        on_click=guarded(drafting.save),
+        disabled=drafting.is_saved,
     )
-
-
-def _text(drafting: Drafting, place: str, label: str, hint: str | None = None, height: int | None = None) -> None:
-    """A text of the whole pipeline: its name, or its description."""
-    generation = drafting.generation(place)
-    shown = getattr(drafting.pipeline, place)
-    key = f"{place}|{drafting.key}|{generation}"
-
-    def take(typed: str) -> None:
-        if generation == drafting.generation(place):
-            words = typed.strip() or ("untitled" if place == "name" else "")
-            drafting.edit(drafting.pipeline.model_copy(update={place: words}), merge=place, redraw=False)
-
-    pending().draw(key, shown, take)
-    if height is None:
-        st.text_input(label, shown, key=key, placeholder=hint)
+    if shown is None:
+        st.space("stretch")
     else:
-        st.text_area(label, shown, key=key, placeholder=hint, height=height)
+        with st.container(
+            key="bench-run", horizontal=True, wrap=False, vertical_alignment="center", width="stretch", gap="xsmall"
+        ):
+            run_line(shown)
+    draft_engine(drafting)
+    if st.button("Engines", icon=":material/dns:", type="tertiary", key="bench-engines", help="Where pipelines run"):
+        go("engines")
+    st.button(
+        "Run live",
+        icon=":material/sensors:",
+        key="run-live",
+        disabled=bool(wrong),
+        help="Takes records as they come, until you stop it: from files that are watched, and from generators at "
+        "their rate. It can be paused, and resumed after a stop.",
+        on_click=guarded(start_run),
+        args=(drafting,),
+        kwargs={"live": True},
+    )
+    # Not Ctrl+Enter: that is how a text area takes what was typed.
+    st.button(
+        "Run",
+        icon=":material/play_arrow:",
+        type="primary",
+        key="run",
+        shortcut="Alt+Enter",
+        disabled=bool(wrong),
+        help=None if not wrong else f"Cannot run yet: {wrong[0]}",
+        on_click=guarded(start_run),
+        args=(drafting,),
+    )
+
+
+def _open_settings(drafting: Drafting) -> None:
+    drafting.selection = None
+    bench().open_panel()

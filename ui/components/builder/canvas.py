@@ -22,7 +22,6 @@ from ui.builder.picture import catalog, colors, document, edge_facts, node_facts
 from ui.runs.overlay import Overlay
 from ui.shell.guard import guarded
 
-_HEIGHT_PX: Final = 430
 _DIALOGUE: Final = "canvas-dialogue"
 
 
@@ -39,7 +38,6 @@ def canvas(drafting: Drafting, verdict: Check, run: Overlay | None) -> None:
     data = {
         "draft": drafting.key,
         "name": drafting.pipeline.name,
-        "height": _HEIGHT_PX,
         "colors": colors(),
         "catalog": catalog(),
         "document": document(drafting.pipeline),
@@ -58,7 +56,7 @@ def canvas(drafting: Drafting, verdict: Check, run: Overlay | None) -> None:
             "fixes": [fix.label for fix in refusal.fixes],
         },
     }
-    component()(key=_key(drafting), data=data, height=_HEIGHT_PX, on_sent_change=guarded(partial(listen, drafting)))
+    component()(key=_key(drafting), data=data, height="stretch", on_sent_change=guarded(partial(listen, drafting)))
     # What came while Streamlit did not know the component, after a lost connection, is known from here on.
     sent = _sent(drafting)
     if sent and heard.is_new(drafting, sent):

@@ -1,4 +1,4 @@
-"""The run that is laid over the canvas: one line below it, and the watch that redraws while it goes on."""
+"""The run that is laid over the canvas: one line above it, and the watch that redraws while it goes on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ui.components.runs.agreement import agreed
 from ui.components.runs.live_controls import stop_button
 from ui.components.runs.run_actions import cancel
 from ui.components.runs.run_status import look, seconds
+from ui.engines.known import names
 from ui.runs.overlay import Overlay, overlay
 from ui.shell import words
 from ui.shell.guard import as_sentence
@@ -22,16 +23,15 @@ _DRAWN: Final = "canvas-run-drawn"
 
 
 def run_line(shown: Overlay) -> None:
-    """How the run stands, and the ways on, within a row."""
+    """How the run stands, within a row."""
     run = shown.run
     run_look = look(run, shown.job)
     took = seconds(run, shown.job)
     phase = shown.job.progress.phase if shown.job is not None and shown.is_live else ""
-    on = f"on `{run.engine}`" if run.engine else ""
-    parts = [on, phase, words.elapsed(took) if took is not None else "", words.count(run.records, "changelog record")]
+    on = f"on {run.engine}" if len(names()) > 1 else ""
+    parts = [phase, words.elapsed(took) if took is not None else "", words.count(run.records, "changelog record"), on]
     st.badge(f"Run {run.run_id} {run_look.word}", icon=run_look.icon, color=run_look.color)  # type: ignore[arg-type]
     st.caption(" · ".join(part for part in parts if part), width="content")
-    st.space("stretch")
     if shown.is_live:
         if shown.run.is_live:
             stop_button(run, key="canvas-stop", kind="tertiary")
@@ -44,21 +44,21 @@ def run_line(shown: Overlay) -> None:
                 args=(run.run_id,),
                 disabled=not agreed(run.made_by, "canvas-cancel-agreed"),
             )
-    if st.button("Open the run", key="canvas-run", type="tertiary", icon=":material/play_circle:"):
+    if st.button("Open the run", key="canvas-run", type="tertiary", icon=":material/open_in_new:", help="Open the run"):
         go("run")
-    if run.records and st.button(
-        "Open the changelog", key="canvas-log", type="tertiary", icon=":material/receipt_long:"
-    ):
-        go("changelog")
 
 
-def run_end(shown: Overlay) -> None:
-    """Why a run failed; while it goes on, the watch that draws its progress."""
+def run_failure(shown: Overlay) -> None:
+    """Why a run failed, where it did."""
     run = shown.run
     if run.error:
         place = f"**{run.error_node}**: " if run.error_node else ""
         run_look = look(run, shown.job)
         st.error(place + as_sentence(run.error.removeprefix(f"{run.error_node}: ")), icon=run_look.icon)
+
+
+def run_watch(shown: Overlay) -> None:
+    """Draw the progress of a run that goes on. After all else: what it sees may be newer than what is being drawn."""
     if shown.is_live:
         st.session_state[_DRAWN] = shown.signature
         _watch()

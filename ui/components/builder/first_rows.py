@@ -19,7 +19,6 @@ from ui.shell.engine_gate import EngineStarting
 from ui.shell.guard import as_sentence
 
 _AT_ONCE_S: Final = 0.3
-_HEIGHT: Final = 330
 
 
 def first_rows(pipeline: Pipeline, node_id: str) -> None:
@@ -57,7 +56,7 @@ def _show(asked: Future[Preview], node_id: str) -> None:
     whole = "all rows" if preview.is_whole else f"only the first {ROWS} of each source, as if the input ended there"
     st.caption(f"{words.count(len(preview.records), 'record')} from {read}: {whole}.")
     if preview.records:
-        grid(_table(preview), key=f"first-rows-{node_id}", height=_HEIGHT, label=f"First records of {node_id}")
+        grid(_table(preview), key=f"first-rows-{node_id}", label=f"First records of {node_id}")
 
 
 def _table(preview: Preview) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import streamlit as st
@@ -31,7 +31,7 @@ from ui.components.completion import completion
 from ui.forms.binding import FormContext
 from ui.forms.complaints import complaints_of
 from ui.forms.fields import draw_field, show_complaints
-from ui.forms.spec import fields_of
+from ui.forms.spec import Field, fields_of
 from ui.shell.guard import as_sentence, guarded
 from ui.shell.state import remembered
 from ui.shell.theme import mode_badges, muted
@@ -46,27 +46,7 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
     key = f"{drafting.key}|{node.id}"
     # What takes time comes before the first widget: nobody shall type into what is left of the node before.
     inputs, output = input_schemas(drafting.pipeline, node.id, verdict), output_schema(node, verdict)
-    name, actions = st.columns([3, 2], vertical_alignment="bottom")
-    with name:
-        _name(drafting, node)
-    with actions, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
-        st.button(
-            "Duplicate",
-            key=f"twin|{key}",
-            icon=":material/content_copy:",
-            type="tertiary",
-            on_click=guarded(_duplicate),
-            args=(drafting, node.id),
-        )
-        st.button(
-            "Delete",
-            key=f"del|{key}",
-            icon=":material/delete:",
-            type="tertiary",
-            on_click=guarded(_delete),
-            args=(drafting, node.id),
-            help="Its consumers are connected to its inputs. Undo restores it.",
-        )
+    _name(drafting, node)
     if cls is None:
         for problem in verdict.of(node.id):
             st.error(as_sentence(problem.sentence))
@@ -77,18 +57,13 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
     above = st.container()
     form = FormContext(drafting, node, inputs, complaints, output)
     own = [field for field in fields_of(cls) if not (issubclass(cls, Source) and field.name in Source.model_fields)]
-    # What most people never touch is folded away, unless somebody has touched it or it is wrong.
-    folded = own[_SHOWN:] if len(own) > _FOLD_ABOVE else []
-    for field in own[: len(own) - len(folded)]:
+    asked = [field for field in own if _applies(field, own, form)]
+    # What most people never touch is folded away.
+    shown = [field for field in asked if not field.is_rare]
+    shown = shown[:_SHOWN] if len(shown) > _FOLD_ABOVE else shown
+    for field in shown:
         draw_field(field, form)
-    if folded:
-        is_touched = any(field.name in node.parameters or complaints.has(field.name) for field in folded)
-        # Once unfolded it stays so: an undo must not fold away the very field that it changed.
-        unfolded = remembered("unfolded-settings", {})
-        unfolded[key] = is_touched or unfolded.get(key, False)
-        with st.expander("More settings", expanded=unfolded[key]):
-            for field in folded:
-                draw_field(field, form)
+    _more(form, [field for field in asked if field not in shown], key)
     if issubclass(cls, Source):
         _time(form, cls)
     with above:
@@ -97,13 +72,60 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
         completion(form.expressions, key=f"completion|{key}")
 
 
+def _applies(field: Field, fields: Sequence[Field], form: FormContext) -> bool:
+    """Whether a field says anything with what is chosen; one that is set or wrong is shown all the same."""
+    if not field.only or form.value(field) not in (None, field.default) or form.complaints.has(field.name):
+        return True
+    chooser = next(each for each in fields if set(field.only) <= set(each.choices))
+    return form.value(chooser) in (None, *field.only)
+
+
+def _more(form: FormContext, folded: Sequence[Field], key: str) -> None:
+    """What is rarely set: folded away, unless somebody has set it or it is wrong."""
+    if not folded:
+        return
+    is_touched = any(field.name in form.node.parameters or form.complaints.has(field.name) for field in folded)
+    # Once unfolded it stays so: an undo must not fold away the very field that it changed.
+    unfolded = remembered("unfolded-settings", {})
+    unfolded[key] = is_touched or unfolded.get(key, False)
+    with st.expander("More", expanded=unfolded[key]):
+        for field in folded:
+            draw_field(field, form)
+
+
+def node_actions(drafting: Drafting, node: Node) -> None:
+    """What can be done with a node, within a row."""
+    key = f"{drafting.key}|{node.id}"
+    st.button(
+        "Duplicate",
+        key=f"twin|{key}",
+        icon=":material/content_copy:",
+        type="tertiary",
+        on_click=guarded(_duplicate),
+        args=(drafting, node.id),
+        help="Duplicate",
+    )
+    st.button(
+        "Delete",
+        key=f"del|{key}",
+        icon=":material/delete:",
+        type="tertiary",
+        on_click=guarded(_delete),
+        args=(drafting, node.id),
+        help="Its consumers are connected to its inputs. Undo restores it.",
+    )
+
+
 def _time(form: FormContext, cls: type[Source]) -> None:
     st.markdown("**Event time and watermark**")
     shared = [field for field in fields_of(cls) if field.name in Source.model_fields]
-    columns = st.columns(2)
-    for at, field in enumerate(shared):
-        with columns[at % 2]:
-            draw_field(field, form)
+    shown = [field for field in shared if not field.is_rare]
+    for at in range(0, len(shown), 2):
+        columns = st.columns(2, vertical_alignment="bottom")
+        for field, column in zip(shown[at : at + 2], columns, strict=False):
+            with column:
+                draw_field(field, form)
+    _more(form, [field for field in shared if field.is_rare], f"{form.drafting.key}|{form.node.id}|time")
 
 
 def _name(drafting: Drafting, node: Node) -> None:
@@ -167,7 +189,8 @@ def _bound(drafting: Drafting, node: Node, port: str, shown: object, read: Calla
 
 def edge_inspector(drafting: Drafting, edge: Edge, verdict: Check) -> None:
     """What flows through an edge, and why it looks as it does."""
-    st.markdown(f"**{edge.source} → {edge.target}**" + (f" ({edge.target_port})" if edge.target_port != "in" else ""))
+    if edge.target_port != "in":
+        st.caption(f"To the input {edge.target_port}")
     derived = verdict.output(edge.source, edge.source_port)
     if derived is None:
         st.caption("The changelog mode of this edge appears as soon as the nodes before it are valid.")

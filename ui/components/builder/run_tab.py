@@ -16,6 +16,7 @@ from storage.model import Edge
 from ui.components.changelog.record_list import folded_table, is_folded, raw_table
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.operator_table import OperatorLine, operator_table
+from ui.components.shell.pager import pager
 from ui.runs.overlay import Overlay
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence
@@ -24,7 +25,6 @@ from ui.shell.state import state
 
 _RECORDS: Final = 100
 _KEYS: Final = 5
-_HEIGHT_PX: Final = 320
 
 
 def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
@@ -34,20 +34,25 @@ def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
         st.caption("No record went through this edge.")
         return
     with st.container(horizontal=True, vertical_alignment="center"):
+        name = node_id if port == OUT else f"{node_id}.{port}"
         kinds = ", ".join(f"{number:,} {SYMBOLS[kind]}" for kind, number in sorted(edge.counts.items()) if number)
-        st.markdown(f"**{words.count(edge.total, 'record')}**: {kinds}")
+        st.markdown(f"**{words.escaped(name)}** · {words.count(edge.total, 'record')}: {kinds}", width="content")
         st.space("stretch")
+        if st.button("Open its changelog", icon=":material/receipt_long:", type="tertiary", key="canvas-open-edge"):
+            state.edge = name
+            go("changelog")
         folds = is_folded(edge, "canvas-log-mode")
     changelog = workspace.store().changelog
+    offset_key = f"canvas-log-{edge.run_id}-{edge.table}-at"
+    offset = int(st.session_state.get(offset_key, 0))
     if folds:
-        table = folded_table(edge, changelog.changes(edge.run_id, node_id, edge.port, limit=_RECORDS).changes, None)
+        folded = changelog.changes(edge.run_id, node_id, edge.port, offset=offset, limit=_RECORDS)
+        total, table = folded.total, folded_table(edge, folded.changes, state.event)
     else:
-        table = raw_table(edge, changelog.page(edge.run_id, node_id, edge.port, limit=_RECORDS).records, None)
-    key = f"canvas-log-{edge.run_id}-{edge.table}"
-    grid(table, key=key, height=_HEIGHT_PX, label=f"Changelog of {node_id}")
-    if st.button("Open its changelog", icon=":material/receipt_long:", type="tertiary", key="canvas-open-edge"):
-        state.edge = node_id if port == OUT else f"{node_id}.{port}"
-        go("changelog")
+        page = changelog.page(edge.run_id, node_id, edge.port, offset=offset, limit=_RECORDS)
+        total, table = page.total, raw_table(edge, page.records, state.event)
+    grid(table, key=f"canvas-log-{edge.run_id}-{edge.table}", label=f"Changelog of {node_id}")
+    pager(offset_key, offset, _RECORDS, total, what="records")
 
 
 def node_in_run(shown: Overlay, verdict: Check, node_id: str) -> None:

@@ -48,7 +48,7 @@ def _patience(edge: Edge, event: int) -> AbstractContextManager[None]:
     return st.spinner("Folding the changelog: computing how long each row is in the table …")
 
 
-def table_as_of(edge: Edge, event: int, *, height: int) -> None:
+def table_as_of(edge: Edge, event: int, *, height: int | None) -> None:
     """Draw the table after an event, a page at a time."""
     key = f"as-of-{edge.run_id}-{edge.table}"
     changelog = workspace.store().changelog

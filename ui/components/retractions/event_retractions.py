@@ -55,11 +55,13 @@ def event_retractions(run: Run, edge: Edge) -> None:
         st.caption("No operator emitted anything for this event.")
         return
     pipeline = pipeline_of(run)
-    taken_back = sum(not entry.record.kind.is_accumulate for entry in cascade)
+    # The record that came is the event, not what it caused.
+    made = [entry for entry in cascade if entry.edge.role != "source"]
+    taken_back = sum(not entry.record.kind.is_accumulate for entry in made)
     consumed = {output for outputs in inputs_of(pipeline).values() for output in outputs}
     last = [entry for entry in cascade if (entry.edge.node, entry.edge.port) not in consumed]
     st.markdown(
-        f"**Event {event:,} caused {words.count(len(cascade), 'record')}**"
+        f"**Event {event:,} caused {words.count(len(made), 'record')}**"
         + (f", {taken_back:,} of them retractions" if taken_back else ", none of them retractions")
         + (f"; {words.count(len(last), 'record')} left the pipeline." if last else "; nothing left the pipeline.")
     )

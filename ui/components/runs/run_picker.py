@@ -1,4 +1,4 @@
-"""Which run, and which of its edges: two selects that follow the URL and write it."""
+"""Which run a page shows, and which of its edges; `ui/components/shell/looked_at.py` is where they are chosen."""
 
 from __future__ import annotations
 
@@ -9,59 +9,40 @@ import streamlit as st
 
 from storage.errors import UnknownRun
 from storage.model import Edge, Run
-from ui.components.runs.run_status import look, when
-from ui.runs.manager import runs
 from ui.shell import words, workspace
-from ui.shell.guard import as_sentence, guarded
+from ui.shell.guard import as_sentence
 from ui.shell.navigation import go
 from ui.shell.state import state
 
-_SHOWN: Final = 200
-_RUN: Final = "picked-run"
-_EDGE: Final = "picked-edge"
 _REFRESH_S: Final = 1.0
 
 
-@guarded
-def _choose_run() -> None:
-    state.update(run=st.session_state[_RUN], edge=None, event=None)
-
-
-@guarded
-def _choose_edge() -> None:
-    state.update(edge=st.session_state[_EDGE])
-
-
-def pick_run() -> Run | None:
-    """The run that is open, to be changed here; None, with what to do, where there is none."""
-    store = workspace.store()
-    known = {run.run_id: run for run in store.runs.list(limit=_SHOWN)}
-    if not known:
+def opened_run() -> Run | None:
+    """The run that is open, by default the newest; None, with what to do, where there is none."""
+    run = settled_run()
+    if run is None:
         st.subheader("Nothing has run yet", anchor=False)
         st.write("Run a pipeline to see every record that it emits.")
         if st.button("Choose a pipeline or an example", type="primary", icon=":material/account_tree:"):
             go("gallery")
         return None
-    current = state.run
-    if current is not None and current not in known:
+    if run.goes_on:
+        _watch(run)
+    return run
+
+
+def settled_run() -> Run | None:
+    """The run that is open; where it is gone or none was chosen, the newest is opened."""
+    store = workspace.store()
+    if state.run is not None:
         try:
-            known[current] = store.runs.get(current)
+            return store.runs.get(state.run)
         except UnknownRun as error:
             st.warning(as_sentence(error))
-            current = None
-    if current is None:
-        current = next(iter(known))
-        state.update(run=current, edge=None, event=None)
-    st.session_state[_RUN] = current
-
-    def label(run_id: int) -> str:
-        run = known[run_id]
-        return f"{run_id} · {run.name} · {look(run, runs().job(run_id)).word} · {when(run)}"
-
-    st.selectbox("Run", list(known), key=_RUN, format_func=label, on_change=_choose_run)
-    if known[current].goes_on:
-        _watch(known[current])
-    return known[current]
+    newest = next(iter(store.runs.list(limit=1)), None)
+    if newest is not None:
+        state.update(run=newest.run_id, edge=None, event=None)
+    return newest
 
 
 @st.fragment(run_every=_REFRESH_S)
@@ -88,37 +69,25 @@ def nothing_yet(run: Run) -> None:
 
 
 def show_edge(show: Callable[[Run, Edge], None]) -> None:
-    """A page about one edge of a run: both pickers side by side, and below them what the page shows of it."""
-    run_column, edge_column = st.columns(2)
-    with run_column:
-        run = pick_run()
+    """A page about one edge of a run: those that are open."""
+    run = opened_run()
     if run is None:
         return
-    with edge_column:
-        edge = _pick_edge(run)
+    edge = settled_edge(run)
     if edge is None:
         nothing_yet(run)
     else:
         show(run, edge)
 
 
-def _pick_edge(run: Run) -> Edge | None:
-    """The edge that is shown, in the order of the graph; by default the last, which is the result."""
+def settled_edge(run: Run) -> Edge | None:
+    """The edge that is open; where the run has none of that name, its last is opened, which is the result."""
     edges = {name_of(edge): edge for edge in workspace.store().runs.edges(run.run_id)}
     if not edges:
-        st.selectbox("Edge", ["none"], disabled=True)
         return None
     current = state.edge if state.edge in edges else list(edges)[-1]
     if state.edge != current:
         state.update(edge=current)
-    st.session_state[_EDGE] = current
-
-    def label(name: str) -> str:
-        edge = edges[name]
-        operator = edge.operator.replace("_", " ")
-        return f"{name} · {operator} · {edge.mode} · {words.count(edge.total, 'record')}"
-
-    st.selectbox("Edge", list(edges), key=_EDGE, format_func=label, on_change=_choose_edge)
     return edges[current]
 
 

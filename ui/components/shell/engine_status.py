@@ -18,7 +18,7 @@ def start_engine() -> None:
 
 
 def engine_note() -> None:
-    """Below the page, so that nothing moves when Spark is there: it is starting."""
+    """A note at the foot of the window: Spark is starting."""
     if gate().status is GateStatus.STARTING:
         _starting()
 
@@ -27,5 +27,5 @@ def engine_note() -> None:
 def _starting() -> None:
     if gate().status is not GateStatus.STARTING:
         st.rerun()
-    with aside():
+    with aside(), st.container(key="engine-note"):
         st.caption(":material/hourglass_top: Spark is starting, this takes a few seconds. You can already look around.")

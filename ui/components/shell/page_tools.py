@@ -3,51 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from storage.errors import UnknownRun
 from ui.export.page import page_as_html
-from ui.export.record import recorded
+from ui.export.record import aside, recorded
 from ui.shell import workspace
+from ui.shell.frame import PRESENTED, colors
 from ui.shell.guard import guarded
 from ui.shell.state import state
 from ui.shell.theme import IMAGE_FORMAT
 
-# In the header, beside the navigation, where they take no room of the page.
-_PLACE: Final = """
-<style>
-.st-key-page-tools { position: fixed; top: .8rem; right: 3.2rem; z-index: 1000001; width: auto !important; }
-.st-key-page-tools button { min-height: 2rem; padding: 0 .6rem; }
-/* The navigation ends where they begin; what has no room there, it puts into a menu. */
-[data-testid="stTopNav"] { padding-right: 16rem; }
-@media (max-width: 1450px) { [data-testid="stTopNavLink"] { padding: 0 .25rem; gap: .3rem; } }
-/* Names are read, icons only found again: the navigation keeps its names, the tools their icons. */
-@media (max-width: 1260px) {
-  [data-testid="stTopNav"] { padding-right: 8rem; }
-  [data-testid="stTopNavLink"] > :first-child:not(:last-child) { display: none; }
-  .st-key-page-tools button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-}
-@media (max-width: 920px) { .st-key-page-tools { top: 3.6rem; right: 1rem; } }
-</style>
-"""
-# Large text and only the page itself. By the font's size, which all else is measured in: charts do not fit when zoomed.
-# What is pressed and chosen stays small, and the way out has a margin of its own.
-_PRESENTED: Final = """
-<style>
-[data-testid="stHeader"], [data-testid="stToolbar"], [data-testid="stStatusWidget"], .st-key-engine-note
-  { display: none !important; }
-[data-testid="stMainBlockContainer"] { padding: 1.5rem 3.2rem 2rem; max-width: none; }
-html { font-size: 20px !important; }
-[data-testid="stMainBlockContainer"] :is(.stButton, .stDownloadButton, .stSelectbox, .stTextInput, .stNumberInput,
-  .stMultiSelect, .stButtonGroup, .stCheckbox, .stPopover) { zoom: .8; }
-.st-key-page-tools { position: fixed; top: .5rem; right: .4rem; z-index: 1000001; width: auto !important; }
-.st-key-page-tools button { min-height: 2rem; padding: 0 .4rem; }
-.st-key-page-tools button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-</style>
-"""
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 
 @guarded
@@ -81,10 +52,10 @@ def _link() -> str:
     return f"{page}?{query}" if query else page
 
 
-def page_tools(title: str) -> None:
-    """Draw the tools, once per page, after it."""
-    if state.present:
-        st.html(_PRESENTED)
+def page_tools(title: str, room: DeltaGenerator | None) -> None:
+    """Draw the tools, once per page, after it. room: in the bar above the page; in a presentation there is none."""
+    if room is None:
+        st.html(colors() + PRESENTED)
         with st.container(key="page-tools"):
             st.button(
                 "Leave presentation",
@@ -94,14 +65,12 @@ def page_tools(title: str) -> None:
                 args=(False,),
             )
         return
-    st.html(_PLACE)
-
     about, elements = _about(), recorded()
 
     def make() -> str:
         return page_as_html(f"Changelog Studio: {title}", about, elements())
 
-    with st.container(key="page-tools", horizontal=True, gap="small"):
+    with aside(), room:
         with st.popover("Export", icon=":material/ios_share:", type="tertiary"):
             name = f"{title.lower().replace(' ', '-')}{f'-run-{state.run}' if state.run is not None else ''}.html"
             st.download_button(

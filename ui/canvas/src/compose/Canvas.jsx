@@ -14,6 +14,7 @@ import { useClipboard } from './clipboard.js'
 import { allCommands, connectionCommands } from './commands.js'
 import { useDragging } from './dragging.js'
 import { gestures } from './gestures.js'
+import { useFolding } from './folding.js'
 import { useKeyboard } from './keyboard.js'
 import { edgeFacts, modeSuffix, useNotes, useTip } from './notices.js'
 import { useSelection } from './selection.js'
@@ -33,12 +34,13 @@ export function Canvas({ data, dark, shadow, send }) {
   const flow = /** @type {Flow} */ (/** @type {unknown} */ (useReactFlow()))
   const box = useRef(/** @type {HTMLDivElement | null} */ (null))
   const search = useRef(/** @type {HTMLInputElement | null} */ (null))
+  const { isFolded, fold, unfold } = useFolding(search)
   const [opened, setOpened] = useState(/** @type {'sheet' | 'commands' | 'connect' | null} */ (null))
   const focus = () => box.current?.focus({ preventScroll: true })
 
   const catalog = useMemo(() => byOperator(data.catalog), [data.catalog])
   const { document, post, isSettled, refused, dismiss } = useDocument(data, catalog, send)
-  const positions = useMemo(() => layout(document), [document])
+  const positions = useMemo(() => layout(document, catalog), [document, catalog])
   const viewport = useViewport(flow, box, positions)
   const selection = useSelection(document, data.selection, isSettled, post)
   const notes = useNotes(data.nodes, refused, dismiss)
@@ -131,7 +133,7 @@ export function Canvas({ data, dark, shadow, send }) {
   }
   /** @type {Commands} */
   const commands = {
-    add: () => search.current?.focus(),
+    add: unfold,
     connect: () => setOpened('connect'),
     delete: edits.remove,
     copy,
@@ -144,7 +146,7 @@ export function Canvas({ data, dark, shadow, send }) {
     redo: () => act({ kind: 'redo' }),
     all: () => selection.follow(everything),
     none: () => {
-      selection.follow([])
+      selection.clear(true)
       notes.clear()
     },
     next: () => step(1),
@@ -191,18 +193,34 @@ export function Canvas({ data, dark, shadow, send }) {
         tabIndex={-1}
         role="group"
         aria-label={`${data.name}: ${count} ${count === 1 ? 'node' : 'nodes'}`}
-        style={{ height: data.height, ...data.colors }}
+        style={data.colors}
         onKeyDown={onKeyDown}
         data-settled={isSettled}
         data-edges={document.edges.length}
       >
-        <Palette
-          ref={search}
-          operators={data.catalog}
-          where={whereAdded(selection.edges, selection.nodes)}
-          add={add}
-          leave={focus}
-        />
+        {isFolded ? (
+          <button className="unfold" onClick={unfold} aria-label="Show the palette" title="Add a node (A)">
+            +
+          </button>
+        ) : (
+          <Palette
+            ref={search}
+            operators={data.catalog}
+            where={whereAdded(selection.edges, selection.nodes)}
+            add={add}
+            leave={focus}
+            fold={fold}
+          >
+            {count > 3 && (
+              <MiniMap
+                pannable
+                zoomable
+                nodeClassName={(/** @type {DrawnNode} */ node) => `role-${node.data.catalog?.role ?? 'operator'}`}
+                ariaLabel="Pipeline minimap"
+              />
+            )}
+          </Palette>
+        )}
         <div className="flow">
           <Graph
             dark={dark}
@@ -215,7 +233,8 @@ export function Canvas({ data, dark, shadow, send }) {
             onEdgesChange={onEdgesChange}
             onPaneClick={() => {
               focus()
-              commands.none()
+              selection.clear(false)
+              notes.clear()
             }}
             isValidConnection={edits.canConnect}
             onConnect={connect}
@@ -223,23 +242,15 @@ export function Canvas({ data, dark, shadow, send }) {
             connectionRadius={28}
             onEdgeMouseEnter={(event, edge) => hover({ edge: edge.id, event })}
             onEdgeMouseLeave={() => hover(null)}
-            onMoveStart={() => hover(null)}
-            onEdgeDoubleClick={(_, edge) => {
-              const facts = data.edges[edge.id]
-              if (facts?.counts) picture.open({ edge: facts.output })
+            onMoveStart={(event) => {
+              hover(null)
+              if (event) viewport.choose()
             }}
+            onEdgeDoubleClick={(_, edge) => picture.open({ edge: data.edges[edge.id]?.output ?? edge.source })}
             proOptions={{ hideAttribution: false }}
             {...handlers}
           >
             <Controls showInteractive={false} />
-            {count > 3 && (
-              <MiniMap
-                pannable
-                zoomable
-                nodeClassName={(/** @type {DrawnNode} */ node) => `role-${node.data.catalog?.role ?? 'operator'}`}
-                ariaLabel="Pipeline minimap"
-              />
-            )}
           </Graph>
           {!count && (
             <div className="start">

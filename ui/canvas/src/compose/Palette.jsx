@@ -17,10 +17,18 @@ export function matching(operators, text) {
   })
 }
 
-/** @typedef {{ operators: CatalogEntry[], where: string, add: (operator: string) => void, leave: () => void }} Props */
+/**
+ * @typedef {object} Props
+ * @property {CatalogEntry[]} operators
+ * @property {string} where where Enter adds, in words
+ * @property {(operator: string) => void} add
+ * @property {() => void} leave
+ * @property {() => void} fold
+ * @property {import('react').ReactNode} children what stands below the entries
+ */
 
 export const Palette = forwardRef(function Palette(
-  /** @type {Props} */ { operators, where, add, leave },
+  /** @type {Props} */ { operators, where, add, leave, fold, children },
   /** @type {import('react').ForwardedRef<HTMLInputElement>} */ search,
 ) {
   const [text, setText] = useState('')
@@ -44,18 +52,23 @@ export const Palette = forwardRef(function Palette(
   }
   return (
     <section className="palette" aria-label="Operator palette">
-      <input
-        ref={search}
-        type="search"
-        value={text}
-        placeholder="Search operators"
-        aria-label="Search operators"
-        onKeyDown={onKeyDown}
-        onChange={(event) => {
-          setText(event.target.value)
-          setAt(0)
-        }}
-      />
+      <div className="search">
+        <input
+          ref={search}
+          type="search"
+          value={text}
+          placeholder="Search"
+          aria-label="Search operators"
+          onKeyDown={onKeyDown}
+          onChange={(event) => {
+            setText(event.target.value)
+            setAt(0)
+          }}
+        />
+        <button onClick={fold} aria-label="Hide the palette" title="Hide the palette">
+          ‹
+        </button>
+      </div>
       <div className="where">{where}</div>
       <div className="entries" role="listbox" aria-label="Operators">
         {[...groups].map(([group, members]) => (
@@ -91,6 +104,7 @@ export const Palette = forwardRef(function Palette(
         ))}
         {!found.length && <div className="empty">No operators match “{text}”.</div>}
       </div>
+      {children}
     </section>
   )
 })

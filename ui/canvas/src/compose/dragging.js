@@ -57,7 +57,7 @@ export function useDragging({ flow, shadow, document, positions, catalog, act, a
 
   /** @param {Places} places */
   const move = (places) => {
-    const moved = pinned(document, positions, places)
+    const moved = pinned(document, positions, places, catalog)
     if (Object.keys(moved).length) act({ kind: 'move', places: moved })
   }
   // The timer below fires after renders: it needs the document of then.

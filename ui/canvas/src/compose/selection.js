@@ -46,6 +46,17 @@ export function useSelection(document, theirs, isSettled, post) {
     [post, show],
   )
 
+  /** The person selects nothing. */
+  const clear = useCallback(
+    (/** @type {boolean} */ close) => {
+      show([])
+      if (expected.current === null && !close) return
+      expected.current = null
+      post({ kind: 'select', what: null, close })
+    },
+    [post, show],
+  )
+
   /** An edit selects: Python hears the edit and selects the same. */
   const follow = useCallback(
     (/** @type {string[]} */ names, /** @type {string | null} */ what = expected.current) => {
@@ -72,5 +83,5 @@ export function useSelection(document, theirs, isSettled, post) {
     [document.nodes, chosen],
   )
   const edges = useMemo(() => document.edges.map(edgeKey).filter((key) => chosen.has(key)), [document.edges, chosen])
-  return { chosen, nodes, edges, select, follow, take }
+  return { chosen, nodes, edges, select, clear, follow, take }
 }

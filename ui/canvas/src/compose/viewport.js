@@ -8,6 +8,10 @@ import { HEIGHT, WIDTH } from '../layout.js'
 
 /** @typedef {ReturnType<typeof useViewport>} Viewport */
 
+const PRESSES = /** @type {const} */ (['pointerdown', 'pointerup', 'pointercancel'])
+// The buttons stand along the top, those of the zoom at the left: nodes keep off them.
+const ROOM = /** @type {const} */ ({ top: '56px', left: '56px', right: '28px', bottom: '28px' })
+
 /**
  * @param {Flow} flow
  * @param {Box} box
@@ -16,13 +20,14 @@ import { HEIGHT, WIDTH } from '../layout.js'
 export function useViewport(flow, box, positions) {
   const latest = useLatest(positions)
   const keepsAll = useRef(false)
+  // Whether the person has chosen what is in view; until then it is all.
+  const isChosen = useRef(false)
 
   // Nothing is measured before the first render.
   const area = useCallback(() => box.current?.querySelector('.flow')?.getBoundingClientRect(), [box])
 
   const isVisible = useCallback(
-    (/** @type {Places} */ places) => {
-      const seen = area()
+    (/** @type {Places} */ places, /** @type {{ width: number, height: number } | undefined} */ seen = area()) => {
       if (!seen) return false
       const { x, y, zoom } = flow.getViewport()
       return Object.values(places).every(
@@ -39,7 +44,7 @@ export function useViewport(flow, box, positions) {
   // Of an empty canvas React Flow keeps the wish until there is a node, and would move that from under the pointer.
   const fit = useCallback(
     (duration = 200) => {
-      if (Object.keys(latest.current).length) flow.fitView({ duration, padding: 0.15, maxZoom: 1 })
+      if (Object.keys(latest.current).length) flow.fitView({ duration, padding: ROOM, maxZoom: 1 })
     },
     [flow, latest],
   )
@@ -55,6 +60,37 @@ export function useViewport(flow, box, positions) {
     const later = setTimeout(() => fit(0), 50)
     return () => clearTimeout(later)
   }, [fit])
+
+  // So does who makes the canvas larger or smaller, by the panel or the drawer; but nothing moves under a pressed button.
+  useEffect(() => {
+    const flowing = box.current?.querySelector('.flow')
+    if (!flowing) return
+    let isPressed = false
+    let before = flowing.getBoundingClientRect()
+    /** @type {ReturnType<typeof setTimeout>} */
+    let later
+    const fitted = () => {
+      if (isPressed) later = setTimeout(fitted, 60)
+      else fit(0)
+    }
+    const watch = new ResizeObserver(() => {
+      const sawAll = !isChosen.current || isVisible(latest.current, before)
+      before = flowing.getBoundingClientRect()
+      if (!sawAll) return
+      clearTimeout(later)
+      later = setTimeout(fitted, 30)
+    })
+    const press = (/** @type {PointerEvent} */ event) => {
+      isPressed = event.type === 'pointerdown'
+    }
+    watch.observe(flowing)
+    for (const type of PRESSES) window.addEventListener(type, press, true)
+    return () => {
+      watch.disconnect()
+      clearTimeout(later)
+      for (const type of PRESSES) window.removeEventListener(type, press, true)
+    }
+  }, [box, fit, isVisible, latest])
 
   /**
    * Call before an edit: whether the whole pipeline has to be seen after it. Not if the person chose a place.
@@ -87,7 +123,11 @@ export function useViewport(flow, box, positions) {
     return { left: within(spot.x - seen.left, seen.width - 340), top: within(spot.y - seen.top, seen.height - 150) }
   }
 
-  return { fit, prepare, reveal, near }
+  const choose = () => {
+    isChosen.current = true
+  }
+
+  return { fit, prepare, reveal, near, choose }
 }
 
 /**

@@ -36,11 +36,8 @@ export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ {
           </span>
         )}
       </div>
-      <div className="title">
-        {catalog?.title ?? `${data.operator}?`}
-        {facts.strategy && <b> {facts.strategy}</b>}
-      </div>
-      {wrong.length ? <div className="why">{wrong[0].sentence}</div> : <div className="hint">{facts.hint}</div>}
+      <div className="title">{catalog?.title ?? `${data.operator}?`}</div>
+      {wrong.length ? <div className="why">{wrong[0].brief}</div> : <div className="hint">{facts.hint}</div>}
       {facts.run && <Progress id={id} run={facts.run} />}
       {wrong.length > 0 && (
         <button

@@ -5,7 +5,7 @@ import { edgeKey } from '../document.js'
 import { Graph } from '../graph/Graph.jsx'
 import { byOperator, drawnEdge, pickedBy, useDrawnNodes } from '../graph/drawn.js'
 import { Picture } from '../graph/picture.js'
-import { layout, uncrossed } from '../layout.js'
+import { layout } from '../layout.js'
 import { LitEdge } from './LitEdge.jsx'
 
 /** @import { NodeChange } from '@xyflow/react' */
@@ -26,7 +26,7 @@ export function TimeCanvas({ data, dark, pick }) {
   const document = useMemo(() => JSON.parse(text), [text])
   const positions = useMemo(() => {
     const unplaced = { ...document, nodes: document.nodes.map((node) => ({ ...node, place: null })) }
-    return uncrossed(layout(unplaced, GAP), document, catalog)
+    return layout(unplaced, catalog, GAP)
   }, [document, catalog])
 
   const describe = useCallback(

@@ -1,0 +1,47 @@
+// The palette, unfolded or folded away; the browser remembers which. Where the canvas is narrow it starts folded.
+import { useEffect, useRef, useState } from 'react'
+
+const KEPT = 'changelog-studio-palette'
+const NARROW = 1100
+
+/** @returns {string | null} */
+function kept() {
+  try {
+    return localStorage.getItem(KEPT)
+  } catch {
+    return null
+  }
+}
+
+/** @param {string} value */
+function keep(value) {
+  try {
+    localStorage.setItem(KEPT, value)
+  } catch {
+    // Without storage it lasts as long as the page.
+  }
+}
+
+/** @param {import('react').RefObject<HTMLInputElement>} search */
+export function useFolding(search) {
+  const [isFolded, setFolded] = useState(() => window.innerWidth < NARROW || kept() === 'folded')
+  const isWanted = useRef(false)
+
+  // Who unfolds it wants to search.
+  useEffect(() => {
+    if (!isFolded && isWanted.current) search.current?.focus()
+    isWanted.current = false
+  }, [isFolded, search])
+
+  const fold = () => {
+    keep('folded')
+    setFolded(true)
+  }
+  const unfold = () => {
+    if (!isFolded) return search.current?.focus()
+    keep('unfolded')
+    isWanted.current = true
+    setFolded(false)
+  }
+  return { isFolded, fold, unfold }
+}

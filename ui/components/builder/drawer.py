@@ -1,0 +1,241 @@
+"""The drawer under the canvas: the records of what is selected, their table, what was late, plan, SQL and problems."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from engine.contract.operator import OUT
+from engine.planner import Check
+from storage.errors import UnknownEdge
+from storage.model import Edge, Run
+from ui.builder.checking import errors, is_waiting
+from ui.builder.drafting import Drafting
+from ui.builder.editing import edge_at, operator_class
+from ui.components.builder.bench import SQL, TAB, TABS, Size, bench
+from ui.components.builder.first_rows import first_rows
+from ui.components.builder.plan_panel import node_plan, whole_plan
+from ui.components.builder.run_tab import edge_in_run, node_in_run
+from ui.components.builder.sql_tab import sql_tab
+from ui.components.changelog.table_as_of import table_as_of
+from ui.components.event_time.late_table import late_table, rejected_table, summary_sentence
+from ui.components.grid import grid
+from ui.components.shell.pager import pager
+from ui.components.time_travel.event_player import event_player, move_to
+from ui.forms.complaints import with_titles, without_field
+from ui.runs.overlay import Overlay
+from ui.shell import words, workspace
+from ui.shell.guard import as_sentence, guard, guarded, take_fields
+from ui.shell.navigation import go
+from ui.shell.state import state
+
+_PAGE: Final = 50
+_NO_RUN: Final = "Run the pipeline, then select a node or an edge."
+
+
+def drawer(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None:
+    """Draw it. What is done in here draws nothing else anew, unless the page then shows something else.
+
+    Where SQL is written it is no fragment: what is typed next would be meant for what the whole page shows by then.
+    """
+    drawn = signature(drafting)
+    (_whole if bench().tab == SQL else _fragment)(drafting, verdict, shown, drawn)
+
+
+def _whole(drafting: Drafting, verdict: Check, shown: Overlay | None, drawn: tuple[object, ...]) -> None:
+    take_fields()
+    if signature(drafting) != drawn:
+        st.rerun()
+    with guard():
+        size = bench().size(shown)
+        with st.container(key="drawer-head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+            tab = _head(verdict, size)
+        if size != "closed":
+            with st.container(key=f"drawer-{size}"):
+                _body(tab, drafting, verdict, shown)
+
+
+_fragment: Final = st.fragment(_whole)
+
+
+def signature(drafting: Drafting) -> tuple[object, ...]:
+    """What the whole page shows: the drawer alone is drawn anew while this stays."""
+    return drafting.pipeline, drafting.selection, state.run, state.edge, state.event, bench().tab == SQL
+
+
+def _head(verdict: Check, size: Size) -> str:
+    """The tabs, and the buttons of the height; the tab that is chosen."""
+    chosen = None if size == "closed" else bench().tab
+    if st.session_state.get(TAB) != chosen:
+        st.session_state[TAB] = chosen
+    st.segmented_control(
+        "What the drawer shows",
+        TABS,
+        key=TAB,
+        on_change=_choose,
+        label_visibility="collapsed",
+        wrap=False,
+    )
+    wrong = len(errors(verdict))
+    if wrong:
+        st.badge(words.count(wrong, "problem"), color="red")
+    st.space("stretch")
+    if size != "closed":
+        _height("Half height" if size == "full" else "Full height", "half" if size == "full" else "full")
+    _height("Open the drawer" if size == "closed" else "Close the drawer", "half" if size == "closed" else "closed")
+    return bench().tab
+
+
+_ICONS: Final[dict[str, str]] = {
+    "Full height": ":material/expand_content:",
+    "Half height": ":material/collapse_content:",
+    "Open the drawer": ":material/keyboard_arrow_up:",
+    "Close the drawer": ":material/keyboard_arrow_down:",
+}
+
+
+def _height(label: str, size: Size) -> None:
+    st.button(
+        label, key=f"drawer-to|{label}", icon=_ICONS[label], type="tertiary", on_click=_resize, args=(size,), help=label
+    )
+
+
+def _resize(size: Size) -> None:
+    bench().chosen = size
+
+
+def _choose() -> None:
+    """A tab that is chosen wants to be seen; chosen once more, it is put away."""
+    chosen = st.session_state[TAB]
+    if chosen is None:
+        bench().chosen = "closed"
+    else:
+        bench().open_drawer(chosen)
+
+
+def _body(tab: str, drafting: Drafting, verdict: Check, shown: Overlay | None) -> None:
+    node_id, port = looked_at(drafting)
+    match tab:
+        case "Table as of":
+            _as_of(shown, node_id, port)
+        case "Late":
+            _late(shown)
+        case "Plan":
+            _plan(verdict, shown, node_id)
+        case "SQL":
+            sql_tab(drafting, verdict)
+        case "Problems":
+            problem_list(drafting, verdict)
+        case _:
+            if is_waiting(verdict):
+                st.caption(":material/hourglass_top: Expressions are checked as soon as Spark has started.")
+            _records(drafting, shown, node_id, port)
+
+
+def looked_at(drafting: Drafting) -> tuple[str, str]:
+    """The output whose records are shown: of the selected edge or node, else of the edge that is open."""
+    edge = edge_at(drafting.pipeline, drafting.selection or "")
+    if edge is not None:
+        return edge.source, edge.source_port
+    known = [node.id for node in drafting.pipeline.nodes]
+    if drafting.selection in known:
+        return str(drafting.selection), OUT
+    name, _, port = (state.edge or "").partition(".")
+    return (name, port or OUT) if name in known else (known[-1] if known else "", OUT)
+
+
+def _records(drafting: Drafting, shown: Overlay | None, node_id: str, port: str) -> None:
+    """First records before a run, the changelog during and after one."""
+    if shown is not None and node_id in shown.lines:
+        edge_in_run(shown, node_id, port)
+        return
+    if state.run is not None:
+        st.caption(f"Run {state.run} ran something else than what is on the canvas now: these are the first records.")
+    first_rows(drafting.pipeline, node_id)
+
+
+def _as_of(shown: Overlay | None, node_id: str, port: str) -> None:
+    edge = edge_of(shown, node_id, port)
+    if shown is None or edge is None:
+        st.caption(f"The table that an output describes after an event. {_NO_RUN}")
+        return
+    event = event_player(edge, shown.run.last_seq, frozenset())
+    table_as_of(edge, event, height=None)
+
+
+def _late(shown: Overlay | None) -> None:
+    if shown is None:
+        st.caption("Records that came too late, and rows that could not be read. Run the pipeline to see them.")
+        return
+    run, ledger = shown.run, workspace.store().late
+    if not run.late and not run.rejected:
+        st.success("No record was late, and no row was rejected.", icon=":material/check_circle:")
+        return
+    if run.late:
+        _late_records(run)
+    if run.rejected:
+        st.markdown(f"**{words.count(run.rejected, 'rejected row')}**")
+        key = f"bench-rejected-{run.run_id}"
+        page = ledger.rejected(run.run_id, offset=int(st.session_state.get(key, 0)), limit=_PAGE)
+        grid(rejected_table(page.records), key=f"{key}-grid", label="Rejected rows")
+        pager(key, int(st.session_state.get(key, 0)), _PAGE, page.total, what="rejected rows")
+    if st.button("Look at event time", icon=":material/timeline:", type="tertiary", key="bench-event-time"):
+        go("event_time")
+
+
+def _late_records(run: Run) -> None:
+    store = workspace.store()
+    key = f"bench-late-{run.run_id}"
+    offset = int(st.session_state.get(key, 0))
+    records = sum(edge.total for edge in store.runs.edges(run.run_id) if edge.role == "source")
+    st.markdown(summary_sentence(store.late.summary(run.run_id), store.late.events(run.run_id), records))
+    page = store.late.page(run.run_id, offset=offset, limit=_PAGE)
+    table = late_table(page.records, state.event)
+    grid(table, key=f"{key}-grid", on_pick=lambda seq: move_to(int(seq)), label="Late records")
+    pager(key, offset, _PAGE, page.total, what="late records")
+
+
+def _plan(verdict: Check, shown: Overlay | None, node_id: str) -> None:
+    """The selected node as the planner and the run saw it, and below it all nodes."""
+    if node_id:
+        st.markdown(f"**{words.escaped(node_id)}**")
+        node_plan(verdict, node_id)
+        if shown is not None:
+            node_in_run(shown, verdict, node_id)
+    st.markdown("**All nodes**")
+    if verdict.plan:
+        whole_plan(verdict.plan)
+    else:
+        st.caption("The plan appears as soon as the pipeline is valid.")
+
+
+def problem_list(drafting: Drafting, verdict: Check) -> None:
+    """Everything that is wrong, each with a button that goes there."""
+    known = {node.id: operator_class(node.operator) for node in drafting.pipeline.nodes}
+    wrong = errors(verdict)
+    if not wrong:
+        st.success("Nothing is wrong: the pipeline can run.", icon=":material/check_circle:")
+    for at, problem in enumerate(wrong):
+        sentence, button = st.columns([6, 1], vertical_alignment="center")
+        where = f"**{problem.node}**: " if problem.node else ""
+        cls = known.get(problem.node)
+        said = without_field(problem) if cls is None else with_titles(cls, without_field(problem))
+        sentence.markdown(f":red[:material/error: {where}{as_sentence(said)}]")
+        if problem.node in known:
+            goto = f"goto|{at}|{problem.node}"
+            button.button("Show", key=goto, type="tertiary", on_click=guarded(_show), args=(drafting, problem.node))
+
+
+def _show(drafting: Drafting, node_id: str) -> None:
+    drafting.selection = node_id
+
+
+def edge_of(shown: Overlay | None, node_id: str, port: str) -> Edge | None:
+    """What the run kept of an output."""
+    if shown is None:
+        return None
+    try:
+        return workspace.store().runs.edge(shown.run.run_id, node_id, port)
+    except UnknownEdge:
+        return None

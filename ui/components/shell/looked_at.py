@@ -1,0 +1,109 @@
+"""Which run, edge and event is looked at: the same on every page, in the URL, and kept when one moves on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from storage.errors import UnknownRun
+from storage.model import Edge, Run
+from ui.builder.drafting import edited
+from ui.builder.editing import edge_key
+from ui.components.runs.run_picker import name_of
+from ui.components.runs.run_status import look, when
+from ui.runs.manager import runs
+from ui.shell import words, workspace
+from ui.shell.guard import guarded
+from ui.shell.state import state
+
+_SHOWN: Final = 200
+_RUN: Final = "picked-run"
+_EDGE: Final = "picked-edge"
+
+
+@guarded
+def _choose_run() -> None:
+    chosen = st.session_state[_RUN]
+    # Where a label has changed meanwhile, the browser sends the one that it showed: nobody has chosen anything.
+    if isinstance(chosen, int) and chosen != state.run:
+        state.update(run=chosen, edge=None, event=None)
+
+
+@guarded
+def _choose_edge() -> None:
+    chosen = str(st.session_state[_EDGE] or "").partition(" · ")[0]
+    if chosen and chosen != state.edge:
+        state.update(edge=chosen, **_selected(chosen))
+
+
+def _selected(name: str) -> dict[str, str]:
+    """The edge on the canvas, where the pipeline that is being edited has it."""
+    drafting = edited()
+    for edge in drafting.pipeline.edges if drafting is not None else ():
+        if name in (edge.source, f"{edge.source}.{edge.source_port}"):
+            return {"selection": edge_key(edge)}
+    return {}
+
+
+def looked_at() -> None:
+    """Draw the choices within a row."""
+    store = workspace.store()
+    known = {run.run_id: run for run in store.runs.list(limit=_SHOWN)}
+    current = state.run
+    if current is not None and current not in known:
+        try:
+            known[current] = store.runs.get(current)
+        except UnknownRun:
+            # The page says so.
+            current = None
+    if not known:
+        st.caption("No run yet", width="content")
+        return
+    _pick_run(known, current)
+    if current is not None:
+        run = known[current]
+        _pick_edge({name_of(edge): edge for edge in store.runs.edges(current)})
+        if run.last_seq:
+            event = f"event {min(state.event, run.last_seq):,} of" if state.event is not None else "events:"
+            st.html(f'<span class="looked-at-event">{event} {run.last_seq:,}</span>', width="content")
+
+
+def _pick_run(known: dict[int, Run], current: int | None) -> None:
+    def label(run_id: int) -> str:
+        run = known[run_id]
+        return f"{run_id} · {run.name} · {look(run, runs().job(run_id)).word} · {when(run)}"
+
+    st.session_state[_RUN] = current
+    st.selectbox(
+        "Run",
+        list(known),
+        index=None if current is None else 0,
+        key=_RUN,
+        format_func=label,
+        on_change=_choose_run,
+        placeholder="No run is open",
+        label_visibility="collapsed",
+    )
+
+
+def _pick_edge(edges: dict[str, Edge]) -> None:
+    def label(name: str) -> str:
+        edge = edges[name]
+        operator = edge.operator.replace("_", " ")
+        return f"{name} · {operator} · {edge.mode} · {words.count(edge.total, 'record')}"
+
+    if not edges:
+        return
+    current = state.edge if state.edge in edges else None
+    st.session_state[_EDGE] = current
+    st.selectbox(
+        "Edge",
+        list(edges),
+        index=None if current is None else 0,
+        key=_EDGE,
+        format_func=label,
+        on_change=_choose_edge,
+        placeholder="No edge is chosen",
+        label_visibility="collapsed",
+    )

@@ -1,0 +1,160 @@
+"""Where the parts of a page stand: the bar above every page, the workbench that fills the window, a page in a room.
+
+All of the studio's CSS that places Streamlit's containers is here. A container is found by its key.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+TOP_BAR: Final = """
+<style>
+:root { --bar: 3rem; --hair: color-mix(in srgb, currentColor 14%, transparent); }
+.st-key-top-bar {
+  position: fixed; inset: 0 0 auto 0; z-index: 999991; height: var(--bar); width: auto !important;
+  padding: 0 2.6rem 0 .8rem; background: var(--paper); border-bottom: 1px solid var(--hair);
+}
+[data-testid="stHeader"] { height: var(--bar); min-height: var(--bar); background: transparent; }
+[data-testid="stMainBlockContainer"] { padding-top: calc(var(--bar) + 1.4rem); }
+.st-key-top-bar [data-testid="stPageLink"] a, .st-key-inspect-pages [data-testid="stPageLink"] a {
+  min-height: 2rem; padding: .1rem .55rem; gap: .35rem; border-radius: .4rem; white-space: nowrap;
+}
+[data-testid="stLayoutWrapper"]:has(> :is(.st-key-looked-at, .st-key-bench-run)) { flex: 1 1 0; min-width: 0; }
+.st-key-looked-at { min-width: 0; justify-content: flex-end; }
+.st-key-looked-at [data-testid="stElementContainer"]:has([data-testid="stSelectbox"]) { flex: 0 1 15rem; min-width: 0; }
+.st-key-looked-at [data-testid="stSelectbox"] { min-width: 0; }
+.st-key-looked-at [role="group"] { min-height: 2rem; height: 2rem; }
+.st-key-looked-at input { font-size: .87rem; text-overflow: ellipsis; padding-right: 0; }
+.looked-at-event { white-space: nowrap; font-size: .87rem; color: color-mix(in srgb, currentColor 66%, transparent); }
+.st-key-page-tools button { min-height: 2rem; padding: 0 .5rem; }
+/* Over the page, so that nothing moves when it goes. */
+.st-key-engine-note {
+  position: fixed; bottom: .6rem; left: 50%; translate: -50%; z-index: 999990; width: auto !important;
+  padding: .3rem .9rem; border: 1px solid var(--hair); border-radius: 1rem; background: var(--paper);
+}
+.st-key-inspect-pages { margin: -.6rem 0 0; padding-bottom: .3rem; border-bottom: 1px solid var(--hair); }
+/* Names are read, icons only found again: the places keep their names, the tools their icons. */
+@media (max-width: 1300px) {
+  .st-key-places a > span:first-child:not(:last-child) { display: none; }
+  .st-key-page-tools button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .st-key-bench-bar kbd { display: none; }
+}
+/* A phone: what is looked at has a line of its own. */
+@media (max-width: 900px) {
+  :root { --bar: 5.4rem; }
+  .st-key-top-bar { flex-wrap: wrap !important; align-content: center; padding: .1rem .5rem; row-gap: 0 !important; }
+  [data-testid="stLayoutWrapper"]:has(> .st-key-looked-at) { order: 3; flex: 1 0 100%; }
+  .st-key-looked-at { justify-content: flex-start; }
+  .st-key-places a { padding: .1rem .3rem !important; }
+  .st-key-places a p { font-size: .87rem; }
+}
+</style>
+"""
+
+WORKBENCH: Final = """
+<style>
+[data-testid="stMain"] { overflow: hidden; }
+[data-testid="stMainBlockContainer"] {
+  height: 100dvh; max-width: none; padding: var(--bar) 0 0; display: flex; flex-direction: column;
+}
+[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { flex: 1; min-height: 0; gap: 0; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-workbench) { flex: 1 1 0; min-height: 0; }
+.st-key-story { margin: .4rem .8rem; width: auto !important; }
+.st-key-workbench {
+  height: 100%; display: grid !important; gap: 0 !important;
+  grid-template: auto auto minmax(0, 1fr) auto / minmax(0, 1fr) auto;
+  grid-template-areas: "bar bar" "notes notes" "canvas panel" "drawer panel";
+}
+.st-key-workbench > * { min-width: 0; min-height: 0; align-self: stretch; justify-self: stretch; }
+.st-key-workbench > :has(> .st-key-bench-bar) { grid-area: bar; }
+.st-key-workbench > :has(> .st-key-bench-notes) { grid-area: notes; }
+.st-key-workbench > :has(> .st-key-bench-canvas) { grid-area: canvas; }
+.st-key-workbench > :has(> .st-key-bench-panel) { grid-area: panel; }
+.st-key-workbench > :has(> .st-key-bench-drawer) { grid-area: drawer; }
+
+.st-key-bench-bar { padding: .3rem .6rem; height: 2.8rem; border-bottom: 1px solid var(--hair); flex-wrap: nowrap; }
+.st-key-bench-bar :is(button, input, [data-testid="stTextInputRootElement"], [role="group"])
+  { min-height: 2rem; height: 2rem; }
+.st-key-bench-bar button { padding: 0 .6rem; white-space: nowrap; }
+.st-key-bench-run { min-width: 0; overflow: hidden; justify-content: center; }
+.st-key-bench-run > :has([data-testid="stCaptionContainer"]) { flex: 0 1 auto; min-width: 0; }
+.st-key-bench-run p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.st-key-bench-notes { padding: .4rem .6rem; max-height: 30dvh; overflow: auto; gap: .4rem; }
+.st-key-bench-notes:empty { display: none; }
+
+/* What they hold does not make them larger. */
+.st-key-workbench > :has(> :is(.st-key-bench-canvas, .st-key-bench-panel)) { position: relative; }
+.st-key-bench-canvas, .st-key-bench-panel { position: absolute; inset: 0; width: auto !important; }
+.st-key-bench-canvas * { height: 100% !important; min-height: 0; }
+.st-key-workbench > :has(> .st-key-bench-panel) { width: clamp(17rem, var(--panel-width, 22rem), 60vw); }
+
+.st-key-bench-panel {
+  overflow: hidden auto; padding: .5rem .9rem 1.5rem 1.1rem; border-left: 1px solid var(--hair); gap: .7rem;
+}
+.st-key-bench-panel-head { position: sticky; top: -.5rem; z-index: 5; margin: -.5rem 0 0; padding: .35rem 0 .2rem;
+  background: var(--paper); }
+.st-key-bench-panel-head button { min-height: 1.9rem; padding: 0 .35rem; }
+:is(.st-key-bench-panel-head, .st-key-canvas-run, [class*="st-key-drawer-to"]) button p
+  { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+[data-testid="stElementContainer"]:has(> .st-key-panel-grip), .st-key-panel-grip {
+  position: absolute !important; inset: 0 auto 0 0; width: .6rem !important; height: 100%; z-index: 6; }
+
+.st-key-bench-drawer { border-top: 1px solid var(--hair); background: var(--paper); gap: 0; }
+.st-key-drawer-head { padding: .2rem .6rem; flex-wrap: nowrap; min-height: 2.5rem; }
+.st-key-drawer-head button { min-height: 1.9rem; padding: 0 .55rem; white-space: nowrap; }
+.st-key-drawer-half, .st-key-drawer-full { overflow: auto; padding: 0 .8rem 1rem; gap: .4rem; }
+.st-key-drawer-half { height: clamp(11rem, 36dvh, 26rem); }
+.st-key-drawer-full { height: calc(100dvh - var(--bar) - 6.4rem); }
+
+/* A phone: one below the other, and the page scrolls. */
+@media (max-width: 900px) {
+  .st-key-bench-panel { position: static; }
+  .st-key-workbench > :has(> .st-key-bench-panel) { width: 100%; }
+  [data-testid="stMain"] { overflow: auto; }
+  [data-testid="stMainBlockContainer"] { height: auto; }
+  .st-key-workbench { display: flex !important; flex-direction: column; height: auto; }
+  .st-key-workbench > :has(> .st-key-bench-canvas) { height: 58dvh; flex: none; }
+  .st-key-bench-panel { border-left: 0; border-top: 1px solid var(--hair); }
+  .st-key-bench-bar, .st-key-drawer-head { flex-wrap: wrap !important; height: auto; }
+  .st-key-drawer-half, .st-key-drawer-full { height: auto; }
+}
+</style>
+"""
+
+# Large text and only the page itself. By the font's size, which all else is measured in: charts do not fit when zoomed.
+# What is pressed and chosen stays small, and the way out has a margin of its own.
+PRESENTED: Final = """
+<style>
+:root { --bar: 0rem; --hair: color-mix(in srgb, currentColor 14%, transparent); }
+[data-testid="stHeader"], [data-testid="stToolbar"], [data-testid="stStatusWidget"], .st-key-engine-note
+  { display: none !important; }
+[data-testid="stMainBlockContainer"] { padding: 1.5rem 3.2rem 2rem; max-width: none; }
+html { font-size: 20px !important; }
+[data-testid="stMainBlockContainer"] :is(.stButton, .stDownloadButton, .stSelectbox, .stTextInput, .stNumberInput,
+  .stMultiSelect, .stButtonGroup, .stCheckbox, .stPopover) { zoom: .8; }
+.st-key-page-tools { position: fixed; top: .5rem; right: .4rem; z-index: 1000001; width: auto !important; }
+.st-key-page-tools button { min-height: 2rem; padding: 0 .4rem; }
+.st-key-page-tools button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+</style>
+"""
+
+
+def colors() -> str:
+    """The colours of the theme, as the CSS above calls them."""
+    both = {
+        name: ", ".join(str(st.get_option(f"theme.{theme}.{option}")) for theme in ("light", "dark"))
+        for name, option in (("paper", "backgroundColor"), ("accent", "primaryColor"))
+    }
+    return "<style>:root {" + "".join(f"--{name}: light-dark({pair});" for name, pair in both.items()) + "}</style>"
+
+
+def marked(key: str) -> str:
+    """The link that leads to where one is."""
+    return f"""
+<style>
+.st-key-{key} a {{ background: color-mix(in srgb, var(--accent) 13%, transparent) !important; }}
+.st-key-{key} a p {{ font-weight: 600; }}
+</style>
+"""
