@@ -1,7 +1,7 @@
 """Kills a live run at random moments while its folder grows, resumes it each time, and compares the stores.
 
-The pipeline has a window, a join of two updating inputs and a Top N. One folder feeds it, so that the order of the
-records does not depend on when somebody looked: a bounded run over the whole folder says what the live one has to say.
+The pipeline has a window, a join of two updating inputs and a Top N. One source feeds it, so that the order of the
+records does not depend on when somebody looked: a bounded run over the whole of it says what the live one has to say.
 """
 
 from __future__ import annotations
@@ -17,28 +17,109 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Protocol
 
 import duckdb
 
 from engine.__main__ import main
+from engine.reading.received import receive
 from engine.runtime.in_process import in_process
 from engine.spark.servers import servers
+from tests.engine.sources.kafka_cluster import Cluster
 
+COLUMNS: Final = {"k": "string", "v": "bigint", "ts": "bigint"}
 ROOT = Path(__file__).resolve().parents[2]
 _START_S = 300.0
 
 
-def pipeline() -> dict[str, Any]:
+class Feed(Protocol):
+    """Where the records go, and the source that reads them."""
+
+    def source(self, folder: Path) -> tuple[str, dict[str, Any]]:
+        """Its operator and parameters."""
+
+    def write(self, folder: Path, text: str) -> None:
+        """Some characters of lines more."""
+
+
+class Files:
+    """A folder of CSV files. A line may come in two pieces, and a new file begin with any."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._files = 0
+        self._begins = True
+
+    def source(self, folder: Path) -> tuple[str, dict[str, Any]]:
+        """CSV."""
+        (folder / "in").mkdir(exist_ok=True)
+        return "csv", {"path": "in", "monitor_interval_ms": 20}
+
+    def write(self, folder: Path, text: str) -> None:
+        """To the end of the last file, or of a new one."""
+        with (folder / "in" / f"{self._files:05d}.csv").open("a") as stream:
+            stream.write("k,v,ts\n" * self._begins + text)
+        self._begins = text.endswith("\n") and self._chance.random() < 0.3
+        self._files += self._begins
+
+
+class _Whole:
+    """Takes lines once they are whole, as rows of JSON."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+
+    def write(self, folder: Path, text: str) -> None:
+        """What is whole now."""
+        *lines, self._rest = (self._rest + text).split("\n")
+        values = [dict(zip(COLUMNS, line.split(","), strict=True)) for line in lines]
+        self.put(folder, [json.dumps({**row, "v": int(row["v"]), "ts": int(row["ts"])}) for row in values])
+
+    def put(self, folder: Path, rows: list[str]) -> None:
+        """These rows."""
+        raise NotImplementedError
+
+
+class Posted(_Whole):
+    """Rows that are posted as JSON."""
+
+    def source(self, folder: Path) -> tuple[str, dict[str, Any]]:
+        """HTTP."""
+        return "http_rows", {"path": "events", "types": COLUMNS, "monitor_interval_ms": 20}
+
+    def put(self, folder: Path, rows: list[str]) -> None:
+        """As the app does."""
+        receive(folder, "events", rows)
+
+
+class Topic(_Whole):
+    """Messages of a topic."""
+
+    def __init__(self, brokers: Cluster) -> None:
+        super().__init__()
+        self._brokers = brokers
+
+    def source(self, folder: Path) -> tuple[str, dict[str, Any]]:
+        """Kafka."""
+        columns = [{"name": name, "type": type_} for name, type_ in COLUMNS.items()]
+        return "kafka", {"servers": self._brokers.servers, "topic": "events", "columns": columns}
+
+    def put(self, folder: Path, rows: list[str]) -> None:
+        """To one partition."""
+        self._brokers.send("events", *rows)
+
+
+def pipeline(source: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     """Words with a key, a value and a time, some of them late."""
     count = {"function": "COUNT", "name": "n"}
     total = {"function": "SUM", "argument": "v", "name": "total"}
-    events = {"path": "in", "event_time": "ts", "watermark_delay_ms": 300, "monitor_interval_ms": 20}
+    operator, parameters = source
+    events = {"event_time": "ts", "watermark_delay_ms": 300, **parameters}
     window = {"kind": "tumble", "size_ms": 1000, "group_by": ["k"], "aggregates": [total]}
     keys = {"kind": "full", "left_keys": ["k"], "right_keys": ["k"]}
     ordered = [{"column": "n", "descending": True}, {"column": "total"}]
     nodes = [
-        ("events", "csv", events),
+        ("events", operator, events),
         ("windows", "window_aggregate", window),
         ("counts", "aggregate", {"group_by": ["k"], "aggregates": [count]}),
         ("totals", "aggregate", {"group_by": ["k"], "aggregates": [total]}),
@@ -71,32 +152,27 @@ class Killing:
     seed: int
     engine: str
     on_spark: bool
+    feed: Feed | None = None
     chance: random.Random = field(init=False)
-    text: str = field(default="k,v,ts\n", init=False)
-    files: int = field(default=0, init=False)
+    text: str = field(default="", init=False)
     kills: int = field(default=0, init=False)
     is_begun: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
-        (self.folder / "in").mkdir()
-        (self.folder / "pipeline.json").write_text(json.dumps(pipeline()))
+        self._feed = self.feed or Files(self.chance)
+        (self.folder / "pipeline.json").write_text(json.dumps(pipeline(self._feed.source(self.folder))))
         self.lines = self._lines()
         self.append(40)
 
     def append(self, lines: int) -> None:
-        """Write more: up to anywhere within a line, or to the end of one, and then into a new file."""
+        """Write more: up to anywhere within a line, or to the end of one."""
         self.text += "".join(next(self.lines) for _ in range(lines))
         cut = self.chance.randrange(len(self.text) // 2, len(self.text))
-        begins = self.chance.random() < 0.3
-        if begins:
+        if self.chance.random() < 0.3:
             cut = self.text.index("\n", cut) + 1
-        with self._file.open("a") as stream:
-            stream.write(self.text[:cut])
+        self._feed.write(self.folder, self.text[:cut])
         self.text = self.text[cut:]
-        if begins:
-            self.files += 1
-            self.text = f"k,v,ts\n{self.text}"
 
     def kill(self, after_s: float, *, server: bool = False) -> None:
         """Start or resume the run and kill it, or its engine's JVM, so long after it has gone live."""
@@ -125,8 +201,7 @@ class Killing:
 
     def end(self) -> None:
         """Write what is left, and let the run take it and end."""
-        with self._file.open("a") as stream:
-            stream.write(self.text)
+        self._feed.write(self.folder, self.text)
         process = self._started("--end")
         _, said = process.communicate(timeout=_START_S)
         assert process.returncode == 0, said
@@ -149,10 +224,6 @@ class Killing:
         with duckdb.connect(str(self.folder / "live.duckdb"), read_only=True) as connection:
             [(epochs,)] = connection.execute("SELECT count(*) FROM run_epochs WHERE run_id = 1").fetchall()
         return int(epochs)
-
-    @property
-    def _file(self) -> Path:
-        return self.folder / "in" / f"{self.files:05d}.csv"
 
     def _lines(self) -> Iterator[str]:
         at = 0

@@ -8,7 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.spark.servers import FOLDER_ENVIRONMENT
-from tests.live.killing import Killing
+from tests.engine.sources.kafka_cluster import cluster
+from tests.live.killing import Killing, Posted, Topic
 
 
 def test_a_process_that_is_killed_again_and_again_loses_nothing_and_says_nothing_twice(
@@ -19,6 +20,19 @@ def test_a_process_that_is_killed_again_and_again_loses_nothing_and_says_nothing
         killing.kill(killing.chance.uniform(0.05, 2.5))
     killing.end()
     assert killing.differences() == []
+
+
+def test_what_was_posted_and_what_came_from_a_topic_is_there_once_after_kills(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with cluster() as brokers:
+        for name, feed in (("posted", Posted()), ("topic", Topic(brokers))):
+            (tmp_path / name).mkdir()
+            killing = Killing(tmp_path / name, seed=9, engine="local[2]", on_spark=False, feed=feed)
+            for _ in range(2):
+                killing.kill(killing.chance.uniform(0.05, 2.0))
+            killing.end()
+            assert killing.differences() == []
 
 
 @pytest.mark.slow
