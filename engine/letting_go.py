@@ -14,18 +14,13 @@ from engine.registry import configured
 
 def let_go(document: str, begun: Begun) -> Sequence[str]:
     """Let go of it. What could not be, and is left for a person to remove, in sentences."""
-    if not begun.checkpoint:
-        return ()
-    positions = Checkpoint.from_json(begun.checkpoint).positions
+    positions = Checkpoint.from_json(begun.checkpoint).positions if begun.checkpoint else {}
     left: list[str] = []
     for node in Pipeline.from_json(document).nodes:
-        position = positions.get(node.id)
-        if position is None:
-            continue
         try:
             source = configured(node)
-            assert isinstance(source, Source), "only sources have positions"
-            left += source.let_go(node.id, Path(begun.folder), position)
+            if isinstance(source, Source):
+                left += source.let_go(node.id, Path(begun.folder), positions.get(node.id))
         except StudioError as error:
             left.append(str(error))
     return left

@@ -192,7 +192,10 @@ class Source(Parameters):
         return Whole(self, self.scan(node, folder))
 
     def let_go(self, node: str, folder: Path, position: Json) -> Sequence[str]:
-        """A live run that got so far is deleted: what was kept for it goes. What could not be done, in sentences."""
+        """A live run that got so far, None for nowhere, is deleted: what was kept for it goes.
+
+        What is left for a person to remove, in sentences.
+        """
         return ()
 
     @abstractmethod

@@ -27,16 +27,10 @@ _LAST: Final = -1
 _FIRST: Final = -2
 Place = tuple[str, int]
 """A topic, and the number of a partition."""
-_SECRETS: Final = (
-    "sasl.password",
-    "ssl.key.password",
-    "ssl.key.pem",
-    "ssl.keystore.key",
-    "ssl.keystore.password",
-    "sasl.oauthbearer.client.secret",
-)
+_SECRET: Final = re.compile(r"password|secret|user\.info|key\.pem$|keystore\.key$")
 _JAAS: Final = "sasl.jaas.config"
 _JAAS_OPTION: Final = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
+_JAAS_PLAIN: Final = re.compile(r'(?i)(?:password|secret)\w*\s*=\s*(?!"\$\{env:\w+\}")')
 _JAAS_MODULES: Final = ("PlainLoginModule", "ScramLoginModule")
 _RENAMED: Final = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
@@ -77,8 +71,8 @@ _WITHOUT_EFFECT: Final = frozenset(
 def check_options(properties: Mapping[str, str], node: str) -> None:
     """Raise PipelineError for a secret that stands there itself, and for what librdkafka cannot do."""
     for name, value in properties.items():
-        secret = _jaas(value).get("password", "") if name == _JAAS else value if name in _SECRETS else ""
-        if not is_named(secret):
+        is_plain = bool(_JAAS_PLAIN.search(value)) if name == _JAAS else _SECRET.search(name) and not is_named(value)
+        if is_plain:
             message = (
                 f"properties: {name} holds a secret, which would be kept and exported with the pipeline. Put it into "
                 "an environment variable, and write its name: ${env:KAFKA_PASSWORD}."

@@ -222,7 +222,8 @@ class KafkaTopics(Source):
 
     def let_go(self, node: str, folder: Path, position: Json) -> Sequence[str]:
         """The messages that a run kept."""
-        forget(folder, position["kept"])
+        if position is not None:
+            forget(folder, position["kept"])
         return ()
 
     def sql(self, node: str, schema: Schema, primary_key: Sequence[str], options: Mapping[str, str]) -> str:

@@ -50,7 +50,13 @@ class KafkaStream:
             self._discover(fetching)
             if rows := fetching.fetch(limit):
                 what.append(keeping.keep(messages_of(rows, fetching.logs)))
-        elif not fetching.trouble:
+        else:
+            if trouble := fetching.trouble:
+                # What is there would be missing from a run that counts as finished.
+                message = (
+                    f"{trouble.partition('. The run')[0]}. The source cannot end before it does; resume the run then."
+                )
+                raise SourceError(message, self.node)
             fetching.end_now()
             for rows in fetching.all():
                 what.append(keeping.keep(messages_of(rows, fetching.logs)))

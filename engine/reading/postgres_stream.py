@@ -64,6 +64,10 @@ class PostgresStream:
             if position is None:
                 message = f"{error}. Check the address and the user, and whether the server is running."
                 raise SourceError(message, self.node, "host") from error
+            if ending:
+                # What is there would be missing from a run that counts as finished.
+                message = f"{error}. The source cannot end before it answers; resume the run then."
+                raise SourceError(message, self.node) from error
             self._trouble = f"{error}. The run waits for it, and goes on by itself."
             return Taken(None, position, notes=(self._trouble,))
         self._trouble = ""

@@ -157,18 +157,25 @@ class PostgresCdc(Source):
 
     def let_go(self, node: str, folder: Path, position: Json) -> Sequence[str]:
         """The changes that were kept, the slot and its publication."""
-        forget(folder, position["kept"])
+        if position is not None:
+            forget(folder, position["kept"])
+        remove = f"SELECT pg_drop_replication_slot('{self.slot}'); DROP PUBLICATION {self.slot};"
         try:
             database = Database(self._address, node)
-            if database.owner(self.slot) == position["kept"]:
+            owner = database.owner(self.slot)
+            if position is not None and owner == position["kept"]:
                 database.drop(self.slot)
             database.close()
+            if position is None and owner:
+                return (
+                    f"The run had no epoch, so that nobody knows whether the replication slot {self.slot} of "
+                    f"{self._address.name} is its own. If no other run has it: {remove}",
+                )
         except (Gone, SourceError) as error:
             why = str(error).rstrip(".")
             return (
                 f"The replication slot {self.slot} of {self._address.name} could not be dropped ({why}); the server "
-                f"keeps its log for it. There: SELECT pg_drop_replication_slot('{self.slot}'); DROP PUBLICATION "
-                f"{self.slot};",
+                f"keeps its log for it. There: {remove}",
             )
         return ()
 

@@ -243,6 +243,8 @@ def test_secrets_have_a_name_and_never_stand_in_a_message(
     jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="hunter2";'
     with pytest.raises(PipelineError, match=r"sasl.jaas.config holds a secret"):
         with_options(sasl_jaas_config=jaas).derive("n", tmp_path)
+    with pytest.raises(PipelineError, match=r"sasl.jaas.config holds a secret"):
+        with_options(sasl_jaas_config=jaas.replace('"hunter2"', "hunter2")).derive("n", tmp_path)
     named = with_options(sasl_jaas_config=jaas.replace("hunter2", "${env:KAFKA_PASSWORD}"))
     schema = named.derive("n", tmp_path).schema
     monkeypatch.delenv("KAFKA_PASSWORD", raising=False)

@@ -146,7 +146,11 @@ def test_a_server_that_is_gone_and_comes_back_is_waited_for(
         source(postgres, table).stream("n", tmp_path).poll(None, ALL, 0)
     [sentence] = source(postgres, table).let_go("n", tmp_path, {**taken.position, "kept": "received/none"})
     assert f"SELECT pg_drop_replication_slot('s_{table}')" in sentence
+    with pytest.raises(SourceError, match="The source cannot end before it answers; resume the run then"):
+        stream.poll(taken.position, ALL, 0, ending=True)
     postgres.start()
+    [sentence] = source(postgres, table).let_go("n", tmp_path, None)
+    assert f"If no other run has it: SELECT pg_drop_replication_slot('s_{table}')" in sentence
     postgres.run(f"INSERT INTO {table} VALUES (7, 'back', NULL)")
     assert polled(stream, waiting.position)[1] == [("+I", 7, "back")]
     # Another run takes the slot: this one says so instead of missing changes.
