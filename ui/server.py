@@ -1,7 +1,10 @@
 """What is served: `streamlit run ui/server.py`. The app of `ui/app.py` behind its front door."""
 
+import asyncio
 import os
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.middleware import Middleware
@@ -34,8 +37,21 @@ except CannotServe as refusal:
     os._exit(2)
 if (warning := warning_of(_address, has_login=serving().has_login)) is not None:
     sys.stderr.write(f"\n{warning}\n")
+
+
+@asynccontextmanager
+async def _while_it_serves(_: App) -> AsyncIterator[None]:
+    """The runs end with the server: it ends its process by the signal that it got, and Python's own end never comes."""
+    yield
+    # Here, so that the server answers before all of the engine is loaded.
+    from ui.runs import manager
+
+    await asyncio.to_thread(manager.close)
+
+
 app = App(
     "app.py",
+    lifespan=_while_it_serves,
     routes=[posted_rows.ROUTE],
     middleware=[
         Middleware(FrontDoor, hosts=_hosts(), origins=config.get_option("server.corsAllowedOrigins")),

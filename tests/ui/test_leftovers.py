@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import runpy
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from engine.model.pipeline import Node, Pipeline
 from engine.spark.engines import Engine, save_engine
 from storage import Store
 from storage.model import RunStatus
+from tests.ui.conftest import ROOT
 from ui.runs import manager as managers
 from ui.runs.job import Job
 from ui.runs.leftovers import empty, empty_in_background, leftovers, note_workspace
@@ -213,3 +216,20 @@ def test_a_note_that_cannot_be_read_is_passed_over(tmp_path: Path, caplog: pytes
     (tmp_path / "run_1.workspace").write_text("{")
     assert leftovers(tmp_path) == []
     assert "names no workspace" in caplog.text
+
+
+def test_the_servers_end_is_the_end_of_its_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def go_on(job: Job, _: Store) -> None:
+        job.cancel.wait()
+        raise RunCancelled
+
+    managers.use(RunManager(store, execute=go_on))
+    run_id = runs().start(PIPELINE)
+    namespace = runpy.run_path(str(ROOT / "ui" / "server.py"))
+
+    async def serve() -> None:
+        async with namespace["_while_it_serves"](namespace["app"]):
+            pass
+
+    asyncio.run(serve())
+    assert store.runs.get(run_id).status is RunStatus.CANCELLED

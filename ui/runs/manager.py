@@ -6,7 +6,6 @@ number. How a run ended is always in the store, with a sentence and the node; th
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import logging
 import shutil
@@ -276,13 +275,20 @@ def runs() -> RunManager:
             _MANAGERS[path] = RunManager(workspace.store(), folder=workspace.folder())
             remove_folders(_MANAGERS[path].work)
             empty_in_background(leftovers(_MANAGERS[path].work))
-            atexit.register(_MANAGERS[path].close)
         return _MANAGERS[path]
 
 
 def use(manager: RunManager) -> None:
     """Make this the manager of the store that this process works on."""
     _MANAGERS[default_path()] = manager
+
+
+def close() -> None:
+    """The process ends: so do its runs."""
+    with _MANAGING:
+        managers = list(_MANAGERS.values())
+    for manager in managers:
+        manager.close()
 
 
 def forget() -> None:
