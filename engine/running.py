@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from engine.batch.checking import Recorded
 from engine.contract.frames import KIND, SEQ, STEP
 from engine.contract.operator import OUT
-from engine.contract.recorder import EpochOutput, HandingOn, Recorder
+from engine.contract.recorder import EpochOutput, HandingOn, Recorder, stretches
 from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from engine.model.schema import quote
@@ -55,6 +55,7 @@ class Collected(HandingOn):
             late=[file for output in self._outputs for file in output.late],
             clocks=[clock for output in self._outputs for clock in output.clocks],
             watermarks=[file for output in self._outputs for file in output.watermarks],
+            idle=stretches([turn for output in self._outputs for turn in output.turns]),
         )
 
     def count(self, spark: SparkSession) -> Mapping[str, int]:

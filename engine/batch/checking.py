@@ -20,7 +20,7 @@ from engine.contract.frames import END_MS, KIND, PLACED, SEQ, START_MS, STEP, WA
 from engine.contract.operator import OUT, InputPlan, Operator, StepContext
 from engine.contract.recorder import ClockFile
 from engine.model.schema import Schema, quote
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.runtime.edges.records import EdgeRecords, together, watermark_marks
@@ -38,12 +38,14 @@ class Recorded:
     """Where the output of a run is, in the form of `engine.contract.recorder.EpochOutput`.
 
     edges: by node and port, epoch by epoch. late: the late ledger. clocks, watermarks: of the sources, per event.
+    idle: when sources did not count.
     """
 
     edges: Mapping[tuple[str, str], Sequence[EdgeRecords]]
     late: Sequence[str] = ()
     clocks: Sequence[ClockFile] = ()
     watermarks: Sequence[str] = ()
+    idle: Idle = field(default_factory=dict)
 
 
 def check(
@@ -124,8 +126,17 @@ class _Checking:
         each = []
         for source, by_ms in held.items():
             mark = f.max(f.when(f.col("source") == source, f.col("watermark_ms"))).over(before)
-            each.append(f.when(mark == ended, ended).otherwise(f.coalesce(mark - by_ms, f.lit(MIN_WATERMARK))))
+            value = f.when(mark == ended, ended).otherwise(f.coalesce(mark - by_ms, f.lit(MIN_WATERMARK)))
+            for first, until in self.recorded.idle.get(source, ()):
+                # The watermark before an event is that after the one before it.
+                value = f.when((f.col("seq") <= first) | (f.col("seq") > until), value)
+            each.append(value)
         least = each[0] if len(each) == 1 else f.least(*each)
+        if any(self.recorded.idle.get(source) for source in held):
+            # Nulls do not count; a source that counts again takes nothing back.
+            so_far = Window.orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+            events = events.select("seq", least.alias("least"))
+            least = f.coalesce(f.max("least").over(so_far), f.lit(MIN_WATERMARK))
         return events.select(f.col("seq").alias(SEQ), least.alias(WATERMARK_MS))
 
     def _late(self) -> DataFrame | None:

@@ -100,10 +100,13 @@ class Begun:
 
 @dataclass(frozen=True)
 class Decision:
-    """What the clock decided of an epoch: what it took of each source, and which sources ended with it."""
+    """What the clock decided of an epoch: what it took of each source, which sources ended with it, and which are idle
+    from its end on.
+    """
 
     took: Mapping[str, Json]
     ended: Sequence[str] = ()
+    idle: Sequence[str] = ()
 
     def to_json(self) -> str:
         """As text."""
@@ -120,7 +123,8 @@ class Checkpoint:
     """What a run needs to go on after an epoch. Paths are relative to the folder of the run.
 
     before: what is known of the events so far. positions: of the sources; ended: those that have no more. states,
-    bundles: by node, the files of its state and of its open bundles.
+    bundles: by node, the files of its state and of its open bundles. marks: where sources can be idle, the combined
+    watermarks, by what they are combined of.
     """
 
     epoch: int
@@ -129,6 +133,7 @@ class Checkpoint:
     ended: Sequence[str]
     states: Mapping[str, Sequence[Mapping[str, Any]]]
     bundles: Mapping[str, Sequence[str]]
+    marks: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """As text."""

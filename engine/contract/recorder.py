@@ -6,12 +6,13 @@ transaction. Committing the same epoch twice changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from engine.contract.explanation import PlanExplanation
 from engine.model.schema import Schema
+from engine.model.timeline import MAX_WATERMARK, Idle
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,27 @@ class ClockFile:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """A source becomes idle with an event, or counts again from it on."""
+
+    seq: int
+    source: str
+    is_idle: bool
+
+
+def stretches(turns: Iterable[Turn]) -> Idle:
+    """When sources are idle, from their turns in order."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for turn in turns:
+        own = found.setdefault(turn.source, [])
+        if turn.is_idle:
+            own.append((turn.seq, MAX_WATERMARK))
+        elif own:
+            own[-1] = (own[-1][0], turn.seq)
+    return found
+
+
+@dataclass(frozen=True)
 class EpochOutput:
     """The output of one epoch, as Parquet files; `engine.contract.frames` has their schemas.
 
@@ -102,7 +124,8 @@ class EpochOutput:
     their records, one by one. watermarks: files (or folders) of `watermarks_schema`, the events of all others, and the
     ends of all sources. Clocks and watermarks together have each source event once. late, fires, rejected, key_times
     (by node): files or folders of these schemas; they need not be there. decision, checkpoint: of a live run, what the
-    clock decided of the epoch, and what the run needs to go on after it (`engine.contract.live`).
+    clock decided of the epoch, and what the run needs to go on after it (`engine.contract.live`). turns: of sources
+    that become idle, or are so no more; becoming idle is an event of its own.
     """
 
     epoch: int
@@ -117,6 +140,7 @@ class EpochOutput:
     is_last: bool = False
     decision: str = ""
     checkpoint: str = ""
+    turns: tuple[Turn, ...] = ()
 
 
 @dataclass
@@ -133,11 +157,16 @@ class NodeProgress:
 
 @dataclass(frozen=True)
 class SourceProgress:
-    """A source of a live run. behind: how much more it has than was taken; notes: what somebody should know of it."""
+    """A source of a live run. behind: how much more it has than was taken; notes: what somebody should know of it.
+
+    is_idle: it does not hold the watermark. is_waiting: for the watermarks of its group.
+    """
 
     behind: str = ""
     notes: tuple[str, ...] = ()
     is_ended: bool = False
+    is_idle: bool = False
+    is_waiting: bool = False
 
 
 @dataclass(frozen=True)

@@ -52,9 +52,13 @@ class ReadPart(NamedTuple):
 
 @dataclass(frozen=True)
 class Numbered:
-    """Records have NUMBER, which ascends. end: the number that the end of their source had; None where it had none."""
+    """Records have NUMBER, which ascends. end: the number that the end of their source had; None where it had none.
+
+    idle: when it did not count (`engine.model.timeline.Idle`), by these numbers.
+    """
 
     end: int | None = None
+    idle: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

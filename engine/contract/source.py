@@ -130,6 +130,34 @@ class Source(Parameters):
         description="If the sources are merged by a column: the column of this source.",
         json_schema_extra={"column": True},
     )
+    idle_timeout_ms: int | None = Field(
+        None,
+        ge=0,
+        title="Idle after",
+        description="In a live run: without records for this time, the source no longer holds the watermark, until it "
+        "gets some. Empty: as the pipeline's idle timeout says; 0: never.",
+        json_schema_extra={"duration": True, "last": True},
+    )
+    alignment_group: str | None = Field(
+        None,
+        title="Alignment group",
+        description="In a live run: sources of one group wait for each other's watermarks.",
+        json_schema_extra={"last": True},
+    )
+    alignment_drift_ms: int | None = Field(
+        None,
+        ge=0,
+        title="Alignment drift",
+        description="How far its watermark may be ahead of the lowest of its group before nothing more is read.",
+        json_schema_extra={"duration": True, "last": True},
+    )
+    alignment_interval_ms: int = Field(
+        1000,
+        ge=1,
+        title="Alignment interval",
+        description="How often the lowest watermark of the group is told.",
+        json_schema_extra={"duration": True, "last": True},
+    )
     computed: tuple[ComputedColumn, ...] = Field(
         (),
         title="Computed columns",

@@ -16,7 +16,7 @@ from engine.contract.kernel import End, Input, Key
 from engine.contract.operator import InputPlan
 from engine.mini_batch.bundling import Bundling
 from engine.model.position import ORDINALS, timer
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combined_watermark
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline, combined_watermark
 
 Position = tuple[int, bytes]
 
@@ -33,10 +33,13 @@ def unordered(key: Key) -> int:
     return 0
 
 
-def flushes(inputs: Sequence[InputPlan], timelines: Mapping[str, Timeline], by_time: frozenset[str]) -> tuple[int, ...]:
+def flushes(
+    inputs: Sequence[InputPlan], timelines: Mapping[str, Timeline], by_time: frozenset[str], idle: Idle | None = None
+) -> tuple[int, ...]:
     """The events that end a bundle whatever its size: each input's watermark.
 
-    by_time: the sources whose watermarks count in the plan; of the others only the end does.
+    by_time: the sources whose watermarks count in the plan; of the others only the end does. idle: when sources did not
+    count.
     """
     events: set[int] = set()
     for input_plan in inputs:
@@ -44,7 +47,7 @@ def flushes(inputs: Sequence[InputPlan], timelines: Mapping[str, Timeline], by_t
             source: timelines[source] if source in by_time else _end_of(timelines[source])
             for source in input_plan.derived.holdbacks
         }
-        events.update(map(int, combined_watermark(lines, input_plan.derived.holdbacks).seqs))
+        events.update(map(int, combined_watermark(lines, input_plan.derived.holdbacks, idle).seqs))
     return tuple(sorted(events))
 
 

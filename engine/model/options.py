@@ -107,6 +107,14 @@ CLEAN_UP: Final = Option(
     Value.TIME,
     "0 ms",
 )
+IDLE_TIMEOUT: Final = Option(
+    "table.exec.source.idle-timeout",
+    "Idle timeout",
+    "In a live run, a source that gets nothing for this time no longer holds the watermark, until it gets something. "
+    "0: it always holds it.",
+    Value.TIME,
+    "0 ms",
+)
 RETRACTION: Final = Option(
     "changelog-studio.retraction",
     "Retraction",
@@ -126,6 +134,7 @@ OPTIONS: Final = {
         SENSITIVE,
         DUPLICATES,
         CLEAN_UP,
+        IDLE_TIMEOUT,
         RETRACTION,
     )
 }

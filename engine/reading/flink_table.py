@@ -56,9 +56,25 @@ def create_table(
         lines.append(f"  WATERMARK FOR {timed} AS {timed} - {interval(source.watermark_delay_ms or 0)}")
     if keys:
         lines.append(f"  PRIMARY KEY ({', '.join(quote(name) for name in primary_key)}) NOT ENFORCED")
-    settings = [f"  {literal(key)} = {literal(value)}" for key, value in options.items()]
+    settings = [f"  {literal(key)} = {literal(value)}" for key, value in {**options, **_watermarks(source)}.items()]
     columns = ",\n".join(lines)
     return f"CREATE TABLE {quote(node)} (\n{columns}\n) WITH (\n" + ",\n".join(settings) + "\n)"
+
+
+IDLE_TIMEOUT: Final = "scan.watermark.idle-timeout"
+ALIGNMENT_GROUP: Final = "scan.watermark.alignment.group"
+ALIGNMENT_DRIFT: Final = "scan.watermark.alignment.max-drift"
+ALIGNMENT_INTERVAL: Final = "scan.watermark.alignment.update-interval"
+
+
+def _watermarks(source: Source) -> dict[str, str]:
+    """What a source says of its watermark beside WATERMARK FOR."""
+    times = {IDLE_TIMEOUT: source.idle_timeout_ms}
+    options = {}
+    if source.alignment_group is not None:
+        options[ALIGNMENT_GROUP] = source.alignment_group
+        times |= {ALIGNMENT_DRIFT: source.alignment_drift_ms, ALIGNMENT_INTERVAL: source.alignment_interval_ms}
+    return options | {name: f"{time_ms} ms" for name, time_ms in times.items() if time_ms is not None}
 
 
 def from_changelog(

@@ -42,7 +42,8 @@ class About:
 
     started: when the run was, as a text. last_seq: the last event that was there. columns: names and Spark's types.
     event_time, unit: of the run's plan, where there was one. is_changelog: not all records are +I. has_marks: there are
-    explicit watermarks among them. end: the number of the source's end, where it had come.
+    explicit watermarks among them. end: the number of the source's end, where it had come. idle: when it did
+    not count.
     """
 
     run: int
@@ -56,6 +57,7 @@ class About:
     primary_key: tuple[str, ...]
     has_marks: bool
     end: int | None
+    idle: tuple[tuple[int, int], ...] = ()
 
     def to_json(self) -> str:
         """As text."""
@@ -66,7 +68,8 @@ class About:
         """From text."""
         raw: dict[str, Any] = json.loads(text)
         columns = tuple((name, type_) for name, type_ in raw.pop("columns"))
-        return cls(columns=columns, primary_key=tuple(raw.pop("primary_key")), **raw)
+        idle = tuple((first, until) for first, until in raw.pop("idle"))
+        return cls(columns=columns, primary_key=tuple(raw.pop("primary_key")), idle=idle, **raw)
 
 
 def about(path: Path) -> About:

@@ -21,7 +21,7 @@ from engine.mini_batch.kernels import held_back
 from engine.mini_batch.local import Bundles, KeyedRecord, flushes
 from engine.model.timeline import MIN_WATERMARK, Timeline
 from engine.planner.derive import merge_holdbacks
-from engine.replay.clock import Marks, RunClock
+from engine.replay.clock import Marks, clock_of
 from engine.replay.question import KeyedNode, keyed_node, keyed_nodes
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class Replay:
         self._node = node
         step = node.step
         holdbacks = merge_holdbacks(tuple(input_.derived for input_ in node.plan.inputs)) if step.uses_time else {}
-        self._clock = RunClock(marks, holdbacks, last_seq)
+        self._clock = clock_of(marks, holdbacks, last_seq)
+        self._last_seq = last_seq
         self._out = Output(self._clock, node.plan.rank, ports=len(step.inputs))
         self._loop = KeyLoop(step.kernel(), self._out)
         self._key: Key | None = None
@@ -85,7 +86,7 @@ class Replay:
         assert step.bundling is not None
         if records:
             ordered = self._in_order(records, spark)
-            ends = flushes(plan.inputs, self._timelines(), self._node.by_time)
+            ends = flushes(plan.inputs, self._timelines(), self._node.by_time, self._marks.idle)
             bundles = Bundles(step.bundling, ends, plan.rank, key_order(plan, step, self._key_types))
             self._bundled = [
                 each for each in bundles.bundled(ordered, len(step.inputs)) if key is None or is_same(each.key, key)
@@ -99,7 +100,7 @@ class Replay:
     def _timelines(self) -> dict[str, Timeline]:
         """The sources' watermarks up to the last event, whole: in mini-batch they have few steps."""
         sources = {source for input_ in self._node.plan.inputs for source in input_.derived.holdbacks}
-        return {source: Timeline.of(self._marks.steps(source, self._clock.last_seq)) for source in sources}
+        return {source: Timeline.of(self._marks.steps(source, self._last_seq)) for source in sources}
 
     def _begin_with_what_is_held(self, event: int) -> None:
         """A key of which all records so far are in a bundle that is open holds nothing yet, but these."""

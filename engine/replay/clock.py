@@ -9,11 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Clock, Idle, Timeline, combined_watermark
 
 
 class Marks(Protocol):
     """The watermarks of a run's sources."""
+
+    @property
+    def idle(self) -> Idle:
+        """When sources did not count."""
 
     def reached(self, source: str, time_ms: int) -> int | None:
         """The first event after which the source's watermark is at least so much; None where it never is."""
@@ -23,6 +27,14 @@ class Marks(Protocol):
 
     def steps(self, source: str, until_seq: int) -> Sequence[tuple[int, int]]:
         """All steps of the source's watermark up to an event: (seq, watermark in ms)."""
+
+
+def clock_of(marks: Marks, holdbacks: Mapping[str, int], last_seq: int) -> Clock:
+    """The clock of an operator, up to an event. Where one of several sources was idle, all of their steps are read."""
+    if len(holdbacks) < 2 or not any(marks.idle.get(source) for source in holdbacks):
+        return RunClock(marks, holdbacks, last_seq)
+    lines = {source: Timeline.of(marks.steps(source, last_seq)) for source in holdbacks}
+    return combined_watermark(lines, holdbacks, marks.idle)
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def _run_live(
     views = views_of(plan)
     arriving = LiveEvents(plan, spark, folder, files, live, progress, recorder, cancel)
     recorder.begin(described(plan, 1, views))
-    runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark))
+    runner = EpochRunner(plan, spark, views, files, partitions, _cores(spark), arriving.can_be_idle)
     runner.go_on(arriving.kept())
     arriving.sweep(runner.kept)
     for events in arriving:
@@ -194,6 +194,7 @@ def _run_epoch(
                 if files.are_here:
                     recorder.take(epoch, node.id, port, records.files)
         at.state = "done" if events.is_last else "waiting"
+    runner.end_epoch(events)
     return EpochOutput(
         epoch=epoch,
         edges=edges,
@@ -205,6 +206,7 @@ def _run_epoch(
         key_times={name: output.key_times for name, output in outputs.items() if output.key_times},
         last_seq=events.last_seq,
         is_last=events.is_last,
+        turns=events.turns,
     )
 
 

@@ -7,6 +7,7 @@ inputs/<node>/epoch=<k>/{closed,open,buckets}/      its input, where Spark compu
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,6 +24,7 @@ from engine.model.changelog import ChangelogMode
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ordinal
 from engine.model.schema import quote
+from engine.model.timeline import MIN_WATERMARK
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
 from engine.runtime.arrivals.clocks import Clock
@@ -73,10 +75,14 @@ class NodeOutput:
 
 @dataclass(frozen=True)
 class Kept:
-    """What stays between epochs, by node: the files of its state, and those of records in open bundles."""
+    """What stays between epochs, by node: the files of its state, and those of records in open bundles.
+
+    marks: where sources can be idle, the combined watermarks, by what they are combined of.
+    """
 
     states: Mapping[str, tuple[StateFile, ...]]
     bundles: Mapping[str, tuple[str, ...]]
+    marks: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def paths(self) -> frozenset[str]:
@@ -87,7 +93,10 @@ class Kept:
 
 @dataclass
 class EpochRunner:
-    """Runs the nodes of a plan epoch by epoch and keeps track of where their state is."""
+    """Runs the nodes of a plan epoch by epoch and keeps track of where their state is.
+
+    can_be_idle: whether sources may be, in a live run.
+    """
 
     plan: Plan
     spark: SparkSession
@@ -95,10 +104,13 @@ class EpochRunner:
     files: RunFiles
     partitions: int | None
     cores: int
+    can_be_idle: bool = False
     _states: dict[str, tuple[StateFile, ...]] = field(default_factory=dict)
     _records: dict[tuple[str, str], EdgeRecords] = field(default_factory=dict)
     _followed: dict[str, EdgeRecords] = field(default_factory=dict)
     _open_bundles: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _marks: dict[str, int] = field(default_factory=dict)
+    _clocks: dict[str, Clock] = field(default_factory=dict)
 
     @property
     def workspace(self) -> Workspace:
@@ -108,11 +120,17 @@ class EpochRunner:
     @property
     def kept(self) -> Kept:
         """What the next epoch needs of those so far."""
-        return Kept(dict(self._states), dict(self._open_bundles))
+        return Kept(dict(self._states), dict(self._open_bundles), dict(self._marks))
 
     def go_on(self, kept: Kept) -> None:
         """Go on after epochs that another process ran."""
         self._states, self._open_bundles = dict(kept.states), dict(kept.bundles)
+        self._marks = dict(kept.marks)
+
+    def end_epoch(self, events: EpochEvents) -> None:
+        """The epoch is over. Where sources can be idle, a combined watermark does not follow from theirs alone."""
+        self._marks |= {name: clock.load().at(events.last_seq) for name, clock in self._clocks.items()}
+        self._clocks.clear()
 
     def run_node(self, node: NodePlan, events: EpochEvents) -> NodeOutput:
         """Run one node in one epoch; its inputs have run."""
@@ -287,7 +305,13 @@ class EpochRunner:
     def _clock(
         self, holdbacks: Mapping[str, int], events: EpochEvents, ends_only: frozenset[str] = frozenset()
     ) -> Clock:
-        return Clock(self.workspace, events.lines, holdbacks, events.after_seq, events.last_seq, ends_only)
+        name = json.dumps([sorted(holdbacks.items()), sorted(ends_only)])
+        floor_ms = self._marks.get(name, MIN_WATERMARK)
+        bounds = events.after_seq, events.last_seq
+        clock = Clock(self.workspace, events.lines, holdbacks, *bounds, ends_only, floor_ms)
+        if self.can_be_idle and len(holdbacks) > 1:
+            self._clocks[name] = clock
+        return clock
 
     def _bundles(
         self,

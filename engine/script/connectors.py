@@ -26,6 +26,7 @@ from engine.model.options import milliseconds
 from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema
 from engine.reading.columns import INTEGERS
+from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNMENT_INTERVAL, IDLE_TIMEOUT
 from engine.reading.paced import SAMPLE
 from engine.reading.recorded import is_recording
 from engine.registry import configured
@@ -50,6 +51,12 @@ _OF_NO_MATTER: Final = re.compile(
     r"|timestamp-format\.standard|allow-comments|encode\..*|map-null-key\..*)"
 )
 _WATCH: Final = "source.monitor-interval"
+_WAITING: Final = {
+    IDLE_TIMEOUT: "idle_timeout_ms",
+    ALIGNMENT_GROUP: "alignment_group",
+    ALIGNMENT_DRIFT: "alignment_drift_ms",
+    ALIGNMENT_INTERVAL: "alignment_interval_ms",
+}
 _CHANGELOG_FORMATS: Final = ("debezium-json", "canal-json", "maxwell-json", "ogg-json")
 _SERVED: Final[Mapping[str, Callable[[TableDdl, list[str]], tuple[str, dict[str, Any]]]]] = {
     **dict.fromkeys(TOPICS, topics),
@@ -78,6 +85,8 @@ def source_table(
 ) -> SourceTable:
     """The source of a table. rows: those that the script inserts. kind_column: where rows are a changelog."""
     warnings: list[str] = list(ddl.warnings)
+    waiting = _waiting(ddl)
+    ddl = replace(ddl, options={name: text for name, text in ddl.options.items() if name not in _WAITING})
     if kind_column is not None:
         ddl, rows = _without_kinds(ddl, kind_column, rows)
     if rows is not None:
@@ -106,6 +115,7 @@ def source_table(
         ]
     if kind_column is not None:
         parameters |= {"changelog": True} if operator == "rows" else {"kind_column": kind_column}
+    parameters |= waiting
     proctime = tuple(column.name for column in ddl.computed if _is_proctime(column.value))
     read = [(column.name, column.type) for column in ddl.columns]
     read += [(column.name, column.type) for column in metadata]
@@ -135,6 +145,20 @@ def source_table(
     ]
     names = sorted(names, key=_declared(ddl))
     return SourceTable(node, tuple(name for name in names if name not in proctime), proctime, tuple(warnings))
+
+
+def _waiting(ddl: TableDdl) -> dict[str, Any]:
+    """For whom a source waits, and who waits for it."""
+    said: dict[str, Any] = {}
+    for option, name in _WAITING.items():
+        text = ddl.options.get(option)
+        if text is None:
+            continue
+        said[name] = text if option == ALIGNMENT_GROUP else milliseconds(text)
+        if said[name] is None:
+            message = f"the option {option!r} is a time such as 5 s, not {text!r}."
+            raise ddl.rejected(message)
+    return said
 
 
 def sink_parameters(ddl: TableDdl) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class Recording(Source):
         schema = self.derive(node, folder).schema
         reader = RecordingReader(RowTypes(tuple(schema)), f"run {known.run}, {known.node}")
         parts = parts_in(records, self._rejected(records))
-        return Scan(parts, reader, has_marks=known.has_marks, numbered=Numbered(known.end))
+        return Scan(parts, reader, has_marks=known.has_marks, numbered=Numbered(known.end, known.idle))
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
         """Its files."""

@@ -18,6 +18,7 @@ LATE: Final = "_late"
 FIRES: Final = "_fires"
 REJECTED: Final = "_rejected"
 KEY_TIMES: Final = "_key_times"
+IDLE: Final = "_idle"
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,11 @@ class RunTables:
     def key_times(self) -> str:
         """The slowest keys of each operator. Runs of older versions have no such table."""
         return self.named(KEY_TIMES)
+
+    @property
+    def idle(self) -> str:
+        """The sources that became idle, or were so no more. Runs of older versions have no such table."""
+        return self.named(IDLE)
 
     def named(self, table: str) -> str:
         """A table of the run, such as that of an edge."""

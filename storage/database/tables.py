@@ -93,6 +93,7 @@ def create_run(run: RunTables) -> list[str]:
         run.rejected: "Rows of the sources that could not be read, with file, line and reason.",
         run.key_times: "The keys of each operator that took longest, per epoch and task: the key's values as a "
         "JSON array, nanoseconds, records. The only table of a run that can differ between equal runs.",
+        run.idle: "Of a live run: from event seq on, whether a source is idle and does not hold the watermark.",
     }
     return [
         f"CREATE SCHEMA IF NOT EXISTS {identifier(run.schema)}",
@@ -109,6 +110,7 @@ def create_run(run: RunTables) -> list[str]:
         f"CREATE TABLE IF NOT EXISTS {run.rejected} (node VARCHAR, file VARCHAR, line BIGINT, "
         "raw VARCHAR, reason VARCHAR)",
         f"CREATE TABLE IF NOT EXISTS {run.key_times} (node VARCHAR, key VARCHAR, ns BIGINT, records BIGINT)",
+        f"CREATE TABLE IF NOT EXISTS {run.idle} (seq BIGINT, source VARCHAR, is_idle BOOLEAN)",
         *(f"COMMENT ON TABLE {table} IS {literal(text)}" for table, text in comments.items()),
     ]
 

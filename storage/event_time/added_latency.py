@@ -13,7 +13,7 @@ from engine.model.timeline import MAX_WATERMARK
 from storage.database.connection import Database
 from storage.event_time.needed_waits import LateOperator
 from storage.event_time.timeline import Timelines
-from storage.event_time.watermarks import combined, moves_of
+from storage.event_time.watermarks import combined, idle_of, moves_of
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 
@@ -69,5 +69,5 @@ class AddedLatencies:
             (seq, source, top if top == MAX_WATERMARK else top + shifts[source])
             for seq, source, top in moves_of(timeline)
         ]
-        risen = list(combined(timeline.sources, moves))
+        risen = list(combined(timeline.sources, moves, idle_of(self._database, run)))
         return [seq for seq, _ in risen], [top for _, top in risen]

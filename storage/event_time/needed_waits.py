@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from engine.contract.late_rule import EndOfWindow, KeptPartner, LateRule, NothingLaterSent, OwnTime
-from engine.model.timeline import MAX_WATERMARK
+from engine.model.timeline import MAX_WATERMARK, Idle
 from engine.windows.assigners import Windowing, WindowKind
 from storage.database.edge_records import records_of
 from storage.database.sql import identifier, literal
@@ -92,8 +92,8 @@ def late_inputs(run: StoredRun, node: str, rule: LateRule, edges: Sequence[Edge]
     return [LateInput(port, by_output[output], port in rule.loses) for port, output in wires if output in by_output]
 
 
-def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge]) -> str:
-    """Every record of the operator's inputs: port, seq, time_ms, end_ms, needed."""
+def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge], idle: Idle) -> str:
+    """Every record of the operator's inputs: port, seq, time_ms, end_ms, needed. idle: when sources did not count."""
     rule = asked.rule
     inputs = late_inputs(run, asked.node, rule, edges)
     if [each.edge.node for each in inputs] == list(asked.sources) and len(inputs) == 1:
@@ -104,7 +104,7 @@ def needed(run: StoredRun, asked: LateOperator, edges: Sequence[Edge]) -> str:
             f"FROM {records_of(each.edge)} c"
             for each in inputs
         )
-        tops = combined_before(run.tables.events, _shifts(asked, run))
+        tops = combined_before(run.tables.events, _shifts(asked, run), idle)
         rows = f"SELECT i.port, i.seq, i.time_ms, t.top FROM ({union}) i JOIN ({tops}) t ON t.seq = i.seq"
     end, bound = _end_and_bound(rule.bound)
     # The end is worth more than any delay: after it no record can be late for its own source.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from engine.model.timeline import MAX_WATERMARK
+from engine.model.timeline import MAX_WATERMARK, Idle
 from storage.database.connection import Database
 from storage.database.tables import BLOCK
 from storage.event_time.watermarks import Move, RunWatermarks, combined
@@ -146,7 +146,7 @@ class Timelines:
             sources=shown,
             points=points,
             watermarks=_step_table(steps),
-            combined=_combined_table(shown, held_steps, ends),
+            combined=_combined_table(shown, held_steps, ends, known.idle),
             fires=self._fires(run, start, end, max_fires, node),
             ends=ends,
             is_exact=is_exact,
@@ -175,12 +175,12 @@ def _steps(start: int, carried: Mapping[str, int], watermarks: pa.Table) -> list
     return steps
 
 
-def _combined_table(sources: tuple[str, ...], steps: list[Move], ends: Mapping[str, int]) -> pa.Table:
+def _combined_table(sources: tuple[str, ...], steps: list[Move], ends: Mapping[str, int], idle: Idle) -> pa.Table:
     """The combined watermark. It ends where all sources have ended."""
     import pyarrow as pa
 
     moves = [*steps, *((seq, source, MAX_WATERMARK) for source, seq in ends.items())]
-    line = {seq: lowest for seq, lowest in combined(sources, moves) if lowest != MAX_WATERMARK}
+    line = {seq: lowest for seq, lowest in combined(sources, moves, idle) if lowest != MAX_WATERMARK}
     return pa.table({"seq": pa.array(line.keys(), pa.int64()), "watermark_ms": pa.array(line.values(), pa.int64())})
 
 
@@ -212,7 +212,7 @@ def _empty(sources: tuple[str, ...]) -> Timeline:
         sources=sources,
         points=pa.schema(points).empty_table(),
         watermarks=_step_table([]),
-        combined=_combined_table(sources, [], {}),
+        combined=_combined_table(sources, [], {}, {}),
         fires=pa.schema(fires).empty_table(),
         ends={},
         is_exact=True,

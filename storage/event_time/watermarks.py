@@ -3,7 +3,8 @@
     watermark of a   ______/------------        The combined watermark is the lowest of all,
     watermark of b   __________/--------        from the event on at which every source has one.
 
-A source that has ended holds nothing back: from its end on its watermark is MAX_WATERMARK.
+A source that has ended holds nothing back: from its end on its watermark is MAX_WATERMARK. One that is idle does not
+count; when it counts again it takes nothing back, and where none counts the combined watermark stands.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
+from engine.contract.recorder import Turn, stretches
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database
+from storage.database.run_tables import IDLE
 from storage.database.sql import literal
 from storage.database.tables import BLOCK
 from storage.library.stored_run import StoredRun
 from storage.model import Timeline
 
+NOBODY: Final[Idle] = {}
 STRETCH: Final = 64 * BLOCK
 _STRETCHES_KEPT: Final = 32
 Stretch = tuple[Sequence[int], Sequence[int]]
@@ -51,35 +55,74 @@ WHERE seq <= $until AND source = $source AND watermark_ms IS NOT NULL ORDER BY s
 """
 
 
-def combined(sources: Collection[str], moves: Iterable[Move]) -> Iterator[tuple[int, int]]:
+def idle_of(database: Database, run: StoredRun) -> Idle:
+    """When the sources of a run were idle."""
+    there = "SELECT 1 FROM duckdb_tables() WHERE schema_name = ? AND table_name = ?"
+    if database.row(there, [run.tables.schema, IDLE]) is None:
+        return {}
+    # In the order in which they were written.
+    return stretches(Turn(*row) for row in database.rows(f"SELECT seq, source, is_idle FROM {run.tables.idle}"))
+
+
+def combined(sources: Collection[str], moves: Iterable[Move], idle: Idle = NOBODY) -> Iterator[tuple[int, int]]:
     """The combined watermark after every event that changes it: (seq, watermark in ms)."""
     current: dict[str, int] = {}
+    asleep: set[str] = set()
     previous: int | None = None
-    for seq, source, watermark_ms in sorted(moves, key=lambda move: move[0]):
-        current[source] = watermark_ms
-        lowest = min(current.values())
-        if len(current) == len(sources) and lowest != previous:
+    # Of one event: who counts again, then where the watermarks are, then who does not count any more.
+    steps: list[tuple[int, int, str, int]] = [(seq, 1, source, mark) for seq, source, mark in moves]
+    for source in set(idle) & set(sources):
+        steps += [(turn, at, source, 0) for stretch in idle[source] for turn, at in zip(stretch, (2, 0), strict=True)]
+    for seq, what, source, watermark_ms in sorted(steps, key=lambda step: step[:2]):
+        match what:
+            case 0:
+                asleep.discard(source)
+            case 1:
+                current[source] = watermark_ms
+            case _:
+                asleep.add(source)
+        counting = [current.get(each) for each in sources if each not in asleep]
+        known = [mark for mark in counting if mark is not None]
+        if not known or len(known) < len(counting):
+            continue
+        lowest = min(known) if previous is None else max(min(known), previous)
+        if lowest != previous:
             previous = lowest
             yield seq, lowest
 
 
-def combined_before(events: str, shifts_ms: Mapping[str, int]) -> str:
+def combined_before(events: str, shifts_ms: Mapping[str, int], idle: Idle = NOBODY) -> str:
     """The same as SQL: seq and top, the combined watermark before every event; NULL while a source has none.
 
     events: the table. shifts_ms: by source, what is added to its watermark.
     """
+    asleep = {
+        source: " OR ".join(f"(seq >= {first} AND seq < {until})" for first, until in idle[source])
+        for source in shifts_ms
+        if idle.get(source)
+    }
     columns = [
         f"max(CASE WHEN source = {literal(source)} THEN CASE WHEN watermark_ms = {MAX_WATERMARK} THEN watermark_ms "
         f"ELSE watermark_ms + {shift} END END) OVER (ROWS UNBOUNDED PRECEDING) AS m{at}"
         for at, (source, shift) in enumerate(shifts_ms.items())
     ]
     names = [f"m{at}" for at in range(len(columns))]
-    known = " AND ".join(f"{name} IS NOT NULL" for name in names)
-    lowest = f"least({', '.join(names)})" if len(names) > 1 else names[0]
-    return (
-        f"SELECT seq, lag(CASE WHEN {known} THEN {lowest} END) OVER () AS top "
-        f"FROM (SELECT seq, {', '.join(columns)} FROM {events})"
+    counting = {
+        name: f"CASE WHEN {asleep[source]} THEN NULL ELSE {name} END" if source in asleep else name
+        for name, source in zip(names, shifts_ms, strict=True)
+    }
+    known = " AND ".join(
+        f"({name} IS NOT NULL{f' OR {asleep[source]}' if source in asleep else ''})"
+        for name, source in zip(names, shifts_ms, strict=True)
     )
+    # What is NULL is left out.
+    lowest = f"least({', '.join(counting.values())})" if len(names) > 1 else names[0]
+    top = f"CASE WHEN {known} THEN {lowest} END"
+    rows = f"(SELECT seq, {', '.join(columns)} FROM {events})"
+    if asleep:
+        rows = f"(SELECT seq, max({top}) OVER (ROWS UNBOUNDED PRECEDING) AS top FROM {rows})"
+        top = "top"
+    return f"SELECT seq, lag({top}) OVER () AS top FROM {rows}"
 
 
 def moves_of(timeline: Timeline) -> list[Move]:
@@ -105,6 +148,11 @@ class RunWatermarks:
             "end": MAX_WATERMARK,
         }
         self._stretches: MemoryCache[Stretch] = MemoryCache(_STRETCHES_KEPT)
+
+    @cached_property
+    def idle(self) -> Idle:
+        """When the sources were idle."""
+        return idle_of(self._database, self._run)
 
     @cached_property
     def ends(self) -> dict[str, int]:

@@ -15,6 +15,7 @@ from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.database.edge_records import values_of_events
 from storage.event_time.needed_waits import LateOperator, late_inputs, late_operator, needed
+from storage.event_time.watermarks import idle_of
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Values
@@ -113,7 +114,7 @@ class WhatIf:
     def _histogram(self, run: StoredRun, asked: LateOperator) -> tuple[list[int], list[int]]:
         table = self._database.arrow(
             "SELECT greatest(coalesce(needed, 0), 0) AS needed, count(*) AS records "
-            f"FROM ({needed(run, asked, run.edges)}) GROUP BY ALL ORDER BY ALL"
+            f"FROM ({needed(run, asked, run.edges, idle_of(self._database, run))}) GROUP BY ALL ORDER BY ALL"
         )
         return table.column("needed").to_pylist(), table.column("records").to_pylist()
 
@@ -127,10 +128,11 @@ class WhatIf:
         now = asked.wait_ms
         then = delay_ms + lateness_ms
         late = run.tables.late
+        waits = needed(run, asked, edges, idle_of(self._database, run))
         # One input comes in arrival order by itself, and is read no further than the page.
         order = "ORDER BY seq " if len(inputs) > 1 else ""
         rows = self._database.rows(
-            f"WITH page AS (SELECT port, seq, time_ms, end_ms, needed FROM ({needed(run, asked, edges)}) "
+            f"WITH page AS (SELECT port, seq, time_ms, end_ms, needed FROM ({waits}) "
             f"WHERE needed > {min(now, then)} {order}LIMIT {int(limit)} OFFSET {int(offset)}) "
             "SELECT p.port, p.seq, p.time_ms, p.end_ms, p.needed, "
             f"EXISTS (SELECT 1 FROM {late} l WHERE l.node = $node AND l.port = p.port AND l.seq = p.seq), "

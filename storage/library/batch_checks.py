@@ -6,20 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.model.timeline import Idle
 from storage.database.connection import Database
 from storage.database.edge_records import ENGINE_POSITION, records_of, stored_value
 from storage.database.sql import identifier, literal
+from storage.event_time.watermarks import idle_of
 from storage.library.runs import Runs
 from storage.model import Edge
 
 
 @dataclass(frozen=True)
 class RunFiles:
-    """A run's output as Parquet files (`engine.contract.recorder`): by node and port, late ones, watermarks."""
+    """A run's output as Parquet files (`engine.contract.recorder`): by node and port, late ones, watermarks.
+
+    idle: when sources did not count.
+    """
 
     edges: Mapping[tuple[str, str], Path]
     late: Path | None
     watermarks: Path
+    idle: Idle
 
 
 class BatchChecks:
@@ -40,7 +46,8 @@ class BatchChecks:
             columns = "node, port, seq, step, window_start_ms, window_end_ms"
             late = self._copy(f"SELECT {columns} FROM {run.tables.late}", folder / "late.parquet")
         marks = f"SELECT seq, source, watermark_ms FROM {run.tables.events}"
-        return RunFiles(edges, late, self._copy(marks, folder / "watermarks.parquet"))
+        marks_file = self._copy(marks, folder / "watermarks.parquet")
+        return RunFiles(edges, late, marks_file, idle_of(self._database, run))
 
     def save(self, run_id: int, document: str) -> None:
         """Keep the result of a check, in place of an earlier one."""

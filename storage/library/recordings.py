@@ -13,11 +13,13 @@ from pathlib import Path
 from uuid import uuid4
 
 from engine.contract.frames import FILE, KIND, LINE, NUMBER, RAW, REASON, WATERMARK
+from engine.model.timeline import MAX_WATERMARK, Idle
 from engine.reading.recorded import METADATA, REJECTED, About, about
 from storage.database.connection import Cursor, Database
 from storage.database.edge_records import records_of, stored_value
 from storage.database.sql import identifier, literal
 from storage.errors import NothingToRecord, RecordingFailed, StoreWriteFailed
+from storage.event_time.watermarks import idle_of
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Edge
@@ -46,19 +48,21 @@ class Recordings:
                 folder = self._runs.recordings_folder() / f"run_{run_id}_to_{until}"
                 files = {edge.node: folder / f"{edge.node}.parquet" for edge in run.sources}
                 if not all(_is_of(path, run) for path in files.values()):
-                    _write_all(cursor, run, until, folder)
+                    _write_all(cursor, run, until, idle_of(self._database, run), folder)
         except (OSError, StoreWriteFailed) as error:
             raise RecordingFailed(run_id, str(error)) from error
         return files
 
 
-def _write_all(cursor: Cursor, run: StoredRun, until: int, folder: Path) -> None:
+def _write_all(cursor: Cursor, run: StoredRun, until: int, idle: Idle, folder: Path) -> None:
     """Write the folder whole or not at all: a reader must not meet half of it."""
     made = folder.with_name(f".{folder.name}-{uuid4().hex}")
     try:
         made.mkdir(parents=True)
         for edge in run.sources:
-            _write(cursor, run, edge, until, made / f"{edge.node}.parquet")
+            own = [(first, end if end <= until else MAX_WATERMARK) for first, end in idle.get(edge.node, ())]
+            stretches = tuple((first, end) for first, end in own if first <= until)
+            _write(cursor, run, edge, until, stretches, made / f"{edge.node}.parquet")
         shutil.rmtree(folder, ignore_errors=True)
         made.rename(folder)
     finally:
@@ -73,7 +77,9 @@ def _is_of(path: Path, run: StoredRun) -> bool:
         return False
 
 
-def _write(cursor: Cursor, run: StoredRun, edge: Edge, until: int, path: Path) -> None:
+def _write(
+    cursor: Cursor, run: StoredRun, edge: Edge, until: int, idle: tuple[tuple[int, int], ...], path: Path
+) -> None:
     """Write a source up to an event. Its rows lie in their order."""
     values = "".join(f", {stored_value(column)} AS {identifier(column.name)}" for column in edge.columns)
     rows = (
@@ -104,6 +110,7 @@ def _write(cursor: Cursor, run: StoredRun, edge: Edge, until: int, path: Path) -
         primary_key=edge.upsert_key,
         has_marks=has_marks,
         end=int(end[0]) if end and end[0] is not None else None,
+        idle=idle,
     )
     metadata = f"KV_METADATA {{{METADATA}: {literal(known.to_json())}}}"
     cursor.execute(f"COPY ({rows}) TO {literal(str(path))} (FORMAT parquet, {metadata})")

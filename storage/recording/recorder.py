@@ -147,6 +147,8 @@ class Recording:
         self._append_rejected(cursor, parquet_files(output.rejected))
         for node, places in output.key_times.items():
             self._append_key_times(cursor, node, parquet_files(places))
+        for turn in output.turns:
+            cursor.execute(f"INSERT INTO {self._tables.idle} VALUES (?, ?, ?)", [turn.seq, turn.source, turn.is_idle])
         for edge in loading.edges:
             if counts := loading.counts_of(edge):
                 cursor.execute(

@@ -110,6 +110,7 @@ class Checker:
                     },
                     [str(run_files.late)] if run_files.late else [],
                     watermarks=[str(run_files.watermarks)],
+                    idle=run_files.idle,
                 )
                 result = check(planned, spark, recorded, lambda node: self.going_on.__setitem__(run_id, node))
         except (StudioError, StoreError) as error:

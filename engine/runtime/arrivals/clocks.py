@@ -45,12 +45,13 @@ class Rises:
 class SourceLine:
     """A source's watermark over some events. end_seq: that of its end, where it is one of them.
 
-    start_ms: what it was before them.
+    start_ms: what it was before them. idle: when it does not count (`engine.model.timeline.Idle`).
     """
 
     rises: tuple[Rises, ...]
     end_seq: int | None
     start_ms: int = MIN_WATERMARK
+    idle: tuple[tuple[int, int], ...] = ()
 
     def load(self, workspace: Workspace, *, ends_only: bool) -> Timeline:
         """The watermark as a step function of these events. ends_only: nothing but its end counts."""
@@ -72,7 +73,10 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class Clock:
-    """The watermark of an operator in one epoch, as its tasks load it. holdbacks: its sources."""
+    """The watermark of an operator in one epoch, as its tasks load it. holdbacks: its sources.
+
+    floor_ms: what it was before the events of `lines`, where that is more than they tell.
+    """
 
     workspace: Workspace
     lines: Mapping[str, SourceLine]
@@ -80,13 +84,16 @@ class Clock:
     after_seq: int
     last_seq: int
     ends_only: frozenset[str] = frozenset()
+    floor_ms: int = MIN_WATERMARK
 
     def load(self) -> Timeline:
         """Combine the sources, and cut the epoch out."""
         loaded = {
             name: self.lines[name].load(self.workspace, ends_only=name in self.ends_only) for name in self.holdbacks
         }
-        return cut(combined_watermark(loaded, self.holdbacks), self.after_seq, self.last_seq)
+        idle = {name: self.lines[name].idle for name in self.holdbacks}
+        line = combined_watermark(loaded, self.holdbacks, idle, self.floor_ms)
+        return cut(line, self.after_seq, self.last_seq)
 
 
 def cut(line: Timeline, after_seq: int, last_seq: int) -> Timeline:

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from engine.contract.frames import TIME, watermarks_schema
-from engine.contract.recorder import ClockFile, EdgeFile
+from engine.contract.recorder import ClockFile, EdgeFile, Turn
 from engine.contract.source import Source
 from engine.model.changelog import INSERT
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.planner import NodePlan, Plan
 from engine.runtime.arrivals import clocks, numbering
+from engine.runtime.arrivals import order as order_of_arrival
 from engine.runtime.arrivals.clocks import Followed, Reached, Rises, SourceLine, Trail
 from engine.runtime.arrivals.intake import Read
 from engine.runtime.arrivals.numbering import Numbers
@@ -43,11 +44,14 @@ EPOCH: Final = 4_000_000
 
 @dataclass(frozen=True)
 class SourceBefore:
-    """What is known of a source before some events. top_ms: its largest event time; has_ended: its end is an event."""
+    """What is known of a source before some events. top_ms: its largest event time; has_ended: its end is an event;
+    is_idle: it does not count.
+    """
 
     top_ms: int | None = None
     reached: Reached = field(default_factory=Reached)
     has_ended: bool = False
+    is_idle: bool = False
 
     @property
     def mark_ms(self) -> int:
@@ -78,7 +82,7 @@ class Before:
     def from_json(cls, values: Mapping[str, Any]) -> Before:
         """From plain values."""
         sources = {
-            name: SourceBefore(known["top_ms"], Reached(**known["reached"]), known["has_ended"])
+            name: SourceBefore(**{**known, "reached": Reached(**known["reached"])})
             for name, known in values["sources"].items()
         }
         return cls(values["last_seq"], sources, values["is_written"])
@@ -88,7 +92,8 @@ class Before:
 class Ingested:
     """Events that were taken in together, as so many epochs, the first of which is the run's epoch `first_epoch`.
 
-    lines: the watermark of every source. rejected: files. after: what is known after them.
+    lines: the watermark of every source. rejected: files. after: what is known after them. turns: the sources that
+    become idle, or are so no more.
     """
 
     numbers: Numbers
@@ -98,6 +103,7 @@ class Ingested:
     rejected: tuple[str, ...]
     after: Before
     sources: Mapping[str, Arrived]
+    turns: tuple[Turn, ...] = ()
 
     def __iter__(self) -> Iterator[EpochEvents]:
         """Epoch by epoch."""
@@ -137,6 +143,11 @@ class EpochEvents:
         """The files of rejected rows: they come with the first epoch."""
         return self.ingested.rejected if self.at == 0 else ()
 
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The sources that become idle in it, or are so no more."""
+        return tuple(turn for turn in self.ingested.turns if self.after_seq < turn.seq <= self.last_seq)
+
     def records(self, node: NodePlan) -> EdgeRecords:
         """A source's edge."""
         return self.ingested.sources[node.id].records(node, self.at, self.after_seq, self.last_seq)
@@ -149,14 +160,19 @@ class EpochEvents:
     def watermark_files(self, files: RunFiles) -> tuple[str, ...]:
         """The events of the others, and the ends of sources."""
         paths = [path for source in self.ingested.sources.values() if (path := source.events(self.at))]
-        ends = [
-            (seq, name, None, MAX_WATERMARK, True)
-            for name, seq in self.ingested.numbers.ends.items()
-            if self.after_seq < seq <= self.last_seq
+        numbers, after = self.ingested.numbers, self.ingested.after
+        marks = {name: after.of(name).mark_ms for name in numbers.idle}
+        rows: list[tuple[int, str, None, int | None, bool]] = [
+            (seq, name, None, MAX_WATERMARK, True) for name, seq in numbers.ends.items()
         ]
-        if ends:
+        rows += [
+            (seq, name, None, None if marks[name] == MIN_WATERMARK else marks[name], False)
+            for name, seq in numbers.idle.items()
+        ]
+        rows = [row for row in rows if self.after_seq < row[0] <= self.last_seq]
+        if rows:
             schema = watermarks_schema()
-            columns = zip(*ends, strict=True)
+            columns = zip(*rows, strict=True)
             table = pa.table([pa.array(c, t) for c, t in zip(columns, schema.types, strict=True)], schema=schema)
             paths.append(files.workspace.place("watermarks", f"ends-{self.number}.parquet"))
             files.write(paths[-1], table)
@@ -221,12 +237,14 @@ def ingest(
     epochs: int | None = None,
     before: Before | None = None,
     ending: Sequence[str] | None = None,
+    idling: Sequence[str] = (),
     first_epoch: int = 0,
 ) -> Ingested:
     """Number the events that were read.
 
     epochs: None for as many as the input is large. before: what came before them. ending: the sources that end with
-    them, by default all. Raises PipelineError where the order of arrival makes no sense.
+    them, by default all. idling: those that are idle after them. Raises PipelineError where the order of
+    arrival makes no sense.
     """
     workspace = files.workspace
     before = Before() if before is None else before
@@ -236,24 +254,30 @@ def ingest(
     is_written = before.is_written or any(unit.records < unit.events for own in units.values() for unit in own)
     epochs = epochs or -(-sum(counts.values()) // EPOCH)
     arrived: dict[str, Arrived] = {}
-    if numbering.follow_each_other(plan) and not is_written:
-        offsets = numbering.offsets_of(counts)
+    idle: dict[str, tuple[tuple[int, int], ...]] = {}
+    if order_of_arrival.follow_each_other(plan) and not is_written:
+        offsets = order_of_arrival.offsets_of(counts)
         last = {name: offsets[name] + count - 1 if count else -1 for name, count in counts.items()}
-        numbers = numbering.numbers_of(plan.pipeline.arrival, counts, last, before.last_seq, ending)
+        numbers = numbering.numbers_of(plan.pipeline.arrival, counts, last, before.last_seq, ending, idling)
         for node in plan.sources:
             first_seq = numbers.seq_of(offsets[node.id])
             arrived[node.id] = _in_place(node, units[node.id], first_seq, before.of(node.id).top_ms)
         epochs = max(1, min(epochs, numbers.last_seq - numbers.after_seq))
     else:
         recorded = {name: given.files.numbered for name, given in read.items() if given.files.numbered is not None}
-        ranks, last = numbering.ranked(plan, spark, workspace, units, recorded)
-        numbers = numbering.numbers_of(plan.pipeline.arrival, counts, last, before.last_seq, ending)
+        order = order_of_arrival.ranked(plan, spark, workspace, units, recorded)
+        numbers = numbering.numbers_of(plan.pipeline.arrival, counts, order.last, before.last_seq, ending, idling)
+        idle = {
+            name: tuple((_seq(before, first), _seq(before, until)) for first, until in stretches)
+            for name, stretches in order.idle.items()
+        }
         epochs = max(1, min(epochs, numbers.last_seq - numbers.after_seq))
         unit_files = {name: (given.files, given.units) for name, given in read.items()}
-        written = numbering.write_numbered(plan, spark, unit_files, ranks, numbers, _last_events(numbers, epochs))
+        written = numbering.write_numbered(plan, spark, unit_files, order.ranks, numbers, _last_events(numbers, epochs))
         arrived = {node.id: Arrived(node, written=written[node.id]) for node in plan.sources}
     lines: dict[str, SourceLine] = {}
     after: dict[str, SourceBefore] = {}
+    turns: list[Turn] = []
     steps_ms = watermark_steps_ms(plan)
     for node in plan.sources:
         known = before.of(node.id)
@@ -265,11 +289,32 @@ def ingest(
             step_ms = steps_ms.get(node.id)
             following = _Following(spark, workspace, _last_events(numbers, epochs), step_ms, known, top_ms)
             arrived[node.id], rises, reached = following.follow(arrived[node.id], units[node.id])
-        lines[node.id] = SourceLine(rises, numbers.ends.get(node.id), known.mark_ms)
-        after[node.id] = SourceBefore(top_ms, reached, known.has_ended or node.id in ending)
+        # It counts again with what it has got, or where it ends.
+        stays = known.is_idle and not units[node.id] and not known.has_ended
+        counts_from = numbers.ends.get(node.id, MAX_WATERMARK)
+        stretches = idle.get(node.id, ((MIN_WATERMARK, counts_from),) if stays else ())
+        stays = stays and counts_from == MAX_WATERMARK
+        if known.is_idle and not stays and not known.has_ended:
+            turns.append(Turn(before.last_seq + 1 if units[node.id] else counts_from, node.id, is_idle=False))
+        if node.id in numbers.idle:
+            stretches = (*stretches, (numbers.idle[node.id], MAX_WATERMARK))
+        for first, until in stretches:
+            if first > before.last_seq:
+                turns.append(Turn(first, node.id, is_idle=True))
+            if first > before.last_seq and until <= numbers.last_seq:
+                turns.append(Turn(until, node.id, is_idle=False))
+        lines[node.id] = SourceLine(rises, numbers.ends.get(node.id), known.mark_ms, stretches)
+        has_ended = known.has_ended or node.id in ending
+        after[node.id] = SourceBefore(top_ms, reached, has_ended, stays or node.id in numbers.idle)
     rejected = tuple(path for given in read.values() for path in given.rejected)
     known_after = Before(numbers.last_seq, after, is_written)
-    return Ingested(numbers, epochs, first_epoch, lines, rejected, known_after, arrived)
+    in_order = tuple(sorted(turns, key=lambda turn: turn.seq))
+    return Ingested(numbers, epochs, first_epoch, lines, rejected, known_after, arrived, in_order)
+
+
+def _seq(before: Before, place: int) -> int:
+    """The number of the event before which so many of these come."""
+    return place if place == MAX_WATERMARK else before.last_seq + place + 1
 
 
 def _last_events(numbers: Numbers, epochs: int) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Final
@@ -26,6 +26,7 @@ from engine.errors import PipelineError, RunCancelled
 from engine.planner import NodePlan, Plan
 from engine.runtime.arrivals.ingest import EPOCH, Before, EpochEvents, ingest
 from engine.runtime.arrivals.intake import Given, take_in
+from engine.runtime.arrivals.waiting import Waiting
 from engine.runtime.epoch import Kept
 from engine.runtime.keyed.states import StateFile
 from engine.spark.run_files import RunFiles
@@ -80,6 +81,9 @@ class LiveEvents:
         self._seconds = 0.0
         self._decision = Decision({})
         self._synced: set[str] = set()
+        self._waiting = Waiting.of(plan)
+        self._held: frozenset[str] = frozenset()
+        self.can_be_idle = self._waiting.can_be_idle
         self.was_stopped = False
 
     @property
@@ -119,7 +123,8 @@ class LiveEvents:
         bundles = {node: [self._inside(path) for path in paths] for node, paths in kept.bundles.items()}
         self._sync(kept.paths)
         after = events.ingested.after
-        return Checkpoint(events.number, after.to_json(), self._positions, self._ended, states, bundles).to_json()
+        known = after.to_json()
+        return Checkpoint(events.number, known, self._positions, self._ended, states, bundles, kept.marks).to_json()
 
     def kept(self) -> Kept:
         """The files of the state with which the run goes on."""
@@ -133,6 +138,7 @@ class LiveEvents:
                 for node, files in begun.states.items()
             },
             {node: tuple(str(root / path) for path in paths) for node, paths in begun.bundles.items()},
+            begun.marks,
         )
 
     def sweep(self, kept: Kept) -> None:
@@ -177,6 +183,8 @@ class LiveEvents:
                 return None
             if wish is Wish.GO and (control.is_paused or time.monotonic() < due):
                 self._hold(control.is_paused)
+                if control.is_paused:
+                    self._waiting.hold()
                 control.wait(_ASK_S if control.is_paused else min(_ASK_S, max(0.0, due - time.monotonic())))
                 continue
             self._hold(False)
@@ -186,8 +194,9 @@ class LiveEvents:
             self._positions |= {name: each.position for name, each in taken.items()}
             self._ended += [name for name, each in taken.items() if each.is_end or wish is Wish.END]
             took = {name: each.what for name, each in taken.items() if each.what is not None}
-            if took or self._announced():
-                return Decision(took, [name for name in self._ended if not self._before.of(name).has_ended])
+            idle = self._waiting.newly_idle(self._before, self._ended, self._held, took, _now_ms())
+            if took or idle or self._announced():
+                return Decision(took, [name for name in self._ended if not self._before.of(name).has_ended], idle)
             control.wait(_ASK_S)
 
     def _hold(self, paused: bool) -> None:
@@ -202,11 +211,12 @@ class LiveEvents:
         limit = Limit(1 << 60, 1 << 60) if ending else self._limit
         if self._live.records is not None and not ending:
             limit = Limit(self._live.records, _MOST.bytes)
-        now_ms = time.monotonic_ns() // 1_000_000
+        now_ms = _now_ms()
+        self._held = frozenset() if ending else self._waiting.held(self._before, self._ended, now_ms)
         return {
             node.id: self._streams[node.id].poll(self._positions.get(node.id), limit, now_ms, ending=ending)
             for node in self._plan.sources
-            if node.id not in self._ended
+            if node.id not in self._ended and node.id not in self._held
         }
 
     def _announced(self) -> list[str]:
@@ -229,6 +239,7 @@ class LiveEvents:
             epochs=1,
             before=self._before,
             ending=self._announced(),
+            idling=decision.idle,
             first_epoch=self._epoch,
         )
         self._before = ingested.after
@@ -267,7 +278,14 @@ class LiveEvents:
                 if note not in before:
                     self._live.say(name, note)
             sources[name] = SourceProgress(each.behind, tuple(each.notes), is_ended=each.is_end)
+        for name, known in sources.items():
+            is_idle, is_waiting = self._before.of(name).is_idle, name in self._held
+            sources[name] = replace(known, is_idle=is_idle, is_waiting=is_waiting)
         self._progress.live = LiveProgress(state, self._seconds, self._before.last_seq, sources)
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
 
 
 def check(plan: Plan, files: RunFiles) -> None:

@@ -8,20 +8,18 @@ events are ranked and written once more, a task per unit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import (
     EVENTS,
     KIND,
-    NUMBER,
     SEQ,
     STEP,
     TIME,
@@ -31,21 +29,18 @@ from engine.contract.frames import (
     arrow_fields,
     changelog_schema,
 )
-from engine.contract.scan import Numbered
-from engine.contract.source import Source
-from engine.errors import PipelineError
 from engine.model.pipeline import Arrival
 from engine.model.schema import Schema
-from engine.planner import NodePlan, Plan
+from engine.planner import Plan
+from engine.runtime.arrivals.order import Ranks
 from engine.runtime.arrivals.units import Unit, UnitFiles
 from engine.runtime.reports import Report, run_each, task_name
-from engine.spark.workspace import PartFile, Workspace
+from engine.spark.workspace import PartFile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _EVENTS: Final = pa.schema(arrow_fields(*EVENTS))
-Units = Mapping[str, Sequence[Unit]]
 
 
 @dataclass(frozen=True)
@@ -53,13 +48,15 @@ class Numbers:
     """How events that are taken together are numbered.
 
     after_seq, last_seq: the last event before them, and the last of them, ends included. ends: the seq of each end that
-    is among them. last_ranks: where ends come between the others, the rank of the event before each.
+    is among them. last_ranks: where ends come between the others, the rank of the event before each. idle: the seq at
+    which a source becomes idle, after all others.
     """
 
     after_seq: int
     last_seq: int
     ends: Mapping[str, int]
     last_ranks: tuple[int, ...]
+    idle: Mapping[str, int] = field(default_factory=dict)
 
     def seq_of(self, rank: int) -> int:
         """The number of the event with a rank."""
@@ -71,216 +68,29 @@ class Numbers:
         return self.after_seq + ranks + 1 + ended
 
 
-def follow_each_other(plan: Plan) -> bool:
-    """Whether the events of each source are numbered without a gap, whatever the sources hold."""
-    mode = plan.pipeline.arrival.mode
-    return mode == "one_after_the_other" or (mode in ("in_turn", "recorded") and len(plan.sources) == 1)
-
-
 def numbers_of(
-    arrival: Arrival, counts: Mapping[str, int], last_ranks: Mapping[str, int], after_seq: int, ending: Sequence[str]
+    arrival: Arrival,
+    counts: Mapping[str, int],
+    last_ranks: Mapping[str, int],
+    after_seq: int,
+    ending: Sequence[str],
+    idling: Sequence[str] = (),
 ) -> Numbers:
-    """The numbers of so many events of each source, of which some end with them.
+    """The numbers of so many events of each source, of which some end with them, and some are idle then.
 
     The end of a source comes right after its last event, or after the last event of all; that of a recording, where it
     came then.
     """
     total = sum(counts.values())
-    last_seq = after_seq + total + len(ending)
+    idle = {name: after_seq + total + len(ending) + at + 1 for at, name in enumerate(idling)}
+    last_seq = after_seq + total + len(ending) + len(idle)
     if arrival.ends == "together" and arrival.mode != "recorded":
-        return Numbers(after_seq, last_seq, {name: after_seq + total + at + 1 for at, name in enumerate(ending)}, ())
+        ends = {name: after_seq + total + at + 1 for at, name in enumerate(ending)}
+        return Numbers(after_seq, last_seq, ends, (), idle)
     in_order = sorted(ending, key=lambda name: (last_ranks[name], ending.index(name)))
     # Before the end of a source come its last event's rank + 1 events and the ends of those that ended earlier.
     ends = {name: after_seq + last_ranks[name] + 1 + at + 1 for at, name in enumerate(in_order)}
-    return Numbers(after_seq, last_seq, ends, tuple(last_ranks[name] for name in in_order))
-
-
-def offsets_of(counts: Mapping[str, int]) -> dict[str, int]:
-    """The rank of each source's first event, where one comes after the other."""
-    offsets, done = {}, 0
-    for name, count in counts.items():
-        offsets[name] = done
-        done += count
-    return offsets
-
-
-class Ranks(Protocol):
-    """Where the events of one source stand among those of all, from 0."""
-
-    def of(self, first: int, size: int) -> Longs:
-        """The ranks of consecutive events. first: the place of the first of them in the source."""
-
-
-@dataclass(frozen=True)
-class Following:
-    """All of them after those of the sources before."""
-
-    offset: int
-
-    def of(self, first: int, size: int) -> Longs:
-        """One after the other."""
-        return np.arange(self.offset + first, self.offset + first + size)
-
-
-@dataclass(frozen=True)
-class Turns:
-    """One of each source in turn. others: of each other one how many it has, and whether it comes first in a turn."""
-
-    others: tuple[tuple[int, bool], ...]
-
-    def of(self, first: int, size: int) -> Longs:
-        """Behind its own, and what the others have had until then."""
-        own: Longs = np.arange(first, first + size)
-        ranks = own
-        for count, is_before in self.others:
-            ranks = ranks + np.minimum(count, own + int(is_before))
-        return ranks
-
-
-@dataclass(frozen=True)
-class Listed:
-    """As the document lists them."""
-
-    places: Longs
-
-    def of(self, first: int, size: int) -> Longs:
-        """A stretch of it."""
-        return self.places[first : first + size]
-
-
-@dataclass(frozen=True)
-class Saved:
-    """As an array says that all workers read."""
-
-    workspace: Workspace
-    path: str
-
-    def of(self, first: int, size: int) -> Longs:
-        """A stretch of it."""
-        ranks: Longs = np.asarray(self.workspace.load(self.path)[first : first + size])
-        return ranks
-
-
-def ranked(
-    plan: Plan, spark: SparkSession, workspace: Workspace, units: Units, recorded: Mapping[str, Numbered]
-) -> tuple[Mapping[str, Ranks], dict[str, int]]:
-    """The ranks of each source's events, and each last rank before its end; -1 where there is none.
-
-    recorded: what is known of sources that are recordings. Raises PipelineError.
-    """
-    counts = {name: sum(unit.events for unit in own) for name, own in units.items()}
-    names = list(counts)
-    arrival = plan.pipeline.arrival
-    ranks: dict[str, Ranks] = {}
-    match arrival.mode:
-        case "one_after_the_other":
-            ranks = {name: Following(offset) for name, offset in offsets_of(counts).items()}
-        case "in_turn":
-            for at, name in enumerate(names):
-                others = tuple((counts[one], place < at) for place, one in enumerate(names) if place != at)
-                ranks[name] = Turns(others)
-        case "listed":
-            for name in names:
-                places = np.array([at for at, listed in enumerate(arrival.order) if listed == name], np.int64)
-                if len(places) != counts[name]:
-                    message = (
-                        f"arrival.order lists it {len(places)} times, but it has {counts[name]} events, rejected rows "
-                        "not counted. List every event, or choose another order of arrival."
-                    )
-                    raise PipelineError(message, name, "arrival.order")
-                ranks[name] = Listed(places)
-        case "by_column":
-            columns = {node.id: _arrival_column(node) for node in plan.sources}
-            return _merged(spark, workspace, units, columns, {})
-        case "recorded":
-            last_of_all = sum(counts.values()) - 1
-            ends = {name: known.end for name, known in recorded.items() if known.end is not None}
-            merged, last = _merged(spark, workspace, units, dict.fromkeys(units, NUMBER), ends)
-            return merged, {name: last[name] if name in ends else last_of_all for name in units}
-    return ranks, {name: int(ranks[name].of(count - 1, 1)[0]) if count else -1 for name, count in counts.items()}
-
-
-def _merged(
-    spark: SparkSession, workspace: Workspace, units: Units, columns: Mapping[str, str], ends: Mapping[str, int]
-) -> tuple[Mapping[str, Ranks], dict[str, int]]:
-    """Merged by a column of each source: one task reads them all, sorts them, and saves where each event stands.
-
-    ends: before which value of the column a source ended; where nothing is said, after its last event.
-    """
-
-    def task() -> Iterator[Report]:
-        by_source = {
-            name: [part for unit in own for part in _values(workspace, unit, columns[name])]
-            for name, own in units.items()
-        }
-        order = _order([pa.chunked_array(parts) for parts in by_source.values() if parts])
-        rank: Longs = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        first = 0
-        for name, parts in by_source.items():
-            own = rank[first : first + sum(map(len, parts))]
-            first += len(own)
-            path = workspace.save(workspace.place("ranks", name, f"{task_name()}.npy"), own)
-            # The end of a source follows the last of its events to arrive, wherever in its file that stands.
-            last = int(own.max()) if len(own) else -1
-            if name in ends:
-                others = (part for parts in by_source.values() for part in parts)
-                last = sum(pc.sum(pc.less(part, ends[name])).as_py() or 0 for part in others) - 1
-            yield {"source": name, "path": path, "last": last}
-
-    reports = {report["source"]: report for report in run_each(spark, [task])}
-    ranks = {name: Saved(workspace, reports[name]["path"]) for name in units}
-    return ranks, {name: reports[name]["last"] for name in units}
-
-
-def _arrival_column(node: NodePlan) -> str:
-    source = node.operator
-    assert isinstance(source, Source)
-    assert source.arrival_column is not None, "the plan was checked"
-    return node.schema.column(source.arrival_column, node.id, "arrival_column").name
-
-
-def _values(workspace: Workspace, unit: Unit, column: str) -> Iterator[pa.Array]:
-    for batch in workspace.read(unit.path, [column]):
-        yield batch.column(0)
-
-
-def _order(columns: Sequence[pa.ChunkedArray]) -> Longs:
-    """The places of all values of these columns in ascending order: NULL first, NaN last, of equals the earlier one."""
-    if not columns:
-        return np.empty(0, np.int64)
-    types = [column.type for column in columns]
-    if any(map(pa.types.is_string, types)):
-        return _sorted(columns)
-    if any(map(pa.types.is_decimal, types)):
-        scale = max(type_.scale for type_ in types if pa.types.is_decimal(type_))
-        return _sorted([column.cast(pa.decimal256(76, scale)) for column in columns])
-    is_float = any(map(pa.types.is_floating, types))
-    parts = [_floats(column) if is_float else _integers(column) for column in columns]
-    valid = np.concatenate([column.is_valid().to_numpy() for column in columns])
-    order: Longs = np.lexsort((np.concatenate(parts), valid))
-    return order
-
-
-def _sorted(columns: Sequence[pa.ChunkedArray]) -> Longs:
-    whole = pa.chunked_array([chunk for column in columns for chunk in column.chunks])
-    order: Longs = pc.sort_indices(whole, null_placement="at_start").to_numpy().astype(np.int64)
-    return order
-
-
-def _integers(column: pa.ChunkedArray) -> Longs:
-    """Values that compare as integers; times as microseconds."""
-    if pa.types.is_temporal(column.type):
-        column = column.cast(pa.timestamp("us")).cast(pa.int64())
-    integers: Longs = column.cast(pa.int64()).fill_null(0).to_numpy()
-    return integers
-
-
-def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Values that compare as floats, of which NumPy puts NaN last."""
-    numbers = column if pa.types.is_floating(column.type) else pa.chunked_array([pa.array(_integers(column))])
-    floats: NDArray[np.float64] = numbers.cast(pa.float64()).fill_null(0.0).to_numpy()
-    return floats
+    return Numbers(after_seq, last_seq, ends, tuple(last_ranks[name] for name in in_order), idle)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from engine.contract.recorder import EpochOutput
+from engine.contract.recorder import EpochOutput, stretches
 from engine.model.pipeline import Pipeline
+from engine.model.timeline import Timeline
 from engine.recordings import on_recordings
 from engine.runtime.in_process import in_process
 from storage import Store
@@ -24,6 +26,7 @@ class Stored(Fed):
         super().__init__(feed)
         self._kept = store.record(run_id)
         self._seen = seen
+        self.outputs: list[EpochOutput] = []
 
     def begin(self, plan: Any) -> None:
         super().begin(plan)
@@ -31,6 +34,7 @@ class Stored(Fed):
 
     def commit(self, output: EpochOutput) -> None:
         self._kept.commit(output)
+        self.outputs.append(output)
         self._seen()
         super().commit(output)
 
@@ -79,3 +83,50 @@ def comparable(text: str) -> list[str]:
     records, _, rejected = text.partition("== rejected rows")
     lines = records.replace(": csv ", ": recording ").splitlines()
     return [*lines, *sorted(line for line in rejected.splitlines() if line)]
+
+
+def test_a_source_that_is_idle_holds_no_watermark_in_a_live_run_nor_in_its_recording(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The clock's decisions are made up here: which epochs end with an idle source."""
+    with Store.open(tmp_path / "studio.duckdb") as store:
+        pipeline = two_sources(**{"table.exec.source.idle-timeout": "1 h"})
+        # One window over both sources: it is held by the one that is behind.
+        both = {"id": "both", "operator": "union", "parameters": {}}
+        total = {"function": "COUNT", "name": "n"}
+        window = {"kind": "tumble", "size_ms": 500, "group_by": [], "aggregates": [total]}
+        per_window = {"id": "per_window", "operator": "window_aggregate", "parameters": window}
+        edges = [{"source": name, "target": "both"} for name in ("left", "right")]
+        edges += [{"source": "both", "target": "per_window"}]
+        raw = pipeline.model_dump(mode="json")
+        pipeline = Pipeline.from_dict(
+            {**raw, "nodes": [*raw["nodes"], both, per_window], "edges": [*raw["edges"], *edges]}
+        )
+        feed = feeder(tmp_path, 3, {"left": list(rows(1, 60)), "right": list(rows(51, 20))})
+        first = Fed(feed)
+        run_live(pipeline, spark, tmp_path, tmp_path / "first", first)
+        decisions = list(first.decisions)
+        for at, name in ((2, "right"), (5, "left"), (6, "right"), (8, "right")):
+            decisions[at] = replace(decisions[at], idle=[name])
+
+        run_id = store.runs.create("idle", pipeline.to_json()).run_id
+        live = Stored(lambda: True, store, run_id, lambda: None)
+        run_live(pipeline, spark, tmp_path, tmp_path / "live", live, decisions=decisions)
+        assert live.text() != first.text()
+        turns = stretches(turn for output in live.outputs for turn in output.turns)
+        assert set(turns) == {"left", "right"}
+        # Its recording has it, too: the windows that fired then fire again, with the same event, in any split.
+        again = on_recordings(pipeline, store.recordings.write(run_id), tmp_path)
+        for epochs in (1, 4):
+            with in_process():
+                recorded = run_pipeline(
+                    again, spark, tmp_path, tmp_path / f"recorded-{epochs}", epochs=epochs, partitions=2
+                )
+            assert comparable(recorded.text()) == comparable(live.text())
+        # What pages say of the watermark is what the operator saw: a window fires where it reaches the window's end.
+        shown = store.timeline.timeline(run_id, node="per_window").combined.to_pylist()
+        steps = Timeline.of([(row["seq"], row["watermark_ms"]) for row in shown])
+        fired = [row for row in live.fires if row["node"] == "per_window" and row["seq"] <= shown[-1]["seq"]]
+        assert len(fired) > 5
+        assert all(steps.at(row["seq"]) >= row["window_end_ms"] - 1 for row in fired)
+        assert all(steps.at(row["seq"] - 1) < row["window_end_ms"] - 1 for row in fired)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import Final
 
 import streamlit as st
@@ -44,7 +45,8 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
             border=True,
             height="stretch",
         )
-        mark = _watermark(store, run)
+        idle = [name for name, source in progress.sources.items() if source.is_idle] if progress else []
+        mark = _watermark(store, run, idle)
         st.metric(
             "Watermark",
             words.instant(mark),
@@ -67,8 +69,14 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
         return
     st.caption(_STATES.get(progress.state, progress.state))
     for name, source in progress.sources.items():
-        if source.is_ended or source.behind:
-            st.caption(f"**{words.escaped(name)}** {'has ended' if source.is_ended else 'has more: ' + source.behind}")
+        said = {
+            "has ended": source.is_ended,
+            f"has more: {source.behind}": source.behind and not source.is_ended,
+            "is idle: it holds the watermark no longer, until it gets records": source.is_idle and not source.is_ended,
+            "waits for the watermarks of its alignment group": source.is_waiting,
+        }
+        for what in (what for what, is_so in said.items() if is_so):
+            st.caption(f"**{words.escaped(name)}** {what}")
         for note in source.notes:
             st.warning(f"**{words.escaped(name)}**: {words.escaped(note)}", icon=":material/info:")
 
@@ -81,14 +89,15 @@ def rate(epochs: tuple[Epoch, ...]) -> float:
     return sum(each.events for each in epochs[1:]) / seconds if seconds > 0 else 0.0
 
 
-def _watermark(store: Store, run: Run) -> int | None:
-    """The combined watermark: the lowest of all sources that have one and go on."""
+def _watermark(store: Store, run: Run, idle: Collection[str]) -> int | None:
+    """The combined watermark: the lowest of all sources that have one, go on and are not idle."""
     if not run.last_seq:
         return None
     marks = store.replays.marks(run.run_id)
     found = marks.before(run.last_seq + 1)
-    going_on = [mark for name, mark in found.items() if name not in marks.ends]
-    return min(going_on, default=MAX_WATERMARK if found else None)
+    going_on = {name: mark for name, mark in found.items() if name not in marks.ends}
+    counting = [mark for name, mark in going_on.items() if name not in idle] or list(going_on.values())
+    return min(counting, default=MAX_WATERMARK if found else None)
 
 
 def _behind(mark: int | None) -> str | None:

@@ -1,0 +1,251 @@
+"""The order of arrival: where each event of a source stands among those of all sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.contract.columnar_kernel import Longs
+from engine.contract.frames import NUMBER
+from engine.contract.scan import Numbered
+from engine.contract.source import Source
+from engine.errors import PipelineError
+from engine.model.timeline import MAX_WATERMARK
+from engine.planner import NodePlan, Plan
+from engine.runtime.arrivals.units import Unit
+from engine.runtime.reports import Report, run_each, task_name
+from engine.spark.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Units = Mapping[str, Sequence[Unit]]
+
+
+def follow_each_other(plan: Plan) -> bool:
+    """Whether the events of each source are numbered without a gap, whatever the sources hold."""
+    mode = plan.pipeline.arrival.mode
+    return mode == "one_after_the_other" or (mode in ("in_turn", "recorded") and len(plan.sources) == 1)
+
+
+def offsets_of(counts: Mapping[str, int]) -> dict[str, int]:
+    """The rank of each source's first event, where one comes after the other."""
+    offsets, done = {}, 0
+    for name, count in counts.items():
+        offsets[name] = done
+        done += count
+    return offsets
+
+
+class Ranks(Protocol):
+    """Where the events of one source stand among those of all, from 0."""
+
+    def of(self, first: int, size: int) -> Longs:
+        """The ranks of consecutive events. first: the place of the first of them in the source."""
+
+
+@dataclass(frozen=True)
+class Following:
+    """All of them after those of the sources before."""
+
+    offset: int
+
+    def of(self, first: int, size: int) -> Longs:
+        """One after the other."""
+        return np.arange(self.offset + first, self.offset + first + size)
+
+
+@dataclass(frozen=True)
+class Turns:
+    """One of each source in turn. others: of each other one how many it has, and whether it comes first in a turn."""
+
+    others: tuple[tuple[int, bool], ...]
+
+    def of(self, first: int, size: int) -> Longs:
+        """Behind its own, and what the others have had until then."""
+        own: Longs = np.arange(first, first + size)
+        ranks = own
+        for count, is_before in self.others:
+            ranks = ranks + np.minimum(count, own + int(is_before))
+        return ranks
+
+
+@dataclass(frozen=True)
+class Listed:
+    """As the document lists them."""
+
+    places: Longs
+
+    def of(self, first: int, size: int) -> Longs:
+        """A stretch of it."""
+        return self.places[first : first + size]
+
+
+@dataclass(frozen=True)
+class Saved:
+    """As an array says that all workers read."""
+
+    workspace: Workspace
+    path: str
+
+    def of(self, first: int, size: int) -> Longs:
+        """A stretch of it."""
+        ranks: Longs = np.asarray(self.workspace.load(self.path)[first : first + size])
+        return ranks
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order of events: by source the ranks of its own, the last rank before its end, -1 where there is none.
+
+    idle: of recordings, when a source does not count, as how many events come before, ends included.
+    """
+
+    ranks: Mapping[str, Ranks]
+    last: Mapping[str, int]
+    idle: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+
+def ranked(
+    plan: Plan, spark: SparkSession, workspace: Workspace, units: Units, recorded: Mapping[str, Numbered]
+) -> Order:
+    """The order of the events. recorded: what is known of sources that are recordings. Raises PipelineError."""
+    counts = {name: sum(unit.events for unit in own) for name, own in units.items()}
+    names = list(counts)
+    arrival = plan.pipeline.arrival
+    ranks: dict[str, Ranks] = {}
+    match arrival.mode:
+        case "one_after_the_other":
+            ranks = {name: Following(offset) for name, offset in offsets_of(counts).items()}
+        case "in_turn":
+            for at, name in enumerate(names):
+                others = tuple((counts[one], place < at) for place, one in enumerate(names) if place != at)
+                ranks[name] = Turns(others)
+        case "listed":
+            for name in names:
+                places = np.array([at for at, listed in enumerate(arrival.order) if listed == name], np.int64)
+                if len(places) != counts[name]:
+                    message = (
+                        f"arrival.order lists it {len(places)} times, but it has {counts[name]} events, rejected rows "
+                        "not counted. List every event, or choose another order of arrival."
+                    )
+                    raise PipelineError(message, name, "arrival.order")
+                ranks[name] = Listed(places)
+        case "by_column":
+            columns = {node.id: _arrival_column(node) for node in plan.sources}
+            return _merged(spark, workspace, units, columns, {})
+        case "recorded":
+            return _merged(spark, workspace, units, dict.fromkeys(units, NUMBER), recorded)
+    return Order(ranks, {name: int(ranks[name].of(count - 1, 1)[0]) if count else -1 for name, count in counts.items()})
+
+
+def _merged(
+    spark: SparkSession,
+    workspace: Workspace,
+    units: Units,
+    columns: Mapping[str, str],
+    recorded: Mapping[str, Numbered],
+) -> Order:
+    """Merged by a column of each source: one task reads them all, sorts them, and saves where each event stands.
+
+    recorded: of recordings, which are merged by their numbers. They end where they ended, or after all events.
+    """
+
+    ends = [known.end for known in recorded.values() if known.end is not None]
+
+    def below(parts: Sequence[pa.Array], number: int | None) -> int:
+        """How many events have smaller numbers."""
+        if number is None:
+            return sum(map(len, parts))
+        return sum(pc.sum(pc.less(part, number)).as_py() or 0 for part in parts)
+
+    def place(parts: Sequence[pa.Array], number: int) -> int:
+        """How many events have smaller numbers, ends included."""
+        if number == MAX_WATERMARK:
+            return number
+        return below(parts, number) + sum(end < number for end in ends)
+
+    def task() -> Iterator[Report]:
+        by_source = {
+            name: [part for unit in own for part in _values(workspace, unit, columns[name])]
+            for name, own in units.items()
+        }
+        order = _order([pa.chunked_array(parts) for parts in by_source.values() if parts])
+        rank: Longs = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        first = 0
+        for name, parts in by_source.items():
+            own = rank[first : first + sum(map(len, parts))]
+            first += len(own)
+            path = workspace.save(workspace.place("ranks", name, f"{task_name()}.npy"), own)
+            # The end of a source follows the last of its events to arrive, wherever in its file that stands.
+            last = int(own.max()) if len(own) else -1
+            idle: list[list[int]] = []
+            if name in recorded:
+                of_all = [part for parts in by_source.values() for part in parts]
+                last = below(of_all, recorded[name].end) - 1
+                idle = [[place(of_all, number) for number in stretch] for stretch in recorded[name].idle]
+            yield {"source": name, "path": path, "last": last, "idle": idle}
+
+    reports = {report["source"]: report for report in run_each(spark, [task])}
+    return Order(
+        {name: Saved(workspace, reports[name]["path"]) for name in units},
+        {name: reports[name]["last"] for name in units},
+        {name: tuple((first, until) for first, until in reports[name]["idle"]) for name in units},
+    )
+
+
+def _arrival_column(node: NodePlan) -> str:
+    source = node.operator
+    assert isinstance(source, Source)
+    assert source.arrival_column is not None, "the plan was checked"
+    return node.schema.column(source.arrival_column, node.id, "arrival_column").name
+
+
+def _values(workspace: Workspace, unit: Unit, column: str) -> Iterator[pa.Array]:
+    for batch in workspace.read(unit.path, [column]):
+        yield batch.column(0)
+
+
+def _order(columns: Sequence[pa.ChunkedArray]) -> Longs:
+    """The places of all values of these columns in ascending order: NULL first, NaN last, of equals the earlier one."""
+    if not columns:
+        return np.empty(0, np.int64)
+    types = [column.type for column in columns]
+    if any(map(pa.types.is_string, types)):
+        return _sorted(columns)
+    if any(map(pa.types.is_decimal, types)):
+        scale = max(type_.scale for type_ in types if pa.types.is_decimal(type_))
+        return _sorted([column.cast(pa.decimal256(76, scale)) for column in columns])
+    is_float = any(map(pa.types.is_floating, types))
+    parts = [_floats(column) if is_float else _integers(column) for column in columns]
+    valid = np.concatenate([column.is_valid().to_numpy() for column in columns])
+    order: Longs = np.lexsort((np.concatenate(parts), valid))
+    return order
+
+
+def _sorted(columns: Sequence[pa.ChunkedArray]) -> Longs:
+    whole = pa.chunked_array([chunk for column in columns for chunk in column.chunks])
+    order: Longs = pc.sort_indices(whole, null_placement="at_start").to_numpy().astype(np.int64)
+    return order
+
+
+def _integers(column: pa.ChunkedArray) -> Longs:
+    """Values that compare as integers; times as microseconds."""
+    if pa.types.is_temporal(column.type):
+        column = column.cast(pa.timestamp("us")).cast(pa.int64())
+    integers: Longs = column.cast(pa.int64()).fill_null(0).to_numpy()
+    return integers
+
+
+def _floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    """Values that compare as floats, of which NumPy puts NaN last."""
+    numbers = column if pa.types.is_floating(column.type) else pa.chunked_array([pa.array(_integers(column))])
+    floats: NDArray[np.float64] = numbers.cast(pa.float64()).fill_null(0.0).to_numpy()
+    return floats

@@ -1,0 +1,93 @@
+"""For whom the sources of a live run wait: nobody for one that is idle, and those of a group for each other.
+
+What is decided here follows from the clock. It is kept with the epoch: which sources are idle after it, and, for those
+that wait for their group, that nothing was taken of them.
+Source: Flink WatermarksWithIdleness, SourceCoordinator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from engine.contract.source import Source
+from engine.errors import PipelineError
+from engine.model.options import IDLE_TIMEOUT, time_ms
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
+from engine.planner import Plan
+from engine.runtime.arrivals.ingest import Before
+
+
+@dataclass
+class Waiting:
+    """What decides. sources: those with event time. timeout_ms: of those that do not say it themselves, 0 for none."""
+
+    sources: Mapping[str, Source]
+    timeout_ms: int = 0
+    _heard_ms: dict[str, int] = field(default_factory=dict)
+    _allowed: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan) -> Waiting:
+        """That of a plan. Raises PipelineError for a group without a drift."""
+        sources = {}
+        for node in plan.sources:
+            source = node.operator
+            assert isinstance(source, Source)
+            if source.alignment_group is not None and source.alignment_drift_ms is None:
+                message = "alignment_drift_ms: a source in an alignment group needs the drift, such as 10 s. Set it."
+                raise PipelineError(message, node.id, "alignment_drift_ms")
+            if node.schema.event_time is not None:
+                sources[node.id] = source
+        return cls(sources, time_ms(plan.pipeline.options, IDLE_TIMEOUT))
+
+    @property
+    def can_be_idle(self) -> bool:
+        """Whether any source can."""
+        return any(self._timeout_ms(source) for source in self.sources.values())
+
+    def held(self, before: Before, ended: Collection[str], now_ms: int) -> frozenset[str]:
+        """The sources that are too far ahead of their groups to be asked for more."""
+        return frozenset(
+            name
+            for name, source in self.sources.items()
+            if source.alignment_group is not None
+            and name not in ended
+            and before.of(name).mark_ms > self._allowed_ms(source, before, ended, now_ms)
+        )
+
+    def newly_idle(
+        self, before: Before, ended: Collection[str], held: Collection[str], took: Collection[str], now_ms: int
+    ) -> list[str]:
+        """The sources that have had nothing for too long. One that waits for its group is not idle."""
+        idle = []
+        for name, source in self.sources.items():
+            timeout_ms = self._timeout_ms(source)
+            if not timeout_ms or name in ended or before.of(name).is_idle:
+                self._heard_ms.pop(name, None)
+            elif name in took or name in held or name not in self._heard_ms:
+                self._heard_ms[name] = now_ms
+            elif now_ms - self._heard_ms[name] >= timeout_ms:
+                idle.append(name)
+        return idle
+
+    def hold(self) -> None:
+        """The run is paused: no source is idle for that."""
+        self._heard_ms.clear()
+
+    def _timeout_ms(self, source: Source) -> int:
+        return self.timeout_ms if source.idle_timeout_ms is None else source.idle_timeout_ms
+
+    def _allowed_ms(self, source: Source, before: Before, ended: Collection[str], now_ms: int) -> int:
+        """How far the source may be, as it was last told."""
+        group = str(source.alignment_group)
+        lowest_ms, told_ms = self._allowed.get(group, (0, MIN_WATERMARK))
+        if now_ms - told_ms >= source.alignment_interval_ms:
+            marks = [
+                before.of(name).mark_ms
+                for name, other in self.sources.items()
+                if other.alignment_group == group and name not in ended and not before.of(name).is_idle
+            ]
+            lowest_ms = min(marks, default=MAX_WATERMARK)
+            self._allowed[group] = lowest_ms, now_ms
+        return min(lowest_ms + (source.alignment_drift_ms or 0), MAX_WATERMARK)
