@@ -72,7 +72,10 @@ class RunStatus(Enum):
 
 @dataclass(frozen=True)
 class Run:
-    """One run: what ran, how it ended, how much came out. Times are UTC; error is a sentence or empty."""
+    """One run: what ran, how it ended, how much came out. Times are UTC; error is a sentence or empty.
+
+    kept_from: the first event of which all is kept; of what came before, only the rows that were still there.
+    """
 
     run_id: int
     name: str
@@ -94,6 +97,7 @@ class Run:
     rejected: int
     is_live: bool = False
     made_by: str = ""
+    kept_from: int = 1
 
     @property
     def tables(self) -> RunTables:

@@ -9,6 +9,7 @@ Pipelines and runs
 
 Recording
     record(run_id)     receives a run's output (engine.contract.recorder.Recorder)
+    retention          how much of a live run is kept; what is older goes
     preparation        computes slow answers about large runs in the background, once the runs have ended
     lifetimes          from which event to which each row is in its table
     cache              answers that do not change, in memory or in the file
@@ -77,6 +78,7 @@ from storage.queries.queries import Queries
 from storage.recording.lifetimes import Lifetimes
 from storage.recording.preparation import Preparation
 from storage.recording.recorder import Recording
+from storage.recording.retention import Retention
 
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_STORE"
 
@@ -121,6 +123,7 @@ class Store:
         self.recordings = Recordings(database, self.runs)
         self.batch_checks = BatchChecks(database, self.runs)
 
+        self.retention = Retention(database)
         self._recordings: WeakSet[Recording] = WeakSet()
         self.preparation = Preparation(database, self._prepare)
         self.lifetimes = Lifetimes(database)
@@ -159,7 +162,7 @@ class Store:
 
     def record(self, run_id: int) -> Recording:
         """The recorder of a run that `runs.create` has made."""
-        recording = Recording(self._database, self.runs, run_id, self._prepare_if_large)
+        recording = Recording(self._database, self.runs, run_id, self._prepare_if_large, self.retention.enforce)
         self._recordings.add(recording)
         return recording
 

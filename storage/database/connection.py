@@ -187,6 +187,11 @@ class Database:
             with contextlib.suppress(duckdb.Error):
                 self._connection.execute(f"SET GLOBAL checkpoint_threshold = '{_LOG_SIZES[self._beside > 0]}'")
 
+    def checkpoint(self) -> None:
+        """Write the log into the file, where nobody else writes just now: what was freed is used from then on."""
+        with self.cursor() as cursor, contextlib.suppress(duckdb.Error):
+            cursor.execute("CHECKPOINT")
+
     def close(self) -> None:
         """Close the file. A later query opens it again."""
         with self._lock:

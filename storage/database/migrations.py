@@ -145,6 +145,17 @@ COMMENT ON COLUMN runs.made_by IS 'Who started it, where people log in; else emp
 COMMENT ON COLUMN pipeline_versions.made_by IS 'Who saved it, where people log in; else empty.';
 """
 
+RETENTION: Final = """
+CREATE TABLE run_retention (
+    run_id BIGINT NOT NULL,
+    events BIGINT,
+    hours DOUBLE,
+    kept_from BIGINT NOT NULL DEFAULT 1
+);
+COMMENT ON TABLE run_retention IS
+    'How much of a live run is kept: its last events, or those of the last hours. All is kept from kept_from on.';
+"""
+
 MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (1, "catalog", CATALOG),
     (2, "checks", CHECKS),
@@ -152,6 +163,7 @@ MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (4, "lifetimes", LIFETIMES),
     (5, "live", LIVE),
     (6, "makers", MAKERS),
+    (7, "retention", RETENTION),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 

@@ -89,8 +89,12 @@ def _write(
     end = cursor.execute(
         f"SELECT min(seq) FROM {run.tables.events} WHERE source = ? AND is_end AND seq <= ?", [edge.node, until]
     ).fetchone()
+    # That a source became idle is an event, but no watermark.
+    turns = ", ".join(str(first) for first, _ in idle)
+    mark = f"CASE WHEN e.seq IN ({turns}) THEN NULL ELSE e.watermark_ms END" if idle else "e.watermark_ms"
     marks = (
-        f"SELECT e.seq, e.watermark_ms FROM {run.tables.events} e ANTI JOIN {records_of(edge)} c ON c.seq = e.seq "
+        f"SELECT e.seq, {mark} AS watermark_ms FROM {run.tables.events} e "
+        f"ANTI JOIN {records_of(edge)} c ON c.seq = e.seq "
         f"WHERE e.source = {literal(edge.node)} AND NOT e.is_end AND e.event_time_ms IS NULL AND e.seq <= {until}"
     )
     has_marks = cursor.execute(f"SELECT 1 FROM ({marks}) LIMIT 1").fetchone() is not None

@@ -26,20 +26,22 @@ _TABLES: Final = (
     "run_answers",
     "run_lifetimes",
     "run_live",
+    "run_retention",
 )
 _RUN: Final = """
 SELECT run_id, name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at,
     finished_at, error, error_node,
     CASE WHEN EXISTS (SELECT 1 FROM run_live l WHERE l.run_id = r.run_id)
-        THEN (SELECT greatest(count(*), 1) FROM run_epochs e WHERE e.run_id = r.run_id) ELSE epochs END,
-    (SELECT count(*) FROM run_epochs e WHERE e.run_id = r.run_id),
+        THEN (SELECT coalesce(max(epoch), 0) + 1 FROM run_epochs e WHERE e.run_id = r.run_id) ELSE epochs END,
+    (SELECT coalesce(max(epoch) + 1, 0) FROM run_epochs e WHERE e.run_id = r.run_id),
     coalesce((SELECT max(last_seq) FROM run_epochs e WHERE e.run_id = r.run_id), 0),
     coalesce((SELECT sum(inserts + updates_before + updates_after + deletes)
         FROM run_edges e WHERE e.run_id = r.run_id), 0)::BIGINT,
     coalesce((SELECT sum(late) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT,
     coalesce((SELECT sum(rejected) FROM run_problems p WHERE p.run_id = r.run_id), 0)::BIGINT,
     EXISTS (SELECT 1 FROM run_live l WHERE l.run_id = r.run_id),
-    coalesce(made_by, '')
+    coalesce(made_by, ''),
+    coalesce((SELECT max(kept_from) FROM run_retention k WHERE k.run_id = r.run_id), 1)
 FROM runs r
 """
 

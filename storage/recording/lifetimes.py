@@ -196,6 +196,11 @@ def _fold(edge: Edge, where: str) -> str:
     return f"SELECT opened, seq, until_seq FROM ({ended}) WHERE until_seq > seq"
 
 
+def alive(edge: Edge, seq: int) -> str:
+    """The records (opened) whose rows are in the edge's table after an event, found without stored lifetimes."""
+    return f"SELECT opened FROM ({_fold(edge, f'c.seq <= {int(seq)}')}) WHERE until_seq = {FOREVER}"
+
+
 def _candidates(edge: Edge, where: str) -> str:
     listed = "".join(f", c.{key} AS k{n}" for n, key in enumerate(_keys(edge)))
     return f"""

@@ -36,12 +36,20 @@ class Recording:
     which the epoch is not there and can be committed again.
     """
 
-    def __init__(self, database: Database, run_list: Runs, run_id: int, prepare: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        run_list: Runs,
+        run_id: int,
+        prepare: Callable[[int], None],
+        let_go: Callable[[int], object],
+    ) -> None:
         self._database = database
         self._runs = run_list
         self._tables = run_list.get(run_id).tables
         self.run_id = run_id
         self._prepare = prepare
+        self._let_go = let_go
         self._open: _Loading | None = None
 
     def begin(self, plan: RunPlan) -> None:
@@ -94,6 +102,8 @@ class Recording:
             loading.transaction.abandon()
             raise
         loading.transaction.commit()
+        if output.checkpoint:
+            self._let_go(self.run_id)
 
     def pause(self, *, paused: bool) -> None:
         """A live run holds, or goes on."""

@@ -8,6 +8,7 @@ import threading
 from engine.model.pipeline import Node, Pipeline
 from storage import Store
 from storage.model import RunStatus
+from storage.recording.retention import Keep
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of
 from ui.components.runs import run_list
@@ -124,6 +125,17 @@ def test_a_run_that_nobody_here_started_is_not_waited_for(store: Store, open_vie
     run = store.runs.create("elsewhere", Pipeline().to_json())
     app = open_view("run", run=run.run_id)
     assert "started by another process" in app.caption[0].value
+
+
+def test_a_run_says_from_where_on_its_history_is_kept(
+    seeded: dict[str, int], open_view: OpenView, store: Store
+) -> None:
+    run_id = seeded["windows"]
+    store.retention.set(run_id, Keep(events=2))
+    store._database.rows("UPDATE run_retention SET kept_from = 3")
+    app = open_view("run", run=run_id)
+    assert any("History is kept from event 3 on" in caption.value for caption in app.caption)
+    assert not [button for button in app.button if button.key == "batch-check"]
 
 
 def test_a_change_is_tried_on_the_records_of_a_run(seeded: dict[str, int], open_view: OpenView, store: Store) -> None:

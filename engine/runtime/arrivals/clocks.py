@@ -154,12 +154,14 @@ def follow(
         own = np.full(len(seqs), NO_TIME) if how.delay_ms is None else timed
         candidates = np.where(explicit == NO_TIME, own, explicit)
         tops = np.maximum.accumulate(np.concatenate(([np.int64(reached.top_ms)], candidates)))[1:]
-        places = np.arange(reached.index + 1, reached.index + len(seqs) + 1)
-        sends = ((places % how.every) == 0) | (explicit != NO_TIME)
+        # What has neither is no record: a recorded source became idle with it.
+        counts = (times != NO_TIME) | (explicit != NO_TIME)
+        places = reached.index + np.cumsum(counts)
+        sends = (counts & ((places % how.every) == 0)) | (explicit != NO_TIME)
         sent = np.concatenate(([np.int64(reached.sent_ms)], np.where(sends, tops, NO_TIME)))
         marks = np.maximum.accumulate(sent)[1:]
         if len(seqs):
-            reached.index += len(seqs)
+            reached.index = int(places[-1])
             reached.top_ms, reached.sent_ms = int(tops[-1]), int(marks[-1])
         if how.step_ms is not None:
             marks, reached.step, reached.stepped_ms = _in_steps(marks, how.step_ms, reached.step, reached.stepped_ms)

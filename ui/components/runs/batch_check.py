@@ -32,6 +32,9 @@ def batch_check(run: Run) -> Found | None:
     """Draw what the check of a run found, or the button for it. What was found, for those who need it."""
     if run.status is not RunStatus.FINISHED or not run.records:
         return None
+    if run.kept_from > 1:
+        st.caption("Its first records have gone, so there is nothing that Spark's batch answer could be computed of.")
+        return None
     checks = checker()
     if run.run_id in checks.going_on:
         _going_on(run.run_id)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from storage.errors import UnknownRun
 from storage.model import Edge, Run
+from ui.components.runs.history_kept import say_kept
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence
 from ui.shell.navigation import go
@@ -26,6 +27,7 @@ def opened_run() -> Run | None:
         if st.button("Choose a pipeline or an example", type="primary", icon=":material/account_tree:"):
             go("gallery")
         return None
+    say_kept(run)
     if run.goes_on:
         _watch(run)
     return run

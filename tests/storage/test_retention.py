@@ -1,0 +1,128 @@
+"""Retention: what is old goes, and the table as of any event that is kept stays what it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from engine.contract.live import Begun
+from engine.contract.recorder import EdgeInfo, EdgeView
+from storage import Store
+from storage.model import Run
+from storage.recording.retention import Keep
+from tests.storage.written_runs import Epoch, Event, columns, edge, plan
+
+SOURCE = edge("source", columns(k="string", v="bigint"), watermark_delay_ms=0)
+TOTALS = edge("totals", columns(k="string", v="bigint"), "[I,UB,UA,D]", ("k",))
+BAG = edge("bag", columns(k="string", v="bigint"), "[I,D]")
+SHOWN = edge("shown", columns(k="string"), "[I,D]", view=EdgeView("bag", "out", ("k",)))
+EDGES = (SOURCE, TOTALS, BAG, SHOWN)
+MODES = {"totals", "bag", "shown"}
+
+
+def epochs(count: int, size: int, seed: int = 1) -> Iterator[Epoch]:
+    """Rows that come, change and go again."""
+    chance = Random(seed)
+    totals: dict[str, int] = {}
+    bag: list[tuple[str, int]] = []
+    seq = 0
+    for number in range(count):
+        records: dict[str, list[Event]] = {"source": [], "totals": [], "bag": []}
+        marks = []
+        for _ in range(size):
+            seq += 1
+            k, v = chance.choice("abcdef"), chance.randrange(5)
+            records["source"].append((seq, b"", "+I", (k, v)))
+            marks.append((seq, "source", seq * 10, seq * 10, False))
+            if k in totals and chance.random() < 0.2:
+                records["totals"].append((seq, b"a", "-D", (k, totals.pop(k))))
+            elif k in totals:
+                records["totals"].append((seq, b"a", "-U", (k, totals[k])))
+                totals[k] += v
+                records["totals"].append((seq, b"b", "+U", (k, totals[k])))
+            else:
+                totals[k] = v
+                records["totals"].append((seq, b"a", "+I", (k, v)))
+            if bag and chance.random() < 0.45:
+                records["bag"].append((seq, b"a", "-D", bag.pop(chance.randrange(len(bag)))))
+            else:
+                bag.append((k, v))
+                records["bag"].append((seq, b"a", "+I", (k, v)))
+        yield Epoch(number, records, watermarks=marks)
+
+
+def begun(store: Store, edges: tuple[EdgeInfo, ...] = EDGES) -> tuple[Run, Any]:
+    """A live run."""
+    run = store.runs.create("live", "{}", live=Begun("."))
+    recorder = store.record(run.run_id)
+    recorder.begin(plan(*edges))
+    return run, recorder
+
+
+def table(store: Store, run: Run, node: str, seq: int) -> Counter[Any]:
+    return Counter(row.values for row in store.changelog.table_as_of(run.run_id, node, seq, limit=1000).rows)
+
+
+def test_the_table_as_of_any_kept_event_is_what_it_was(store: Store, tmp_path: Path) -> None:
+    (whole, keeps), (short, lets_go) = begun(store), begun(store)
+    store.retention.set(short.run_id, Keep(events=20))
+    seen = set()
+    for epoch in epochs(12, 8):
+        output = replace(epoch.write(tmp_path / "w", EDGES), checkpoint="{}")
+        keeps.commit(output)
+        lets_go.commit(output)
+        if epoch.number in (5, 9):
+            # A page has asked in between, and lifetimes are noted.
+            for each in store.runs.edges(short.run_id):
+                store.lifetimes.note(each)
+        kept = store.runs.get(short.run_id)
+        seen.add(kept.kept_from)
+        assert kept.last_seq - kept.kept_from + 1 <= 30 + 8
+        for seq in range(kept.kept_from, kept.last_seq + 1, 5):
+            for node in MODES:
+                assert table(store, short, node, seq) == table(store, whole, node, seq), (node, seq)
+    assert len(seen) > 3
+    kept = store.runs.get(short.run_id)
+    assert kept.epochs_done == store.runs.get(whole.run_id).epochs_done == 12
+    # All records of what is kept are there, at the places that count them; before them the rows that were still there.
+    for node in ("source", *MODES):
+        page = store.changelog.page(short.run_id, node, limit=1000)
+        others = store.changelog.page(whole.run_id, node, limit=1000).records
+        assert [record.row for record in page.records] == list(range(page.total))
+        later = [replace(record, row=0) for record in page.records if record.seq >= kept.kept_from]
+        assert later == [replace(record, row=0) for record in others if record.seq >= kept.kept_from]
+    assert store.changelog.page(short.run_id, "source").records[0].seq == kept.kept_from
+    marks = store.replays.marks(short.run_id)
+    assert marks.before(kept.last_seq + 1) == {"source": kept.last_seq * 10}
+    assert store.timeline.timeline(short.run_id).from_seq == kept.kept_from
+    lets_go.finish()
+    store.runs.delete(short.run_id)
+
+
+def test_hours_are_those_of_the_epochs(store: Store, tmp_path: Path) -> None:
+    run, recorder = begun(store)
+    store.retention.set(run.run_id, Keep(hours=1e-9))
+    for epoch in epochs(3, 8):
+        recorder.commit(replace(epoch.write(tmp_path, EDGES), checkpoint="{}"))
+    # The last epoch stays, whatever its age.
+    assert store.runs.get(run.run_id).kept_from == 17
+    assert store.retention.of(run.run_id) == Keep(hours=1e-9)
+
+
+def test_the_file_does_not_grow_with_what_has_gone(store: Store, tmp_path: Path) -> None:
+    wide = edge("source", columns(text="string"), watermark_delay_ms=0)
+    run, recorder = begun(store, (wide,))
+    store.retention.set(run.run_id, Keep(events=2000))
+    chance, sizes = Random(2), []
+    for number in range(24):
+        first = number * 1000 + 1
+        rows: list[Event] = [(first + at, b"", "+I", (chance.randbytes(300).hex(),)) for at in range(1000)]
+        epoch = Epoch(number, {"source": rows})
+        recorder.commit(replace(epoch.write(tmp_path, (wide,)), checkpoint="{}"))
+        files = (store.path, store.path.with_name(f"{store.path.name}.wal"))
+        sizes.append(sum(file.stat().st_size for file in files if file.exists()))
+    assert max(sizes[12:]) <= max(sizes[:12]) * 1.2

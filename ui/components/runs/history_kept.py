@@ -1,0 +1,58 @@
+"""How much of a live run is kept: the choice, and what pages say of what has gone."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from storage.model import Run
+from storage.recording.retention import Keep
+from ui.shell import workspace
+from ui.shell.guard import guarded
+
+_EVENTS = "keep-events"
+_HOURS = "keep-hours"
+
+
+def say_kept(run: Run) -> None:
+    """Say from where on a run's history is kept, where some of it has gone."""
+    if run.kept_from > 1:
+        st.caption(
+            f":material/auto_delete: History is kept from event {run.kept_from:,} on. Of what came before, tables that "
+            "are updated have the rows that were there then; what is only ever added to has none."
+        )
+
+
+@guarded
+def _keep(run_id: int) -> None:
+    events, hours = st.session_state.get(_EVENTS), st.session_state.get(_HOURS)
+    workspace.store().retention.set(run_id, Keep(int(events) if events else None, float(hours) if hours else None))
+
+
+def keep_choice(run: Run) -> None:
+    """The form of a live run that goes on."""
+    store = workspace.store()
+    keep = store.retention.of(run.run_id)
+    with st.popover("Keep", icon=":material/auto_delete:", help="How much of the run's history the store keeps."):
+        st.number_input(
+            "The last so many events",
+            1,
+            value=keep.events,
+            key=_EVENTS,
+            placeholder="all of them",
+            on_change=_keep,
+            args=(run.run_id,),
+        )
+        st.number_input(
+            "The events of the last hours",
+            0.01,
+            value=keep.hours,
+            key=_HOURS,
+            placeholder="whatever their age",
+            on_change=_keep,
+            args=(run.run_id,),
+        )
+        st.caption(
+            "What is older goes with one of the next epochs, for good. The rows that are still in a table stay: "
+            "tables are right as of every event that is kept."
+        )
+        st.caption(f"The store takes {store.size() / 1e6:,.0f} MB.")
