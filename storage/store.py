@@ -9,6 +9,7 @@ Pipelines and runs
 
 Recording
     record(run_id)     receives a run's output (engine.contract.recorder.Recorder)
+    conditions         what somebody wants to be told of a live run, and when it was so
     retention          how much of a live run is kept; what is older goes
     preparation        computes slow answers about large runs in the background, once the runs have ended
     lifetimes          from which event to which each row is in its table
@@ -68,6 +69,7 @@ from storage.event_time.late import LateRecords
 from storage.event_time.timeline import Timelines
 from storage.event_time.what_if import WhatIf
 from storage.library.batch_checks import BatchChecks
+from storage.library.conditions import Conditions
 from storage.library.drafts import Drafts
 from storage.library.pipelines import Pipelines
 from storage.library.recordings import Recordings
@@ -124,6 +126,7 @@ class Store:
         self.batch_checks = BatchChecks(database, self.runs)
 
         self.retention = Retention(database)
+        self.conditions = Conditions(database, self.runs)
         self._recordings: WeakSet[Recording] = WeakSet()
         self.preparation = Preparation(database, self._prepare)
         self.lifetimes = Lifetimes(database)

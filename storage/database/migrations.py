@@ -156,6 +156,21 @@ COMMENT ON TABLE run_retention IS
     'How much of a live run is kept: its last events, or those of the last hours. All is kept from kept_from on.';
 """
 
+CONDITIONS: Final = """
+CREATE TABLE run_conditions (run_id BIGINT NOT NULL, kind VARCHAR NOT NULL, bound DOUBLE NOT NULL);
+CREATE TABLE run_warnings (
+    run_id BIGINT NOT NULL,
+    kind VARCHAR NOT NULL,
+    bound DOUBLE NOT NULL,
+    value DOUBLE NOT NULL,
+    seq BIGINT NOT NULL,
+    raised_at TIMESTAMP NOT NULL,
+    over_at TIMESTAMP
+);
+COMMENT ON TABLE run_conditions IS 'What somebody wants to be told of a live run, each with its bound.';
+COMMENT ON TABLE run_warnings IS 'When such a condition was met, by which event, and until when. Times are UTC.';
+"""
+
 MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (1, "catalog", CATALOG),
     (2, "checks", CHECKS),
@@ -164,6 +179,7 @@ MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (5, "live", LIVE),
     (6, "makers", MAKERS),
     (7, "retention", RETENTION),
+    (8, "conditions", CONDITIONS),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 

@@ -27,6 +27,8 @@ _TABLES: Final = (
     "run_lifetimes",
     "run_live",
     "run_retention",
+    "run_conditions",
+    "run_warnings",
 )
 _RUN: Final = """
 SELECT run_id, name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at,

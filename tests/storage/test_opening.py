@@ -183,7 +183,8 @@ def test_a_run_of_an_older_studio_is_read_and_taken_up_again(tmp_path: Path) -> 
         assert store.lifetimes.note(store.runs.edge(run.run_id, "totals"))
     with duckdb.connect(str(tmp_path / "s.duckdb")) as client:
         client.execute("DELETE FROM migrations WHERE number >= 4")
-        client.execute("DROP TABLE run_live")
+        for table in ("run_live", "run_retention", "run_conditions", "run_warnings"):
+            client.execute(f"DROP TABLE {table}")
         client.execute("ALTER TABLE run_epochs DROP COLUMN decision")
         client.execute("ALTER TABLE runs DROP COLUMN made_by")
         client.execute("ALTER TABLE pipeline_versions DROP COLUMN made_by")

@@ -27,6 +27,7 @@ from ui.engines.known import default_name, engine_of, master_of, without_tokens
 from ui.runs.executing import run_on_spark
 from ui.runs.job import Job
 from ui.runs.leftovers import empty_in_background, leftovers, remove_folders
+from ui.runs.watching import watch
 from ui.shell import workspace
 from ui.shell.people import person
 from ui.shell.serving import serving
@@ -206,6 +207,8 @@ class RunManager:
                 job = queue[0]
             error: BaseException | None = None
             job.started = time.monotonic()
+            if job.live is not None:
+                watch(job, self._store)
             try:
                 job.work.mkdir(parents=True, exist_ok=True)
                 self._execute(job, self._store)

@@ -8,6 +8,7 @@ from storage.errors import UnknownRun
 from storage.model import Run, RunStatus
 from ui.components.runs.batch_check import batch_check
 from ui.components.runs.history_kept import say_kept
+from ui.components.runs.live_conditions import warnings_of
 from ui.components.runs.live_figures import live_figures
 from ui.components.runs.operator_table import operator_lines, operator_table
 from ui.components.runs.run_actions import run_actions
@@ -75,6 +76,7 @@ def _going_on(run_id: int, drawn: RunStatus, in_list: object) -> None:
         if progress.live is None:
             st.progress(0.0, text=f"{progress.phase} · {job.seconds:.0f} s")
         live_figures(store, run, job)
+        warnings_of(run)
         say_kept(run)
         operator_table(lines, key="operators-live")
         _ways_on(run, has_records=run.records > 0)
@@ -100,6 +102,7 @@ def _ended(run: Run) -> None:
         message = place + as_sentence(run.error.removeprefix(f"{run.error_node}: "))
         show = st.error if run.status is RunStatus.FAILED else st.warning
         show(message, icon=look(run, None).icon)
+    warnings_of(run)
     say_kept(run)
     counters = store.runs.counters(run.run_id)
     operator_table(operator_lines(run, counters, runs().job(run.run_id)), key="operators")

@@ -9,6 +9,7 @@ from storage.model import Run
 from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.components.runs.agreement import agreed
 from ui.components.runs.history_kept import keep_choice
+from ui.components.runs.live_conditions import condition_choice
 from ui.components.runs.live_controls import live_controls, resume_button
 from ui.runs.deleting import delete_run
 from ui.runs.manager import runs
@@ -102,6 +103,7 @@ def run_actions(run: Run) -> None:
     """The buttons of a run, in a row."""
     if run.goes_on and runs().control(run.run_id) is not None:
         live_controls(run)
+        condition_choice(run)
         keep_choice(run)
         return
     if run.goes_on:

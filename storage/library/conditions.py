@@ -1,0 +1,153 @@
+"""Conditions of a live run that somebody wants to be told of, and when they were met: with the event that met them.
+
+    late_share       more than so many percent of the events of the last minute were late
+    watermark_stands the combined watermark of the sources has not risen for so many seconds
+    lag              the combined watermark is so many seconds behind the clock
+
+They are looked at from outside of the run, once a second or so (`Conditions.look`): a watermark stands while nothing
+happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from engine.model.timeline import MAX_WATERMARK
+from storage.database.connection import NOW, Database
+from storage.event_time.watermarks import RunWatermarks
+from storage.library.runs import Runs
+from storage.library.stored_run import StoredRun
+
+LATE_SHARE: Final = "late_share"
+STANDS: Final = "watermark_stands"
+LAG: Final = "lag"
+KINDS: Final = (LATE_SHARE, STANDS, LAG)
+_MINUTE_MS: Final = 60_000
+
+
+@dataclass(frozen=True)
+class Warned:
+    """A condition that was met (UTC). bound: of the condition; value: what met it; seq: the event that did.
+
+    over_at: since when it is not met any more; None while it is.
+    """
+
+    kind: str
+    bound: float
+    value: float
+    seq: int
+    raised_at: datetime
+    over_at: datetime | None
+
+
+@dataclass
+class _Stood:
+    """The combined watermark, the event by which it was there, and since when."""
+
+    mark_ms: int
+    seq: int
+    since_ms: int
+
+
+@dataclass
+class Conditions:
+    """The conditions of all runs."""
+
+    database: Database
+    runs: Runs
+    _stood: dict[int, _Stood] = field(default_factory=dict)
+
+    def of(self, run_id: int) -> Mapping[str, float]:
+        """The bound of each condition that is set."""
+        rows = self.database.rows("SELECT kind, bound FROM run_conditions WHERE run_id = ?", [run_id])
+        return {str(kind): float(bound) for kind, bound in rows}
+
+    def set(self, run_id: int, kind: str, bound: float | None) -> None:
+        """Set a condition, or take it back. What it was met by stays."""
+        with self.database.catalog_transaction() as cursor:
+            cursor.execute("DELETE FROM run_conditions WHERE run_id = ? AND kind = ?", [run_id, kind])
+            if bound is not None:
+                cursor.execute("INSERT INTO run_conditions VALUES (?, ?, ?)", [run_id, kind, bound])
+            else:
+                cursor.execute(
+                    f"UPDATE run_warnings SET over_at = {NOW} WHERE run_id = ? AND kind = ? AND over_at IS NULL",
+                    [run_id, kind],
+                )
+
+    def warnings(self, run_id: int, limit: int = 20) -> tuple[Warned, ...]:
+        """When conditions were met, the latest first."""
+        rows = self.database.rows(
+            "SELECT kind, bound, value, seq, raised_at, over_at FROM run_warnings WHERE run_id = $run "
+            "ORDER BY raised_at DESC, seq DESC LIMIT $limit",
+            {"run": run_id, "limit": limit},
+        )
+        return tuple(Warned(*row) for row in rows)
+
+    def look(self, run_id: int, now_ms: int, idle: Collection[str] = ()) -> None:
+        """See which conditions are met. now_ms: since 1970. idle: the sources that hold no watermark now."""
+        bounds = self.of(run_id)
+        run = self.runs.stored(run_id)
+        if not bounds or not run.last_seq:
+            return
+        stood = self._stands(run, now_ms, idle)
+        for kind, bound in bounds.items():
+            value, seq = self._value(run, kind, stood, now_ms)
+            self._note(run_id, kind, bound, value, seq)
+
+    def _value(self, run: StoredRun, kind: str, stood: _Stood | None, now_ms: int) -> tuple[float | None, int]:
+        """What a condition is about, and the event behind it; None where nothing can be said."""
+        if kind == LATE_SHARE:
+            return self._late_share(run)
+        if stood is None or stood.mark_ms == MAX_WATERMARK:
+            return None, 0
+        since = stood.since_ms if kind == STANDS else stood.mark_ms
+        return (now_ms - since) / 1000, stood.seq
+
+    def _late_share(self, run: StoredRun) -> tuple[float | None, int]:
+        row = self.database.row(
+            "SELECT coalesce(max(last_seq) FILTER (committed_at < "
+            f"{NOW} - to_milliseconds({_MINUTE_MS})), 0) FROM run_epochs WHERE run_id = ?",
+            [run.run_id],
+        )
+        before = max(int(row[0]) if row else 0, run.entry.kept_from - 1)
+        if before >= run.last_seq:
+            return 0.0, 0
+        late = self.database.row(f"SELECT count(DISTINCT seq), max(seq) FROM {run.tables.late} WHERE seq > ?", [before])
+        count, seq = (int(late[0]), int(late[1] or 0)) if late else (0, 0)
+        return 100 * count / (run.last_seq - before), seq
+
+    def _stands(self, run: StoredRun, now_ms: int, idle: Collection[str]) -> _Stood | None:
+        """Where the combined watermark is, and since when."""
+        marks = RunWatermarks(self.database, run)
+        found = marks.before(run.last_seq + 1)
+        timed = [edge.node for edge in run.sources if any(column.time for column in edge.columns)]
+        counting = [found.get(name) for name in timed if name not in marks.ends and name not in idle]
+        known = [mark for mark in counting if mark is not None]
+        if not timed or len(known) < len(counting):
+            return None
+        mark_ms = min(known, default=MAX_WATERMARK)
+        before = self._stood.get(run.run_id)
+        if before is None or before.mark_ms != mark_ms:
+            self._stood[run.run_id] = _Stood(mark_ms, run.last_seq, now_ms)
+        return self._stood[run.run_id]
+
+    def _note(self, run_id: int, kind: str, bound: float, value: float | None, seq: int) -> None:
+        is_met = value is not None and value > bound
+        row = self.database.row(
+            "SELECT 1 FROM run_warnings WHERE run_id = ? AND kind = ? AND over_at IS NULL", [run_id, kind]
+        )
+        if is_met == (row is not None):
+            return
+        with self.database.catalog_transaction() as cursor:
+            if is_met:
+                cursor.execute(
+                    f"INSERT INTO run_warnings VALUES (?, ?, ?, ?, ?, {NOW}, NULL)", [run_id, kind, bound, value, seq]
+                )
+            else:
+                cursor.execute(
+                    f"UPDATE run_warnings SET over_at = {NOW} WHERE run_id = ? AND kind = ? AND over_at IS NULL",
+                    [run_id, kind],
+                )

@@ -1,0 +1,72 @@
+"""Conditions of live runs: met once, with the event behind it, and over once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from storage import Store
+from storage.library.conditions import KINDS, LAG, LATE_SHARE, STANDS
+from tests.storage.test_retention import begun
+from tests.storage.written_runs import Epoch, columns, edge
+
+TIMED = edge("source", columns(k="string", ts="bigint*"), watermark_delay_ms=0)
+
+
+def late(seq: int) -> tuple[Any, ...]:
+    return ("windows", "in", seq, b"", seq * 10, None, None, seq * 10 + 5, 5, "late", True)
+
+
+def commit(recorder: Any, folder: Path, number: int, seqs: range, *lates: int) -> None:
+    rows = [(seq, b"", "+I", ("a", seq * 10)) for seq in seqs]
+    marks = [(seq, "source", seq * 10, seq * 10, False) for seq in seqs]
+    epoch = Epoch(number, {"source": rows}, watermarks=marks, late=[late(seq) for seq in lates])
+    recorder.commit(replace(epoch.write(folder, (TIMED,)), checkpoint="{}"))
+
+
+def test_each_is_met_with_the_event_behind_it_and_over_later(store: Store, tmp_path: Path) -> None:
+    run, recorder = begun(store, (TIMED,))
+    number = run.run_id
+    for kind, bound in zip(KINDS, (20, 5, 60), strict=True):
+        store.conditions.set(number, kind, bound)
+    store.conditions.look(number, 1_000)
+    assert store.conditions.warnings(number) == ()
+
+    commit(recorder, tmp_path, 0, range(1, 11), 4, 7, 9)
+    store.conditions.look(number, 1_000)
+    (warned,) = store.conditions.warnings(number)
+    assert (warned.kind, warned.bound, warned.value, warned.seq, warned.over_at) == (LATE_SHARE, 20, 30, 9, None)
+
+    # It stands at event 10; nothing comes, and nothing is said twice.
+    for now_ms in (5_900, 6_100, 7_000, 61_000):
+        store.conditions.look(number, now_ms)
+    warnings = {each.kind: each for each in store.conditions.warnings(number)}
+    assert set(warnings) == set(KINDS)
+    assert len(store.conditions.warnings(number)) == 3
+    assert (warnings[STANDS].value, warnings[STANDS].seq) == (pytest.approx(5.1), 10)
+    assert (warnings[LAG].value, warnings[LAG].seq) == (pytest.approx(60.9), 10)
+
+    commit(recorder, tmp_path, 1, range(11, 41))
+    store.conditions.look(number, 60_200)
+    assert all(each.over_at is not None for each in store.conditions.warnings(number))
+
+
+def test_an_idle_source_lets_no_watermark_stand_and_what_is_not_asked_is_not_told(store: Store, tmp_path: Path) -> None:
+    run, recorder = begun(store, (TIMED,))
+    store.conditions.set(run.run_id, STANDS, 1)
+    commit(recorder, tmp_path, 0, range(1, 3))
+    for now_ms in (0, 5_000):
+        store.conditions.look(run.run_id, now_ms, idle=["source"])
+    assert store.conditions.warnings(run.run_id) == ()
+    for now_ms in (6_000, 9_000):
+        store.conditions.look(run.run_id, now_ms)
+    assert [each.over_at for each in store.conditions.warnings(run.run_id)] == [None]
+    store.conditions.set(run.run_id, STANDS, None)
+    assert store.conditions.of(run.run_id) == {}
+    assert store.conditions.warnings(run.run_id)[0].over_at is not None
+    recorder.stop()
+    store.runs.delete(run.run_id)
+    assert store.conditions.warnings(run.run_id) == ()

@@ -1,0 +1,66 @@
+"""What somebody wants to be told of a live run: the form, and what was met."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import streamlit as st
+
+from storage.library.conditions import KINDS, LAG, LATE_SHARE, STANDS, Warned
+from storage.model import Run
+from ui.shell import words, workspace
+from ui.shell.guard import guarded
+from ui.shell.navigation import go
+from ui.shell.state import state
+
+_ASKS: Final[Mapping[str, str]] = {
+    LATE_SHARE: "Late records above, in % of the last minute",
+    STANDS: "Watermark stands for, in seconds",
+    LAG: "Watermark behind now by, in seconds",
+}
+_SHOWN: Final = 5
+
+
+@guarded
+def _set(run_id: int, kind: str) -> None:
+    bound = st.session_state.get(f"condition-{kind}")
+    workspace.store().conditions.set(run_id, kind, None if bound is None else float(bound))
+
+
+def condition_choice(run: Run) -> None:
+    """The form of a live run that goes on."""
+    bounds = workspace.store().conditions.of(run.run_id)
+    with st.popover("Tell me", icon=":material/notifications:", help="What to be told of while the run goes on."):
+        for kind in KINDS:
+            st.number_input(
+                _ASKS[kind],
+                0.0,
+                value=bounds.get(kind),
+                key=f"condition-{kind}",
+                placeholder="never",
+                on_change=_set,
+                args=(run.run_id, kind),
+            )
+        st.caption("What was met is kept with the run, with the event behind it.")
+
+
+def warnings_of(run: Run) -> None:
+    """What was met, the latest first, each with the way to its event."""
+    for place, each in enumerate(workspace.store().conditions.warnings(run.run_id, _SHOWN)):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            show = st.warning if each.over_at is None else st.info
+            show(_sentence(each), icon=":material/notifications:")
+            if each.seq and st.button(f"Event {each.seq:,}", key=f"warned-{run.run_id}-{place}"):
+                state.update(run=run.run_id, event=each.seq)
+                go("event_time")
+
+
+def _sentence(each: Warned) -> str:
+    what = {
+        LATE_SHARE: f"{each.value:.1f} % of the events of a minute were late, more than {each.bound:g} %",
+        STANDS: f"the watermark did not rise for {words.elapsed(each.value)}, longer than {words.elapsed(each.bound)}",
+        LAG: f"the watermark was {words.elapsed(each.value)} behind now, more than {words.elapsed(each.bound)}",
+    }[each.kind]
+    over = "" if each.over_at is None else f", until {each.over_at:%H:%M:%S}"
+    return f"{each.raised_at:%Y-%m-%d %H:%M:%S} UTC{over}: {what}."

@@ -1,0 +1,36 @@
+"""Looks at the conditions of live runs, once a second, as long as runs of this process go on."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Final
+
+from storage import Store
+from storage.errors import StoreError
+from ui.runs.job import Job
+
+_EVERY_S: Final = 1.0
+_LOG: Final = logging.getLogger(__name__)
+
+
+def watch(job: Job, store: Store) -> None:
+    """Look at a live run until it has ended, in the background."""
+    threading.Thread(target=_watch, args=(job, store), name="changelog-studio-conditions", daemon=True).start()
+
+
+def _watch(job: Job, store: Store) -> None:
+    while job.ended is None:
+        time.sleep(_EVERY_S)
+        live = job.progress.live
+        if live is None or live.state == "paused":
+            continue
+        idle = [name for name, source in live.sources.items() if source.is_idle]
+        try:
+            store.conditions.look(job.run_id, int(time.time() * 1000), idle)
+        except StoreError as error:
+            _LOG.warning("run %s: its conditions could not be looked at: %s", job.run_id, error)
+        except Exception:  # noqa: BLE001 - a thread has nobody above it
+            _LOG.exception("run %s: its conditions could not be looked at", job.run_id)
+            return
