@@ -41,7 +41,7 @@ def read(query: Expr, names: Names) -> Relation:
     with_ = query.args.get("with_")
     for common in with_.expressions if with_ is not None else ():
         columns = common.args["alias"].args.get("columns") or ()
-        names = names.with_view(common.alias, _with_columns(common.this, common.alias, columns))
+        names = names.with_view(common.alias, _with_columns(_unordered(common.this), common.alias, columns))
     match query:
         case exp.Subquery():
             inner = read(query.this, names)
@@ -56,6 +56,15 @@ def read(query: Expr, names: Names) -> Relation:
         case _:
             message = f"{query.key.upper()} is not a query. Write SELECT ..., or a set operation of SELECTs."
             raise SqlRejected(message, query)
+
+
+def _unordered(query: Expr) -> Expr:
+    """A common table expression without its order, which counts in Flink only where it has a limit."""
+    if query.args.get("order") is None or query.args.get("limit") is not None:
+        return query
+    unordered: Expr = query.copy()
+    unordered.set("order", None)
+    return unordered
 
 
 def _with_columns(query: Expr, name: str, columns: Sequence[Expr]) -> Expr:
