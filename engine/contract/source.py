@@ -95,6 +95,9 @@ class Source(Parameters):
     opens: ClassVar[tuple[str, ...]] = ()
     """The endings of files that it is the usual source of."""
 
+    is_served: ClassVar[bool] = False
+    """Whether a server has its rows: they may be others whenever somebody asks, and nothing here says so."""
+
     @classmethod
     def parameters_for(cls, path: str) -> Mapping[str, Any]:
         """The parameters that read a file which it opens."""

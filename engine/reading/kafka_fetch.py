@@ -32,16 +32,19 @@ _GIVE_UP_S: Final = 30.0
 # So many messages of one partition wait for those of others, before it has to.
 _MOST_WAITING: Final = 200_000
 _AT_ONCE: Final = 20_000
+# Who has set a timestamp, by the protocol's number and in Kafka's words.
+_KINDS: Final = ("NoTimestampType", "CreateTime", "LogAppendTime")
 PIECE: Final = Limit(100_000, 16 << 20)
 
 
 class Received(NamedTuple):
-    """A message. clock: the largest timestamp so far of its partition, whose number `log` is."""
+    """A message. clock: the largest timestamp so far of its partition, number `log`. kind: that of its timestamp."""
 
     clock: int
     log: int
     offset: int
     timestamp: int | None
+    kind: int
     key: bytes | None
     value: bytes | None
 
@@ -231,7 +234,7 @@ class Fetching:
         log.read = offset + 1
         log.is_at_end = False
         key, value = message.key(), message.value()
-        log.waiting.append(Received(log.seen, number, offset, timestamp, _bytes(key), _bytes(value)))
+        log.waiting.append(Received(log.seen, number, offset, timestamp, kind, _bytes(key), _bytes(value)))
 
     def _ready(self, limit: Limit) -> list[Received]:
         """The messages whose turn it is."""
@@ -313,7 +316,7 @@ def _bytes(value: str | bytes | None) -> bytes | None:
 
 
 def messages_of(rows: Sequence[Received], logs: Sequence[Log]) -> pa.RecordBatch:
-    """Messages as they are kept: topic, partition, offset, timestamp in ms, key, value."""
+    """Messages as they are kept: topic, partition, offset, timestamp in ms and its type, key, value."""
     import pyarrow as pa
 
     return pa.RecordBatch.from_arrays(
@@ -322,8 +325,9 @@ def messages_of(rows: Sequence[Received], logs: Sequence[Log]) -> pa.RecordBatch
             pa.array([logs[one.log].partition for one in rows], pa.int32()),
             pa.array([one.offset for one in rows], pa.int64()),
             pa.array([one.timestamp for one in rows], pa.int64()),
+            pa.array([_KINDS[one.kind] for one in rows], pa.string()),
             pa.array([one.key for one in rows], pa.binary()),
             pa.array([one.value for one in rows], pa.binary()),
         ],
-        names=["topic", "partition", "offset", "timestamp", "key", "value"],
+        names=["topic", "partition", "offset", "timestamp", "timestamp-type", "key", "value"],
     )

@@ -50,13 +50,14 @@ class MetadataColumn(Parameters):
     """A column that the broker knows of a message."""
 
     name: str = Field(min_length=1, title="Name")
-    of: Literal["timestamp", "offset", "partition", "topic"] = Field("timestamp", title="What it is")
+    of: Literal["timestamp", "timestamp-type", "offset", "partition", "topic"] = Field("timestamp", title="What it is")
 
 
 class KafkaTopics(Source):
     """A source over topics."""
 
     connector: ClassVar[str]
+    is_served: ClassVar[bool] = True
     envelopes: ClassVar[Mapping[str, type[EnvelopeFile]]] = {}
     """By format, those whose messages are changes."""
 
@@ -68,7 +69,10 @@ class KafkaTopics(Source):
         (), title="Columns", description="Their names and types, in the order in which CSV has them."
     )
     key_format: KeyFormat | None = Field(
-        None, title="Format of the key", description="How the keys of messages are read. Empty: they are not."
+        None,
+        title="Format of the key",
+        description="How the keys of messages are read. Empty: they are not.",
+        json_schema_extra={"last": True},
     )
     key_prefix: str = Field(
         "",
@@ -85,7 +89,7 @@ class KafkaTopics(Source):
     metadata: tuple[MetadataColumn, ...] = Field(
         (),
         title="Metadata",
-        description="Columns that the broker knows: timestamp, offset, partition, topic.",
+        description="Columns that the broker knows: timestamp, its type, offset, partition, topic.",
         json_schema_extra={"last": True},
     )
     properties: tuple[Property, ...] = Field(

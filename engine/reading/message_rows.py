@@ -1,6 +1,6 @@
 """How workers read kept messages: key and value, each in a format, and what the broker knows of them, as one record.
 
-    message   (topic, partition, offset, timestamp, key, value)
+    message   (topic, partition, offset, timestamp, timestamp-type, key, value)
     record    the columns of the value, those of the key, and those that are metadata
 
 A message is taken whole or not at all. One that cannot be read is rejected with topic and partition as its file, and
@@ -30,6 +30,7 @@ from engine.reading.typed_rows import RowTypes
 
 METADATA: Final = {
     "timestamp": "timestamp",
+    "timestamp-type": "string",
     "offset": "bigint",
     "partition": "int",
     "topic": "string",

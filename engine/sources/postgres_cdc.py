@@ -41,6 +41,7 @@ class PostgresCdc(Source):
     operator: ClassVar[str] = "postgres_cdc"
     title: ClassVar[str] = "Postgres CDC"
     summary: ClassVar[str] = "The rows of a PostgreSQL table, and in a live run every change of them."
+    is_served: ClassVar[bool] = True
 
     host: str = Field("localhost", title="Host", description="Of the server.")
     port: int = Field(5432, ge=1, le=65_535, title="Port")

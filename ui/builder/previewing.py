@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,6 +10,7 @@ from functools import cache
 from threading import Lock
 from typing import Final
 
+from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.local.preview import Preview, first_records
 from engine.model.pipeline import Pipeline
@@ -21,6 +23,7 @@ from ui.shell import workspace
 from ui.shell.engine_gate import gate
 
 _KEPT: Final = 64
+_SERVED_S: Final = 60
 
 
 class Previews:
@@ -75,8 +78,10 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
 
 
 def _stamps(plan: Plan) -> str:
-    """What changes when a file does."""
-    stamps = []
+    """What changes when a file does; a server is asked again after a while."""
+    stamps: list[object] = []
+    if any(isinstance(node.operator, Source) and node.operator.is_served for node in plan.sources):
+        stamps.append(int(time.monotonic() // _SERVED_S))
     for node in plan.sources:
         if isinstance(node.operator, FileSource):
             stamps += [

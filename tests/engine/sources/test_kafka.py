@@ -112,11 +112,16 @@ def test_csv_keys_and_metadata_are_columns(brokers: Cluster, topic: str, tmp_pat
         key_columns=["the_k"],
         key_prefix="the_",
         value_has_key=False,
-        metadata=[{"name": "at", "of": "timestamp"}, {"name": "place", "of": "offset"}],
+        metadata=[
+            {"name": "at", "of": "timestamp"},
+            {"name": "place", "of": "offset"},
+            {"name": "by", "of": "timestamp-type"},
+        ],
         event_time="at",
     )
-    [(key, number, note, at, offset)], rejected = bounded(csv, tmp_path)
-    assert (key, number, note, offset, at.timestamp()) == ("u", 1, "a", 0, 1_700_000_000)
+    [(key, number, note, at, offset, by)], rejected = bounded(csv, tmp_path)
+    assert (key, number, note, offset, by) == ("u", 1, "a", 0, "CreateTime")
+    assert at.timestamp() == 1_700_000_000
     assert [(row[1], row[3]) for row in rejected] == [
         (1, "1 fields for 2 columns"),
         (2, "the value of the message has a line break; a message is one row"),
