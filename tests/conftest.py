@@ -32,12 +32,29 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     shutil.rmtree(os.environ[_SERVERS], ignore_errors=True)
 
 
+# Of a job of ten rows, compiling its stages to Java takes half of the CPU. The apps of the browser tests, engines
+# elsewhere and the golden traces run compiled, as everybody's do.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+# What waits most (for servers, browsers, kills) begins first, so that the end is not one process waiting for one test.
+_FIRST = ("remote", "live", "browser")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order the files for `--no-loadscope-reorder`; every process has to find the same order."""
+    tests = config.rootpath / "tests"
+    items.sort(key=lambda item: item.path.relative_to(tests).parts[0] not in _FIRST)
+
+
 @pytest.fixture(scope="session")
 def spark() -> SparkSession:
     """A session on the engine that all tests share, started when the first test asks for it."""
     from engine.spark.session import get_spark
 
-    return get_spark("local[2]")
+    session = get_spark("local[2]")
+    for name, value in INTERPRETED.items():
+        session.conf.set(name, value)
+    return session
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
