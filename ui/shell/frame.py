@@ -101,6 +101,10 @@ WORKBENCH: Final = """
 [data-testid="stElementContainer"]:has(> .st-key-panel-grip), .st-key-panel-grip {
   position: absolute !important; inset: 0 auto 0 0; width: .6rem !important; height: 100%; z-index: 6; }
 
+/* In a row of three even COUNT has to fit. */
+.st-key-bench-panel [data-testid="stColumn"] [data-testid="stSelectbox"] input { padding: 0 0 0 .45rem; }
+.st-key-bench-panel [data-testid="stColumn"] [data-testid="stSelectbox"] button { padding: 0; width: 1.5rem; }
+
 .st-key-bench-drawer { border-top: 1px solid var(--hair); background: var(--paper); gap: 0; }
 .st-key-drawer-head { padding: .2rem .6rem; flex-wrap: nowrap; min-height: 2.5rem; }
 .st-key-drawer-head button { min-height: 1.9rem; padding: 0 .55rem; white-space: nowrap; }
