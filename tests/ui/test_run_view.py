@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 
+from engine.contract.live import Live
+from engine.contract.recorder import LiveProgress, SourceProgress
 from engine.model.pipeline import Node, Pipeline
 from storage import Store
 from storage.model import RunStatus
@@ -119,6 +121,39 @@ def test_a_running_run_shows_its_operators_and_can_be_cancelled(store: Store, op
     app.button(key="run-cancel").click().run()
     assert manager.wait(run_id, 10)
     assert store.runs.get(run_id).status is RunStatus.FINISHED
+
+
+def test_how_much_of_a_live_run_is_kept_and_what_is_told_is_chosen_on_its_page(
+    store: Store, open_view: OpenView
+) -> None:
+    begun = threading.Event()
+
+    def hold(job: Job, _store: Store) -> None:
+        sources = {"numbers": SourceProgress(is_idle=True), "others": SourceProgress(is_waiting=True)}
+        job.progress.live = LiveProgress("waiting", 0.1, 0, sources)
+        begun.set()
+        job.cancel.wait(20)
+
+    manager = RunManager(store, execute=hold)
+    runs.use(manager)
+    run_id = manager.start(Pipeline(nodes=(Node(id="numbers", operator="rows"),)), live=Live())
+    assert begun.wait(10)
+    app = open_view("run", run=run_id)
+    captions = [caption.value for caption in app.caption]
+    assert "**numbers** is idle: it holds the watermark no longer, until it gets records" in captions
+    assert "**others** waits for the watermarks of its alignment group" in captions
+    app.number_input(key=f"keep-events-{run_id}").set_value(5000).run()
+    app.number_input(key=f"keep-hours-{run_id}").set_value(1.5).run()
+    app.number_input(key=f"condition-late_share-{run_id}").set_value(2.5).run()
+    assert store.retention.of(run_id) == Keep(5000, 1.5)
+    assert store.conditions.of(run_id) == {"late_share": 2.5}
+    app.number_input(key=f"condition-late_share-{run_id}").set_value(None).run()
+    app.number_input(key=f"keep-hours-{run_id}").set_value(None).run()
+    assert store.conditions.of(run_id) == {}
+    assert store.retention.of(run_id) == Keep(5000, None)
+    assert not app.exception
+    manager.cancel(run_id)
+    assert manager.wait(run_id, 10)
 
 
 def test_a_run_that_nobody_here_started_is_not_waited_for(store: Store, open_view: OpenView) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
 from typing import Final
+from weakref import WeakSet
 
 from storage import Store
 from storage.errors import StoreError
@@ -13,16 +15,19 @@ from ui.runs.job import Job
 
 _EVERY_S: Final = 1.0
 _LOG: Final = logging.getLogger(__name__)
+_ENDING: Final = threading.Event()
+_THREADS: Final[WeakSet[threading.Thread]] = WeakSet()
 
 
 def watch(job: Job, store: Store) -> None:
     """Look at a live run until it has ended, in the background."""
-    threading.Thread(target=_watch, args=(job, store), name="changelog-studio-conditions", daemon=True).start()
+    thread = threading.Thread(target=_watch, args=(job, store), name="changelog-studio-conditions", daemon=True)
+    _THREADS.add(thread)
+    thread.start()
 
 
 def _watch(job: Job, store: Store) -> None:
-    while job.ended is None:
-        time.sleep(_EVERY_S)
+    while job.ended is None and not _ENDING.wait(_EVERY_S):
         live = job.progress.live
         if live is None or live.state == "paused":
             continue
@@ -34,3 +39,13 @@ def _watch(job: Job, store: Store) -> None:
         except Exception:  # noqa: BLE001 - a thread has nobody above it
             _LOG.exception("run %s: its conditions could not be looked at", job.run_id)
             return
+
+
+def _end() -> None:
+    """Python may not end while a thread is in DuckDB: it would abort."""
+    _ENDING.set()
+    for thread in tuple(_THREADS):
+        thread.join()
+
+
+atexit.register(_end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -12,8 +13,9 @@ from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline, combin
 from engine.runtime.arrivals.clocks import Reached
 from engine.runtime.arrivals.ingest import Before, SourceBefore
 from engine.runtime.arrivals.waiting import Waiting
+from engine.script import script_of, sql_of
 from engine.sources.generator import Generator
-from tests.engine.planning import plan_of
+from tests.engine.planning import KnownTypes, plan_of
 
 
 def made(**parameters: object) -> Source:
@@ -94,3 +96,29 @@ def test_the_combined_watermark_is_the_lowest_that_counts_and_never_falls() -> N
         at = chance.randrange(1, size)
         rest = combined_watermark(lines, holdbacks, idle, line.at(at))
         assert [rest.at(seq) for seq in range(at, size)] == [line.at(seq) for seq in range(at, size)]
+
+
+def test_for_whom_a_source_waits_is_said_in_sql_by_flinks_names(tmp_path: Path) -> None:
+    said = {
+        "idle_timeout_ms": 5000,
+        "alignment_group": "all of them",
+        "alignment_drift_ms": 20_000,
+        "alignment_interval_ms": 500,
+    }
+    (tmp_path / "a.csv").write_text("1,2024-01-01 00:00:00\n")
+    table = """
+        SET 'table.exec.source.idle-timeout' = '10 s';
+        CREATE TABLE a (v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH (
+          'connector' = 'filesystem', 'format' = 'csv', 'path' = 'a.csv',
+          'scan.watermark.idle-timeout' = '5 s', 'scan.watermark.alignment.group' = 'all of them',
+          'scan.watermark.alignment.max-drift' = '20 s', 'scan.watermark.alignment.update-interval' = '500 ms');
+        SELECT v, ts FROM a;
+    """
+    read = script_of(table, KnownTypes(), tmp_path)
+    assert read.warnings == ()
+    assert read.pipeline.options == {"table.exec.source.idle-timeout": "10 s"}
+    assert said.items() <= read.pipeline.node("a").parameters.items()
+    written = sql_of(read.pipeline, KnownTypes(), tmp_path).text
+    back = script_of(written, KnownTypes(), tmp_path).pipeline
+    assert said.items() <= back.node("a").parameters.items()
+    assert back.options == read.pipeline.options

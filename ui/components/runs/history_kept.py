@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import streamlit as st
 
 from storage.model import Run
@@ -9,8 +11,8 @@ from storage.recording.retention import Keep
 from ui.shell import workspace
 from ui.shell.guard import guarded
 
-_EVENTS = "keep-events"
-_HOURS = "keep-hours"
+_EVENTS: Final = "keep-events"
+_HOURS: Final = "keep-hours"
 
 
 def say_kept(run: Run) -> None:
@@ -24,7 +26,7 @@ def say_kept(run: Run) -> None:
 
 @guarded
 def _keep(run_id: int) -> None:
-    events, hours = st.session_state.get(_EVENTS), st.session_state.get(_HOURS)
+    events, hours = (st.session_state.get(f"{key}-{run_id}") for key in (_EVENTS, _HOURS))
     workspace.store().retention.set(run_id, Keep(int(events) if events else None, float(hours) if hours else None))
 
 
@@ -32,12 +34,15 @@ def keep_choice(run: Run) -> None:
     """The form of a live run that goes on."""
     store = workspace.store()
     keep = store.retention.of(run.run_id)
+    # What was cleared stays so: a value of its own would come back.
+    st.session_state.setdefault(f"{_EVENTS}-{run.run_id}", keep.events)
+    st.session_state.setdefault(f"{_HOURS}-{run.run_id}", keep.hours)
     with st.popover("Keep", icon=":material/auto_delete:", help="How much of the run's history the store keeps."):
         st.number_input(
             "The last so many events",
             1,
-            value=keep.events,
-            key=_EVENTS,
+            value=None,
+            key=f"{_EVENTS}-{run.run_id}",
             placeholder="all of them",
             on_change=_keep,
             args=(run.run_id,),
@@ -45,8 +50,8 @@ def keep_choice(run: Run) -> None:
         st.number_input(
             "The events of the last hours",
             0.01,
-            value=keep.hours,
-            key=_HOURS,
+            value=None,
+            key=f"{_HOURS}-{run.run_id}",
             placeholder="whatever their age",
             on_change=_keep,
             args=(run.run_id,),

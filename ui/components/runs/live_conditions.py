@@ -22,9 +22,13 @@ _ASKS: Final[Mapping[str, str]] = {
 _SHOWN: Final = 5
 
 
+def _key(run_id: int, kind: str) -> str:
+    return f"condition-{kind}-{run_id}"
+
+
 @guarded
 def _set(run_id: int, kind: str) -> None:
-    bound = st.session_state.get(f"condition-{kind}")
+    bound = st.session_state.get(_key(run_id, kind))
     workspace.store().conditions.set(run_id, kind, None if bound is None else float(bound))
 
 
@@ -33,11 +37,14 @@ def condition_choice(run: Run) -> None:
     bounds = workspace.store().conditions.of(run.run_id)
     with st.popover("Tell me", icon=":material/notifications:", help="What to be told of while the run goes on."):
         for kind in KINDS:
+            key = _key(run.run_id, kind)
+            # What was cleared stays so: a value of its own would come back.
+            st.session_state.setdefault(key, bounds.get(kind))
             st.number_input(
                 _ASKS[kind],
                 0.0,
-                value=bounds.get(kind),
-                key=f"condition-{kind}",
+                value=None,
+                key=key,
                 placeholder="never",
                 on_change=_set,
                 args=(run.run_id, kind),
