@@ -67,6 +67,14 @@ class Flink:
             raise ValueError(found["error"])
         return [tuple(row) for row in found["changelog"]]
 
+    def close(self) -> None:
+        """Let it end."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self.process.wait()
+
 
 @pytest.fixture(scope="module")
 def flink() -> Iterator[Flink]:
@@ -74,11 +82,7 @@ def flink() -> Iterator[Flink]:
         pytest.skip("not run: CHANGELOG_STUDIO_FLINK names no interpreter with apache-flink")
     found = Flink(FLINK)
     yield found
-    assert found.process.stdin is not None
-    found.process.stdin.close()
-    assert found.process.stdout is not None
-    found.process.stdout.close()
-    found.process.wait()
+    found.close()
 
 
 @pytest.mark.parametrize("make", [random_job, random_join, random_windows])
@@ -87,12 +91,12 @@ def test_random_pipelines_give_the_changelogs_of_flink(make: Callable[[Random], 
     refused, found = 0, []
     for number in range(PIPELINES):
         job = make(random)
-        while (planned := _planned(job)) is None:
+        while (planned := planned_or_none(job)) is None:
             refused += 1
             job = make(random)
         told = difference(flink, job, planned)
         if told is not None:
-            small = job if told.startswith("Flink refuses") else _shrunk(flink, job)
+            small = job if told.startswith("Flink refuses") else shrunk(flink, job)
             told = difference(flink, small, plan_of(small)) or told
             found.append(f"pipeline {number} of seed {SEED}: {small}\n{told}")
     assert not found, f"{len(found)} of {PIPELINES} pipelines differ ({refused} refused):\n\n" + "\n\n".join(found)
@@ -100,7 +104,7 @@ def test_random_pipelines_give_the_changelogs_of_flink(make: Callable[[Random], 
 
 def difference(flink: Flink, job: AnyJob, planned: Plan) -> str | None:
     """What differs, or None."""
-    ours = _records(run_locally(planned, job.arrivals).records(planned.nodes[-1].id))
+    ours = records_of(run_locally(planned, job.arrivals).records(planned.nodes[-1].id))
     try:
         theirs = flink.run(job, planned)
     except ValueError as error:
@@ -157,14 +161,14 @@ def _table(records: Records) -> Counter[tuple[Any, ...]]:
     return Counter({row: count for row, count in rows.items() if count})
 
 
-def _shrunk(flink: Flink, job: AnyJob) -> AnyJob:
+def shrunk(flink: Flink, job: AnyJob) -> AnyJob:
     """A smaller job that still differs; at most so many are tried."""
     tries = 20
     going = True
     while going and tries:
         going = False
         for smaller in job.smaller():
-            planned = _planned(smaller)
+            planned = planned_or_none(smaller)
             if planned is None:
                 continue
             tries -= 1
@@ -177,14 +181,15 @@ def _shrunk(flink: Flink, job: AnyJob) -> AnyJob:
     return job
 
 
-def _planned(job: AnyJob) -> Plan | None:
+def planned_or_none(job: AnyJob) -> Plan | None:
+    """The plan of a job; None where it is refused here."""
     try:
         return plan_of(job)
     except StudioError:
         return None
 
 
-def _records(changelog: pa.Table) -> Records:
+def records_of(changelog: pa.Table) -> Records:
     """A changelog as Flink's is handed over: times in microseconds."""
     kinds, *columns = (plain_values(column) for column in changelog.columns[2:])
     return list(zip((SYMBOLS[kind] for kind in kinds), *columns, strict=True))
