@@ -32,6 +32,7 @@ TOP_BAR: Final = """
 /* Over the page, so that nothing moves when it goes. */
 .st-key-engine-note {
   position: fixed; bottom: .6rem; left: 50%; translate: -50%; z-index: 999990; width: auto !important;
+  pointer-events: none;
   padding: .3rem .9rem; border: 1px solid var(--hair); border-radius: 1rem; background: var(--paper);
 }
 .st-key-inspect-pages { margin: -.6rem 0 0; padding-bottom: .3rem; border-bottom: 1px solid var(--hair); }
