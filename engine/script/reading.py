@@ -8,15 +8,17 @@ script that the studio wrote (it says so with `-- studio.pipeline`) every view i
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 from sqlglot import exp
 
-from engine.contract.operator import Analyzer
+from engine.contract.operator import Analyzer, Derived
 from engine.errors import TooDeep, unknown_name
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.model.schema import Schema, quote
@@ -37,6 +39,8 @@ from engine.sql.nodes.emitter import Emitter
 from engine.sql.query import read
 from engine.sql.rejected import SqlRejected
 
+# What a view may become one node with is hardly further below it.
+_NEAR: Final = 4
 _ID: Final = re.compile(r"[^A-Za-z0-9_ -]")
 _CHANGELOG: Final = re.compile(
     r"FROM_CHANGELOG\s*\(\s*input\s*=>\s*TABLE\s+(`[^`]+`|\w+)\s*,\s*op\s*=>\s*DESCRIPTOR\s*\(\s*(`[^`]+`|\w+)",
@@ -131,12 +135,13 @@ def _called_as_views(nodes: Sequence[Node], names: Names, emitter: Emitter) -> d
     """By id of a node the view that it is: what a view alone would end with, where exactly one node is just that."""
     found: dict[str, str] = {}
     taken = {node.id.lower() for node in nodes}
+    read_before: dict[str, _ReadView] = {}
     for view, (query, within) in names.views.items():
         wanted = node_id_of(view)
         alone = Emitter(emitter.analyzer, emitter.folder, MAKERS, emitter.options)
         try:
-            relation = read(query, within)
-            alone.emit(relation, relation.columns)
+            relation = read(query, _near(query, within, _NEAR, read_before, alone))
+            emitted = alone.emit(relation, relation.columns)
         except SqlRejected:
             # Nobody reads it: what is used has been read above.
             continue
@@ -153,7 +158,40 @@ def _called_as_views(nodes: Sequence[Node], names: Names, emitter: Emitter) -> d
             # What only chooses columns may have become part of what reads it.
             if same or last.operator != "project":
                 break
+        with suppress(SqlRejected):
+            node = exactly(alone, emitted, relation.columns, query)
+            read_before[view] = _ReadView(query, relation.columns, alone.derived[node])
     return found
+
+
+@dataclass(frozen=True)
+class _ReadView:
+    """A view by what it gives."""
+
+    query: Expr
+    columns: tuple[str, ...]
+    derived: Derived
+
+
+def _near(query: Expr, names: Names, depth: int, read_before: Mapping[str, _ReadView], emitter: Emitter) -> Names:
+    """The names that a query sees, where views that are further away than `depth` are tables.
+
+    What a view ends with depends on the views right below it: they may become one node with it. Of those far below, it
+    takes no more than their columns; reading all of them for each view would take the square of their number.
+    """
+    tables, views = dict[str, Table](), dict[str, tuple[Expr, Names]]()
+    for name in {table.name for table in query.find_all(exp.Table)} & names.views.keys():
+        below, within = names.views[name]
+        known = read_before.get(name)
+        if depth or known is None or known.query is not below:
+            views[name] = (below, _near(below, within, max(depth - 1, 0), read_before, emitter))
+            continue
+        node = Node(id=f"{name} ", operator="")
+        tables[name] = Table(node, known.columns)
+        if node.id not in emitter.derived:
+            emitter.nodes.append(node)
+            emitter.derived[node.id] = replace(known.derived, node=node.id)
+    return Names(ChainMap(tables, cast(Any, names.tables)) if tables else names.tables, views)
 
 
 def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:

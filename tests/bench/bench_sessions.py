@@ -78,7 +78,7 @@ class Sessions:
 
     def reload(self, page: Page) -> None:
         """Load the page anew, in the middle of whatever it does."""
-        page.reload()
+        page.reload(wait_until="commit")
 
     def run_again(self, page: Page) -> None:
         """Run what ran before: short or long."""
@@ -127,7 +127,7 @@ class Sessions:
             self.wrong.append(f"after {after}: {page.url}: {raised or text[:600]}")
 
     def _open(self, page: Page, path: str) -> None:
-        page.goto(f"{self.app.url}/{path}")
+        page.goto(f"{self.app.url}/{path}", wait_until="commit")
         page.get_by_test_id("stMain").wait_for()
         page.wait_for_timeout(self.chance.choice([100, 500, 2000]))
 
@@ -152,7 +152,7 @@ def main() -> int:
                 pages = [browser.new_context().new_page() for _ in range(args.sessions)]
                 for page in pages:
                     page.set_default_timeout(PATIENCE_MS)
-                    page.goto(app.url)
+                    page.goto(app.url, wait_until="commit")
                 sessions = Sessions(app, pages, random.Random(args.seed))
                 memory = _work(sessions, args.minutes * 60, args.kills)
                 browser.close()

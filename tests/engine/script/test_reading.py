@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from engine.running import finished
-from engine.sql import SqlRejected
+from engine.script import reading
+from engine.sql import SqlRejected, query
 from tests.engine.script.scripts import operators, read, written
 
 if TYPE_CHECKING:
@@ -266,3 +267,27 @@ def test_nodes_are_called_as_their_views_and_a_view_that_nobody_reads_is_named(s
         "the view lost is left out: no INSERT and no SELECT at the end reads it.",
         "the view also_lost is left out: no INSERT and no SELECT at the end reads it.",
     )
+
+
+def test_each_of_many_nested_views_is_read_a_few_times_and_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Typed:
+        def type_of(self, expression: str, schema: object, node: str, field: str) -> str:
+            return "boolean" if ">" in expression else "bigint"
+
+    counts = "SELECT k, COUNT(*) AS c{at} FROM v{below} WHERE c{below} > {at} GROUP BY k"
+    views = [f"CREATE VIEW v{at} AS {counts.format(below=at - 1, at=at)};" for at in range(1, 40)]
+    reads = 0
+    read_query = query.read
+
+    def counted(*given: Any) -> Any:
+        nonlocal reads
+        reads += 1
+        return read_query(*given)
+
+    monkeypatch.setattr(query, "read", counted)
+    monkeypatch.setattr(reading, "read", counted)
+    text = WORDS + ROWS + "CREATE VIEW v0 AS SELECT k, v AS c0 FROM t;" + "".join(views) + "SELECT * FROM v39;"
+    script = reading.script_of(text, Typed(), Path())
+    assert {f"v{at}" for at in range(1, 40)} <= {node.id for node in script.pipeline.nodes}
+    # Once each for the job, then each with those right below it.
+    assert reads < 8 * 40
