@@ -105,7 +105,7 @@ def nearer(page: Page) -> None:
     assert area is not None
     top = middle(node(page, "s2"))[1]
     page.mouse.move(area["x"] + 50, top)
-    for _ in range(8):
+    for _ in range(11):
         page.mouse.wheel(0, -95)
         page.wait_for_timeout(60)
 
