@@ -84,7 +84,7 @@ def test_an_operator_is_one_file(add: Add, spark: SparkSession, tmp_path: Path) 
     add("window_first", "operators")
     cls = registry.operators()["window_first"]
     assert cls in palette()["keyed"]
-    assert [field.name for field in fields_of(cls)][-1] == "late_records"
+    assert "late_records" in [field.name for field in fields_of(cls) if field.is_rare]
     with finished(pipeline(), spark, tmp_path, epochs=2) as run:
         assert [(row.seq, row.kind, row.x) for row in run.changelog("kept").collect()] == [
             (3, "+I", "a"),

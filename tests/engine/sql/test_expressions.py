@@ -109,7 +109,7 @@ def _plain(value: Any) -> Any:
 
 REFUSED = [
     ("SELECT CAST(s AS TIME) FROM t", "the type TIME is not supported."),
-    ("SELECT JSON_VALUE(s, '$.a') FROM t", "unknown function 'JSON_VALUE'. Available: ABS,"),
+    ("SELECT JSON_QUOTE(s) FROM t", "unknown function 'JSON_QUOTE'. Available: ABS,"),
     ("SELECT UNIX_TIMESTAMP() FROM t", "UNIX_TIMESTAMP takes 1 to 2 arguments, but it is given 0."),
     ("SELECT s SIMILAR TO n FROM t", "SIMILAR TO takes a text as its pattern."),
     ("SELECT EXTRACT(FORTNIGHT FROM ts) FROM t", "unknown unit 'FORTNIGHT'. Available: YEAR, ISOYEAR,"),
