@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -39,8 +40,20 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         yield app
 
 
+_HAS_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note what failed, for the fixture that says what its pages showed."""
+    report = yield
+    if report.failed:
+        item.stash[_HAS_FAILED] = True
+    return report
+
+
 @pytest.fixture
-def open_page(browser: Browser, app: App) -> Iterator[OpenPage]:
+def open_page(browser: Browser, app: App, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
     """Open a page in a session of its own; fail on an error of JavaScript or Python, or a request to another host."""
     pages: list[Page] = []
     errors: list[str] = []
@@ -59,7 +72,11 @@ def open_page(browser: Browser, app: App) -> Iterator[OpenPage]:
     for page in pages:
         if not page.is_closed():
             errors += page.locator('[data-testid="stException"]').all_inner_texts()
+            if request.node.stash.get(_HAS_FAILED, False):
+                sys.stdout.write(f"{page.url}\n{page.locator('body').inner_text()}\n")
             page.context.close()
+    if request.node.stash.get(_HAS_FAILED, False):
+        sys.stdout.write(app.log.read_text(errors="replace")[-3000:])
     assert not errors, "the page showed errors:\n" + "\n".join(errors)
 
 

@@ -232,6 +232,7 @@ def test_a_run_goes_on_while_nobody_looks_and_a_reload_finds_it(open_page: OpenP
     wait_until_settled(page)
     page.get_by_role("link", name="Runs", exact=True).click()
     expect(page).to_have_url(re.compile("/run"))
+    wait_until_settled(page)
     page.reload()
     expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
     expect(rows(page, "Operators of the run").last).to_contain_text("frequencies")
