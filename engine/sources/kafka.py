@@ -15,7 +15,7 @@ from pydantic import Field
 
 from engine.contract.operator import Derived
 from engine.model.schema import Schema
-from engine.reading.kafka_source import KafkaTopics
+from engine.reading.kafka.source import KafkaTopics
 from engine.sources.canal_json import CanalJson
 from engine.sources.debezium_json import DebeziumJson
 from engine.sources.maxwell_json import MaxwellJson

@@ -3,7 +3,7 @@
 Input: a snapshot of the table, then logical replication (pgoutput) from a slot of its own. Output: rows are +I; changes
 with the row before them -U and +U, -D; or, by the primary key, +U and -D alone, behind which the planner puts a
 changelog normalisation. A run that is not live reads the rows of the moment. Exactly once
-(`engine.reading.postgres_stream`). Types are declared; values are read as PostgreSQL writes them, instants in UTC.
+(`engine.reading.postgres.stream`). Types are declared; values are read as PostgreSQL writes them, instants in UTC.
 Source: Flink CDC PostgresTableFactory.
 """
 
@@ -25,9 +25,9 @@ from engine.model.schema import Column, Schema
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.flink_table import create_table
 from engine.reading.kept_messages import ForNow, Keeping, forget, new_place, pieces_of
-from engine.reading.postgres_changes import ChangeReader, Rows
-from engine.reading.postgres_client import Address, Database, Gone
-from engine.reading.postgres_stream import SNAPSHOT, PostgresStream
+from engine.reading.postgres.changes import ChangeReader, Rows
+from engine.reading.postgres.client import Address, Database, Gone
+from engine.reading.postgres.stream import SNAPSHOT, PostgresStream
 from engine.reading.secrets import is_named
 from engine.reading.typed_rows import RowTypes
 

@@ -17,7 +17,7 @@ from engine.contract.operator import Derived
 from engine.errors import PipelineError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Schema
-from engine.reading.kafka_source import KafkaTopics, KeyFormat
+from engine.reading.kafka.source import KafkaTopics, KeyFormat
 
 
 class UpsertKafka(KafkaTopics):

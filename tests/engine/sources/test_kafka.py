@@ -15,7 +15,7 @@ from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import PipelineError, SourceError
 from engine.model.changelog import SYMBOLS
-from engine.reading.kafka_stream import KafkaStream
+from engine.reading.kafka.stream import KafkaStream
 from engine.reading.kept_messages import forget
 from engine.sources.kafka import Kafka
 from tests.engine.sources.kafka_cluster import Cluster, cluster, cluster_elsewhere
@@ -207,7 +207,7 @@ def _notes(kafka: Kafka, folder: Path, position: Json) -> list[str]:
 
 
 def test_without_a_broker_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.reading.kafka_client.ANSWER_S", 1.0)
+    monkeypatch.setattr("engine.reading.kafka.client.ANSWER_S", 1.0)
     nobody = Kafka.model_validate({"servers": "127.0.0.1:1", "topic": "t", "columns": COLUMNS})
     with pytest.raises(SourceError, match=r"^n: no broker at 127.0.0.1:1 answers: .*refused.* Check the address"):
         nobody.scan("n", tmp_path)

@@ -11,8 +11,8 @@ import pytest
 
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import PipelineError, SourceError
-from engine.reading.postgres_client import Database
-from engine.reading.postgres_stream import PostgresStream
+from engine.reading.postgres.client import Database
+from engine.reading.postgres.stream import PostgresStream
 from engine.sources.postgres_cdc import PostgresCdc
 from tests.engine.sources.postgres_server import Server, server
 from tests.engine.sources.test_kafka import records
@@ -135,7 +135,7 @@ def test_by_the_key_a_change_needs_no_row_before_it(postgres: Server, table: str
 def test_a_server_that_is_gone_and_comes_back_is_waited_for(
     postgres: Server, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("engine.reading.postgres_stream._AGAIN_S", 0.0)
+    monkeypatch.setattr("engine.reading.postgres.stream._AGAIN_S", 0.0)
     stream = source(postgres, table).stream("n", tmp_path)
     taken, _ = polled(stream)
     postgres.stop()

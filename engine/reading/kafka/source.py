@@ -26,15 +26,15 @@ from engine.reading.envelopes import EnvelopeFile
 from engine.reading.file_source import one_character
 from engine.reading.flink_table import create_table
 from engine.reading.json_scan import EnvelopeReader, JsonReader
-from engine.reading.kafka_client import Client, check_options
-from engine.reading.kafka_fetch import Fetching, messages_of
-from engine.reading.kafka_offsets import Extent, first_logs, specific_offsets
+from engine.reading.kafka.client import Client, check_options
+from engine.reading.kafka.fetch import Fetching, messages_of
+from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
 from engine.reading.kept_messages import ForNow, Keeping, forget, new_place, pieces_of
 from engine.reading.message_rows import METADATA, Format, MessageReader, Raw
 from engine.reading.typed_rows import RowTypes
 
 if TYPE_CHECKING:
-    from engine.reading.kafka_stream import KafkaStream
+    from engine.reading.kafka.stream import KafkaStream
 
 KeyFormat = Literal["json", "csv", "raw"]
 
@@ -214,7 +214,7 @@ class KafkaTopics(Source):
 
     def stream(self, node: str, folder: Path) -> KafkaStream:
         """What comes."""
-        from engine.reading.kafka_stream import KafkaStream
+        from engine.reading.kafka.stream import KafkaStream
 
         return KafkaStream(self, node, folder, self.reader(node, folder))
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.errors import PipelineError, SourceError
-from engine.reading.kafka_client import Client, Place
-from engine.reading.kafka_fetch import Log
+from engine.reading.kafka.client import Client, Place
+from engine.reading.kafka.fetch import Log
 
 _OFFSETS: Final = re.compile(r"\s*partition:(\d+),\s*offset:(\d+)\s*")
 

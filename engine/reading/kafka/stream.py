@@ -10,10 +10,10 @@ from typing import Final
 from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import SourceError
-from engine.reading.kafka_client import Client
-from engine.reading.kafka_fetch import Fetching, Log, messages_of
-from engine.reading.kafka_offsets import first_logs
-from engine.reading.kafka_source import KafkaTopics
+from engine.reading.kafka.client import Client
+from engine.reading.kafka.fetch import Fetching, Log, messages_of
+from engine.reading.kafka.offsets import first_logs
+from engine.reading.kafka.source import KafkaTopics
 from engine.reading.kept_messages import Keeping, new_place, pieces_of
 from engine.reading.message_rows import MessageReader
 

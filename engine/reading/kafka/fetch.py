@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from engine.contract.stream import Json, Limit
 from engine.errors import SourceError
-from engine.reading.kafka_client import Client, Place
+from engine.reading.kafka.client import Client, Place
 
 if TYPE_CHECKING:
     import pyarrow as pa

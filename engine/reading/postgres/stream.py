@@ -18,9 +18,9 @@ from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import SourceError
 from engine.reading.kept_messages import Keeping, new_place, pieces_of
-from engine.reading.pgoutput import Begin, Commit, Decoder, Relation, RowChange, Truncated
-from engine.reading.postgres_changes import ChangeReader, Rows
-from engine.reading.postgres_client import Address, Database, Gone, Snapshot, text_of_lsn
+from engine.reading.postgres.changes import ChangeReader, Rows
+from engine.reading.postgres.client import Address, Database, Gone, Snapshot, text_of_lsn
+from engine.reading.postgres.pgoutput import Begin, Commit, Decoder, Relation, RowChange, Truncated
 
 # So often a server that is gone is asked again, and one without changes is told that the log behind is not needed.
 _AGAIN_S: Final = 2.0
