@@ -23,16 +23,16 @@ _EDGE: Final = "picked-edge"
 
 
 @guarded
-def _choose_run() -> None:
-    chosen = st.session_state[_RUN]
+def _choose_run(key: str) -> None:
+    chosen = st.session_state[key]
     # Where a label has changed meanwhile, the browser sends the one that it showed: nobody has chosen anything.
     if isinstance(chosen, int) and chosen != state.run:
         state.update(run=chosen, edge=None, event=None)
 
 
 @guarded
-def _choose_edge() -> None:
-    chosen = str(st.session_state[_EDGE] or "").partition(" · ")[0]
+def _choose_edge(key: str) -> None:
+    chosen = str(st.session_state[key] or "").partition(" · ")[0]
     if chosen and chosen != state.edge:
         state.update(edge=chosen, **_selected(chosen))
 
@@ -74,14 +74,18 @@ def _pick_run(known: dict[int, Run], current: int | None) -> None:
         run = known[run_id]
         return f"{run_id} · {run.name} · {look(run, runs().job(run_id)).word} · {when(run)}"
 
-    st.session_state[_RUN] = current
+    # A widget of its own for each run that is open: a click elsewhere, before the browser has drawn a run that was just
+    # opened, brings the one that it still shows, which would else count as chosen.
+    key = f"{_RUN}-{current}"
+    st.session_state[key] = current
     st.selectbox(
         "Run",
         list(known),
         index=None if current is None else 0,
-        key=_RUN,
+        key=key,
         format_func=label,
         on_change=_choose_run,
+        args=(key,),
         placeholder="No run is open",
         label_visibility="collapsed",
     )
@@ -96,14 +100,16 @@ def _pick_edge(edges: dict[str, Edge]) -> None:
     if not edges:
         return
     current = state.edge if state.edge in edges else None
-    st.session_state[_EDGE] = current
+    key = f"{_EDGE}-{state.run}-{current}"
+    st.session_state[key] = current
     st.selectbox(
         "Edge",
         list(edges),
         index=None if current is None else 0,
-        key=_EDGE,
+        key=key,
         format_func=label,
         on_change=_choose_edge,
+        args=(key,),
         placeholder="No edge is chosen",
         label_visibility="collapsed",
     )
