@@ -23,15 +23,20 @@ _EDGE: Final = "picked-edge"
 
 
 @guarded
-def _choose_run(key: str) -> None:
+def _choose_run(key: str, shown: int | None) -> None:
     chosen = st.session_state[key]
+    if state.run != shown:
+        # After a script run that was interrupted, Streamlit calls for widgets that nobody has touched.
+        return
     # Where a label has changed meanwhile, the browser sends the one that it showed: nobody has chosen anything.
     if isinstance(chosen, int) and chosen != state.run:
         state.update(run=chosen, edge=None, event=None)
 
 
 @guarded
-def _choose_edge(key: str) -> None:
+def _choose_edge(key: str, shown: tuple[int | None, str | None]) -> None:
+    if (state.run, state.edge) != shown:
+        return
     chosen = str(st.session_state[key] or "").partition(" · ")[0]
     if chosen and chosen != state.edge:
         state.update(edge=chosen, **_selected(chosen))
@@ -85,7 +90,7 @@ def _pick_run(known: dict[int, Run], current: int | None) -> None:
         key=key,
         format_func=label,
         on_change=_choose_run,
-        args=(key,),
+        args=(key, state.run),
         placeholder="No run is open",
         label_visibility="collapsed",
     )
@@ -109,7 +114,7 @@ def _pick_edge(edges: dict[str, Edge]) -> None:
         key=key,
         format_func=label,
         on_change=_choose_edge,
-        args=(key,),
+        args=(key, (state.run, state.edge)),
         placeholder="No edge is chosen",
         label_visibility="collapsed",
     )
