@@ -5,6 +5,7 @@
     python -m engine run --live PIPELINE [--interval TIME] [--records N] ...
     python -m engine resume RUN [--end] [--store FILE] ...
     python -m engine record RUN [--store FILE]
+    python -m engine export RUN FILE [--edge NODE] [--as-of EVENT] [--format NAME] [--store FILE]
     python -m engine explain PIPELINE
     python -m engine sql PIPELINE [--program]
     python -m engine servers [--stop]
@@ -13,7 +14,8 @@ PIPELINE is a document (.json) or a script of Flink SQL (.sql), of which the las
 it are relative to it. `run` prints the changelog of the sink, or of one node, on standard output; `sql` the pipeline as
 a script, or as a PySpark program; `servers` the Spark servers that wait for the next run. A live run takes what its
 sources get, until Ctrl-C stops it; one that is in a store goes on with `resume`, and `resume --end` ends its sources.
-`record` prints the pipeline of a run, with recordings of what the run had as its sources.
+`record` prints the pipeline of a run, with recordings of what the run had as its sources; `export` writes a changelog
+of it, or the table after an event (`engine.export_command`).
 Exit status 2 and one sentence on standard error for anything that the user got wrong, 1 where a run fails, 130 (by
 SIGTERM 143) where it is interrupted; what a script says in vain is warned of there.
 """
@@ -35,6 +37,7 @@ if __name__ == "__main__":
     # While modules load, Ctrl-C ends it without a word.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
+from engine.arguments import count, time_ms
 from engine.contract.operator import OUT, Analyzer
 from engine.contract.recorder import Recorder
 from engine.errors import (
@@ -46,9 +49,9 @@ from engine.errors import (
     shortened,
     unknown_name,
 )
+from engine.export_command import add_export, export
 from engine.interrupts import Interrupted, cancelling, ending
 from engine.live_command import resume_live, start_live
-from engine.model.options import milliseconds
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import Plan, plan
@@ -74,23 +77,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m engine", description="Changelog Studio without the app.")
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="run a pipeline and print a changelog")
-    running.add_argument("--epochs", type=_count, help="split the run into this many epochs; default: by input size")
+    running.add_argument("--epochs", type=count, help="split the run into this many epochs; default: by input size")
     running.add_argument("--check", action="store_true", help="compare the result with Spark's own batch answer")
     running.add_argument("--live", action="store_true", help="go on with what the sources get, until Ctrl-C")
     resuming = commands.add_parser("resume", help="go on with a live run that was stopped or killed")
-    resuming.add_argument("run", type=_count, metavar="RUN", help="its number in the store")
+    resuming.add_argument("run", type=count, metavar="RUN", help="its number in the store")
     resuming.add_argument("--end", action="store_true", help="take what is there and end the sources")
     recording = commands.add_parser("record", help="print a run's pipeline on recordings of what its sources had")
-    recording.add_argument("run", type=_count, metavar="RUN", help="its number in the store")
+    recording.add_argument("run", type=count, metavar="RUN", help="its number in the store")
     recording.add_argument("--store", type=Path, metavar="FILE", help="the DuckDB file that keeps the run")
+    add_export(commands)
     for command in (running, resuming):
         command.add_argument(
             "--edge", metavar="NODE", help="print this output (NODE or NODE.late) instead of the sink's"
         )
         command.add_argument("--format", choices=["table", "jsonl"], default="table")
         command.add_argument("--store", type=Path, metavar="FILE", help="the DuckDB file that keeps the run")
-        command.add_argument("--interval", type=_time_ms, metavar="TIME", help="of a live run's epochs, such as 500ms")
-        command.add_argument("--records", type=_count, metavar="N", help="of a live run's epoch at most")
+        command.add_argument("--interval", type=time_ms, metavar="TIME", help="of a live run's epochs, such as 500ms")
+        command.add_argument("--records", type=count, metavar="N", help="of a live run's epoch at most")
     explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies, kernels and why")
     writing = commands.add_parser("sql", help="print the pipeline as a script of Flink SQL")
     writing.add_argument("--program", action="store_true", help="print a PySpark program instead")
@@ -130,8 +134,8 @@ def _done(args: argparse.Namespace) -> int:
     sweep()
     if args.command == "servers":
         return _servers(args)
-    if args.command in ("resume", "record"):
-        return {"resume": _resume, "record": _record}[args.command](args)
+    if args.command in ("resume", "record", "export"):
+        return {"resume": _resume, "record": _record, "export": _export}[args.command](args)
     with looking_at(_storage_of(args.engine)):
         return {"explain": _explain, "run": _run, "sql": _sql}[args.command](args)
 
@@ -207,18 +211,26 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _resume(args: argparse.Namespace) -> int:
-    from storage import default_path
-
-    with _opened(args.store or default_path()) as store:
+    with _opened(_place(args)) as store:
         assert store is not None
         return resume_live(args, _edge_of(args, None), store)
 
 
-def _record(args: argparse.Namespace) -> int:
-    from engine.recordings import on_recordings
+def _export(args: argparse.Namespace) -> int:
+    with _opened(_place(args)) as store:
+        return _complain(export(args, store), 0)
+
+
+def _place(args: argparse.Namespace) -> Path:
     from storage import default_path
 
-    with _opened(args.store or default_path()) as store:
+    return args.store or default_path()
+
+
+def _record(args: argparse.Namespace) -> int:
+    from engine.recordings import on_recordings
+
+    with _opened(_place(args)) as store:
         assert store is not None
         run, files = store.runs.get(args.run), store.recordings.write(args.run)
         pipeline = on_recordings(Pipeline.from_json(run.document), files, Path())
@@ -240,9 +252,9 @@ def _print(args: argparse.Namespace, planned: Plan, folder: Path, edge: tuple[st
         for text in lines(spark, files, _schema(planned, edge), output.records(*edge), args.format):
             sys.stdout.write(text)
         sys.stdout.flush()
-        for what, count in output.count(spark).items():
-            if count:
-                _complain(f"{count} {what}{'s' * (count > 1)}.", 0)
+        for what, number in output.count(spark).items():
+            if number:
+                _complain(f"{number} {what}{'s' * (number > 1)}.", 0)
         return _check(planned, spark, output) if args.check else 0
 
 
@@ -361,21 +373,6 @@ def _schema(planned: Plan, edge: tuple[str, str]) -> Schema:
     node, port = edge
     node_plan = planned.node(node)
     return node_plan.schema if port == OUT else node_plan.second[port].schema
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) < 1:
-        message = f"{text!r} is not a number of at least 1"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
-
-
-def _time_ms(text: str) -> int:
-    length_ms = milliseconds(text)
-    if not length_ms:
-        message = f"{text!r} is not a length of time such as 500ms or 2s"
-        raise argparse.ArgumentTypeError(message)
-    return length_ms
 
 
 def _complain(sentence: str, status: int) -> int:

@@ -20,7 +20,7 @@ def let_go(document: str, begun: Begun) -> Sequence[str]:
         try:
             source = configured(node)
             if isinstance(source, Source):
-                left += source.let_go(node.id, Path(begun.folder), positions.get(node.id))
+                left += source.let_go(node.id, Path(begun.folder), begun.name, positions.get(node.id))
         except StudioError as error:
             left.append(str(error))
     return left

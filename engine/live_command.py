@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
-from uuid import uuid4
 
 from engine.contract.live import Begun, Checkpoint, Control, Live
 from engine.contract.operator import Analyzer
@@ -21,7 +20,7 @@ from engine.model.pipeline import Pipeline
 from engine.planner import Plan
 from engine.scratch import scratch
 from engine.spark.engines import engine_called
-from engine.spark.run_files import LocalFiles
+from engine.spark.run_files import live_files
 from engine.spark.session import get_spark
 
 
@@ -54,6 +53,7 @@ def start_live(
     name = engine_called(args.engine).name
     started = Begun(str(folder), args.interval, args.records)
     created = store.runs.create(args.pipeline.stem, planned.pipeline.to_json(), engine=name, live=started)
+    live.name = store.runs.live(created.run_id).name
     state = store.runs.state_folder(created.run_id)
     again = f"python -m engine resume {created.run_id} --store {args.store}"
     return _follow(args, planned, folder, edge(planned), live, state, store.record(created.run_id), again)
@@ -73,7 +73,8 @@ def resume_live(args: Namespace, edge: ChooseEdge, store: Store) -> int:
     folder = Path(begun.folder)
     planned = plan_live(Pipeline.from_json(run.document), SparkAnalyzer(lambda: get_spark(args.engine)), folder)
     checkpoint = Checkpoint.from_json(begun.checkpoint) if begun.checkpoint else None
-    live = Live(Control(), args.interval or begun.interval_ms, args.records or begun.records, checkpoint)
+    interval_ms, records = args.interval or begun.interval_ms, args.records or begun.records
+    live = Live(Control(), interval_ms, records, checkpoint, name=begun.name)
     if args.end:
         live.control.stop(end=True)
     again = f"python -m engine resume {args.run}" + (f" --store {args.store}" if args.store else "")
@@ -95,10 +96,7 @@ def _follow(
     from engine.runtime import run
 
     spark = get_spark(args.engine)
-    files = LocalFiles(state / f"attempt-{uuid4().hex}")
-    if engine_called(args.engine).workspace:
-        message = "a live run keeps its state on this machine, which this engine does not see. Choose local[n]."
-        raise PipelineError(message)
+    files = live_files(engine_called(args.engine), spark, state, live.name)
     shown = Following(files.workspace, edge, args.format, _print, store)
     live.say = lambda node, sentence: _say(f"{node}: {sentence}")
     cancel = Event()

@@ -202,22 +202,26 @@ class RunIsRunning(StoreError):
 
 
 class QueryError(StoreError):
-    """A person's own SQL gave no result."""
+    """A person's own SQL gave no result. line: the line of the text that is wrong, from 1; 0: not known."""
+
+    line: int = 0
 
 
 class QueryRefused(QueryError):
     """It may not be asked; nothing was run."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, line: int = 0) -> None:
         self.reason = reason
+        self.line = line
         super().__init__(reason)
 
 
 class QueryFailed(QueryError):
     """DuckDB could not answer it."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, line: int = 0) -> None:
         self.reason = reason
+        self.line = line
         super().__init__(reason)
 
 

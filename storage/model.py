@@ -151,7 +151,7 @@ class StoredView:
 
 @dataclass(frozen=True)
 class Edge:
-    """One output of a node, which is one table, or a view. `table` is its name inside the run's schema."""
+    """One output of a node: a table, or a view. table: its name inside the run's schema. kept_from: as of a run."""
 
     run_id: int
     node: str
@@ -165,6 +165,12 @@ class Edge:
     watermark_delay_ms: int | None
     counts: Mapping[RowKind, int] = field(default_factory=dict)
     view: StoredView | None = None
+    kept_from: int = 1
+
+    @property
+    def name(self) -> str:
+        """The node, with the port where it is not the only one."""
+        return self.node if self.port == "out" else f"{self.node}.{self.port}"
 
     @property
     def tables(self) -> RunTables:

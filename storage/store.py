@@ -5,6 +5,7 @@ Pipelines and runs
     drafts             unsaved documents of the builder
     runs               runs with their status, edges and counters
     recordings         what the sources of runs put out, as files that pipelines read
+    saved_views        pages with what is open on them, and questions in SQL, under a name
     batch_checks       a run's output as files for its batch check, and the result of the check
 
 Recording
@@ -75,6 +76,7 @@ from storage.library.pipelines import Pipelines
 from storage.library.recordings import Recordings
 from storage.library.replays import Replays
 from storage.library.runs import Runs
+from storage.library.saved_views import SavedViews
 from storage.queries.catalog import Catalog
 from storage.queries.queries import Queries
 from storage.recording.lifetimes import Lifetimes
@@ -122,6 +124,7 @@ class Store:
             raise
         self.pipelines = Pipelines(database)
         self.drafts = Drafts(database)
+        self.saved_views = SavedViews(database)
         self.recordings = Recordings(database, self.runs)
         self.batch_checks = BatchChecks(database, self.runs)
 

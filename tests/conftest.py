@@ -32,8 +32,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     shutil.rmtree(os.environ[_SERVERS], ignore_errors=True)
 
 
-# Of a job of ten rows, compiling its stages to Java takes half of the CPU. The apps of the browser tests, engines
-# elsewhere and the golden traces run compiled, as everybody's do.
+# Of a job of ten rows, compiling its stages to Java takes half of the CPU. The apps of the browser tests and the golden
+# traces run compiled, as everybody's do.
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 # What waits most (for servers, browsers, kills) begins first, so that the end is not one process waiting for one test.

@@ -48,4 +48,4 @@ with guard():
     page.run()
 if not state.present:
     engine_note()
-page_tools(page.title, tools)
+page_tools(view, tools)

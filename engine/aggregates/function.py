@@ -14,17 +14,21 @@ Here is also what a kernel is given: its calls of functions.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 from engine.aggregates.accumulator_parts import Read as ReadAcc
 from engine.aggregates.accumulator_parts import Slots
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.columnar_parts import Keep, Read
 from engine.contract.operator import Monotonicity
+from engine.model.row_types import is_row
 from engine.model.schema import FLOATS, decimal_scale, is_numeric
+
+_HAS_MANY: Final = re.compile(r"\b(array|map)<")
 
 
 @dataclass(frozen=True)
@@ -199,6 +203,11 @@ def comparable_needed(type_: str) -> str | None:
     if not type_.startswith(("array", "map", "struct")):
         return None
     return f"has to compare its values, but {type_} cannot be compared. Use one of its fields."
+
+
+def hashable_needed(type_: str) -> str | None:
+    """What is wrong with a type whose values have to be told apart, in words; rows of plain values can be."""
+    return None if is_row(type_) and not _HAS_MANY.search(type_) else comparable_needed(type_)
 
 
 class _Call(Protocol):

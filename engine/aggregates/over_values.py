@@ -54,16 +54,23 @@ class OverValuesKernel(Kernel):
             self.keys.insert(place, key)
             self.rows.insert(place, row)
             self.results.insert(place, ())
-            self._renew(first if self.peers else place, place, kind, out)
+            before, self.results = self.results, self.ranked_results()
+            self._update(before, first if self.peers else place, place, out)
+            out.emit(kind, row[: self.width] + self.results[place])
+            self._update(before, place + 1, len(self.rows), out)
             return
         last = bisect_right(self.keys, key)
         place = next((at for at in range(first, last) if self.rows[at] == row), last)
         if place == last:
             return
-        out.emit(DELETE, row[: self.width] + self.results[place])
+        gone = row[: self.width] + self.results[place]
         for kept in (self.keys, self.rows, self.results):
             del kept[place]
-        self._renew(first if self.peers else place, -1, kind, out)
+        before, self.results = self.results, self.ranked_results()
+        # A row goes at its place among its equals: those that came before it change first.
+        self._update(before, first if self.peers else place, place, out)
+        out.emit(DELETE, gone)
+        self._update(before, place, len(self.rows), out)
 
     def ranked_results(self) -> list[Row]:
         """The results of all rows, in order."""
@@ -90,14 +97,10 @@ class OverValuesKernel(Kernel):
         rows = [names.show(row[: self.width]) for row in self.rows]
         return (state_table("Rows in order", columns, rows),) if rows else ()
 
-    def _renew(self, first: int, new: int, kind: int, out: Output) -> None:
-        """Emit the rows from a place on with what they have become. new: the place of the row that has come, or -1."""
-        before, self.results = self.results, self.ranked_results()
-        for at in range(first, len(self.rows)):
+    def _update(self, before: Sequence[Row], first: int, end: int, out: Output) -> None:
+        """Emit the rows of these places with what they have become, also where that is the same."""
+        for at in range(first, end):
             columns = self.rows[at][: self.width]
-            if at == new:
-                out.emit(kind, columns + self.results[at])
-                continue
             if self.update_before:
                 out.emit(UPDATE_BEFORE, columns + before[at])
             out.emit(UPDATE_AFTER, columns + self.results[at])

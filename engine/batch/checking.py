@@ -153,12 +153,12 @@ def _context(plan: Plan, node: NodePlan) -> StepContext:
 
 
 def _folded(changelog: DataFrame, node: NodePlan) -> DataFrame:
-    key = min(node.derived.upsert_keys, key=lambda names: (len(names), sorted(names)), default=None)
+    key = node.row_key
     if key is not None and not key:
         # The empty key: the table is a single row.
         changelog = changelog.withColumn("__one", _one())
         return table_of(changelog, node.schema, ["__one"], insert_only=node.mode.is_insert_only).drop("__one")
-    return table_of(changelog, node.schema, sorted(key or ()), insert_only=node.mode.is_insert_only)
+    return table_of(changelog, node.schema, key or (), insert_only=node.mode.is_insert_only)
 
 
 def _one() -> Any:

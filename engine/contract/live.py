@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
+from uuid import uuid4
 
 from engine.contract.stream import Json
 
@@ -89,13 +90,14 @@ class Begun:
     """What a live run was started with, and where it is.
 
     folder: what relative paths are relative to. interval_ms, records: of its epochs, None where the engine chooses.
-    checkpoint: after its last epoch, "" where there is none.
+    checkpoint: after its last epoch, "" where there is none. name: that of the run, as a store gives it.
     """
 
     folder: str
     interval_ms: int | None = None
     records: int | None = None
     checkpoint: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,7 @@ class Live:
     interval_ms: from the start of one epoch to that of the next; None: as the last ones allow. records: of an epoch at
     most; None: so many as take a few seconds. checkpoint: where it goes on; None: at the start. decisions: those of a
     run that is replayed, in place of the clock. say: hears what somebody should know of a source, once as it comes up.
+    name: of the run, which no other one has: by it a source knows what it holds for this run, from its first poll on.
     """
 
     control: Control = field(default_factory=Control)
@@ -160,3 +163,4 @@ class Live:
     checkpoint: Checkpoint | None = None
     decisions: Sequence[Decision] | None = None
     say: Callable[[str, str], None] = lambda node, sentence: None
+    name: str = field(default_factory=lambda: uuid4().hex[:12])

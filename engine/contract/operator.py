@@ -74,8 +74,8 @@ class Derived:
     non_negative: the columns that are never below zero. provides: for a source with a
     changelog of its own, how it writes updates, which no consumer can change. holdbacks: the sources
     above, each with the ms by which the watermark is held back on the way. lone_updates: below a filter a
-    -U may come without its +U, so that nobody may leave it out. node: who emits it, for sentences; the
-    planner fills it in.
+    -U may come without its +U, so that nobody may leave it out. null_keys: below a FULL join two rows may be
+    padded to the same key, one of NULLs alone. node: who emits it, for sentences; the planner fills it in.
     """
 
     schema: Schema
@@ -85,7 +85,13 @@ class Derived:
     non_negative: frozenset[str] = frozenset()
     holdbacks: Mapping[str, int] = field(default_factory=dict)
     lone_updates: bool = False
+    null_keys: bool = False
     node: str = ""
+
+    @property
+    def shortest_key(self) -> frozenset[str] | None:
+        """The upsert key with the fewest columns; None where there is none."""
+        return min(self.upsert_keys, key=lambda names: (len(names), sorted(names)), default=None)
 
     @property
     def is_insert_only(self) -> bool:

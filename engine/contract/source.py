@@ -99,7 +99,7 @@ class Source(Parameters):
     """Whether a server has its rows: they may be others whenever somebody asks, and nothing here says so."""
 
     @classmethod
-    def parameters_for(cls, path: str) -> Mapping[str, Any]:
+    def parameters_for(cls, path: str, first_line: str = "") -> Mapping[str, Any]:
         """The parameters that read a file which it opens."""
         return {"path": path}
 
@@ -192,6 +192,10 @@ class Source(Parameters):
         Computed columns come on top of it (`engine.reading.computed`).
         """
 
+    def offered(self, field: str, node: str, folder: Path) -> tuple[str, ...]:
+        """What can be chosen for a field that is marked `offered`, as it is there now. Raises SourceError."""
+        return ()
+
     def scan(self, node: str, folder: Path) -> Scan | None:
         """How workers read it by themselves; None where Spark reads it. Raises SourceError."""
         return None
@@ -218,12 +222,12 @@ class Source(Parameters):
             )
         )
 
-    def stream(self, node: str, folder: Path) -> Stream:
-        """How a live run reads it; whole, where nobody says otherwise. Raises SourceError."""
+    def stream(self, node: str, folder: Path, run: str) -> Stream:
+        """How a live run reads it; whole, where nobody says otherwise. run: its name. Raises SourceError."""
         return Whole(self, self.scan(node, folder))
 
-    def let_go(self, node: str, folder: Path, position: Json) -> Sequence[str]:
-        """A live run that got so far, None for nowhere, is deleted: what was kept for it goes.
+    def let_go(self, node: str, folder: Path, run: str, position: Json) -> Sequence[str]:
+        """A live run that got so far, None for nowhere, is deleted: what was kept for it goes. run: its name.
 
         What is left for a person to remove, in sentences.
         """

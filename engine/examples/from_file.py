@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from engine.contract.source import Source
 from engine.errors import PipelineError, StudioError
-from engine.model.guesses import key_column, time_column
+from engine.model.guesses import group_column, key_column, time_column
 from engine.model.pipeline import Edge, Node, Pipeline, free_id
 from engine.model.schema import Schema
 from engine.reading.file_source import FileSource
 from engine.reading.profile import TimeProposal
 from engine.registry import sources
 
+_LINE_BYTES: Final = 64 << 10
 _TIME: Final = ("event_time", "event_time_unit", "watermark_delay_ms", "computed")
 
 
@@ -34,7 +35,7 @@ def first_pipeline(path: str, folder: Path) -> Pipeline:
             f"{Path(path).name} is not a file type that the studio reads; it reads {', '.join(sorted(readable()))}."
         )
         raise PipelineError(message)
-    parameters = dict(cls.parameters_for(path))
+    parameters = dict(cls.parameters_for(path, _first_line(folder / path)))
     proposals = _proposals(cls, parameters, folder)
     if proposals:
         parameters |= proposals[0].parameters
@@ -48,6 +49,15 @@ def first_pipeline(path: str, folder: Path) -> Pipeline:
     nodes = [source, *([step] if step else []), Node(id="sink", operator="sink")]
     edges = tuple(Edge(source=a.id, target=b.id) for a, b in zip(nodes, nodes[1:], strict=False))
     return Pipeline(name=name, description=f"Created from the file {Path(path).name}.", nodes=tuple(nodes), edges=edges)
+
+
+def _first_line(path: Path) -> str:
+    """How a file begins; "" where that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.readline(_LINE_BYTES).decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def _proposals(cls: type[Source], parameters: Mapping[str, Any], folder: Path) -> Sequence[TimeProposal]:
@@ -70,10 +80,11 @@ def _schema(cls: type[Source], parameters: Mapping[str, Any], folder: Path) -> S
 def _step(schema: Schema | None, time: str | None) -> Node | None:
     if schema is None:
         return None
-    key = key_column(Schema(tuple(column for column in schema if column.name != time)))
-    if key is None:
+    columns = Schema(tuple(column for column in schema if column.name != time))
+    key, group = key_column(columns), group_column(columns)
+    if key is None or group is None:
         return None
     if time is not None and key.lower().endswith(("id", "key")):
         return Node(id="latest", operator="deduplicate", parameters={"keys": [key], "keep": "last"})
     aggregates = [{"function": "COUNT", "name": "rows"}]
-    return Node(id="counts", operator="aggregate", parameters={"group_by": [key], "aggregates": aggregates})
+    return Node(id="counts", operator="aggregate", parameters={"group_by": [group], "aggregates": aggregates})

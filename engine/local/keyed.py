@@ -19,6 +19,7 @@ from engine.model.schema import Schema
 from engine.model.timeline import Timeline
 from engine.planner import NodePlan
 from engine.runtime.keyed.inputs import hashed_order
+from engine.spark.type_names import type_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -142,4 +143,4 @@ def _label(expression: str, schema: Schema, made: Any) -> Label:
 def _spark_type(type_: Any) -> str:
     from pyspark.sql.pandas.types import from_arrow_type
 
-    return str(from_arrow_type(type_).simpleString())
+    return type_name(from_arrow_type(type_))

@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from engine.contract.frames import EACH
 from engine.expressions import Expression
+from engine.model.row_types import to_pylist
 from engine.model.schema import Column, Schema, quote
 
 if TYPE_CHECKING:
@@ -92,8 +93,7 @@ def plain_values(column: Any) -> list[Any]:
     """Values as kernels know them: instants are BIGINT microseconds."""
     import pyarrow as pa
 
-    values: list[Any] = (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
-    return values
+    return to_pylist(column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column)
 
 
 def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[Sequence[int]] | None:

@@ -10,6 +10,7 @@ from typing import Final
 from engine.model.schema import Column, Schema, is_numeric
 
 _TIME_NAMES: Final = ("event_time", "timestamp", "time", "ts", "rowtime", "created_at", "updated_at", "date")
+_ROW_IDS: Final = ("id", "uuid", "rowid", "row_id", "event_id", "record_id")
 
 
 def time_column(schema: Schema | None) -> str | None:
@@ -34,6 +35,12 @@ def key_column(schema: Schema | None) -> str | None:
         if not is_numeric(column.type):
             return column.name
     return plain[0].name if plain else schema.names[0]
+
+
+def group_column(schema: Schema | None) -> str | None:
+    """The column that rows are most likely grouped by: as the key, but not the id of the row itself."""
+    others = tuple(column for column in schema or () if column.name.lower() not in _ROW_IDS)
+    return key_column(Schema(others)) or key_column(schema)
 
 
 def measure_column(schema: Schema | None) -> str | None:

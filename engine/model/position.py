@@ -72,3 +72,19 @@ def _number(step: bytes, at: int) -> tuple[int, int]:
 def hexadecimal(step: bytes) -> str:
     """A path as text: lower-case hex, empty for a source record."""
     return step.hex()
+
+
+def readable(step: bytes) -> str:
+    """A path as people count: `1.2`, each number from 1; `timer 1` for what a watermark fired; empty at a source."""
+    words: list[str] = []
+    numbers: list[str] = []
+    at = 0
+    while at < len(step):
+        if step[at : at + 1] == TIMER:
+            # What a timer waited for and began with says why it fired, not in which order.
+            words, numbers = ["timer"], []
+            at = _number(step, _number(step, at + 1)[1] + 8)[1]
+        else:
+            number, at = _number(step, at)
+            numbers.append(str(number + 1))
+    return " ".join([*words, *([".".join(numbers)] if numbers else [])])

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from engine.errors import UnknownColumn, unknown_name
+from engine.model.row_types import declared_fields, fields_of, has_row, is_row, parts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -148,7 +149,9 @@ def arrow_type(type_: str) -> pa.DataType:
     if type_.startswith("map<") and type_.endswith(">"):
         key, value = map_types(type_[4:-1])
         return pa.map_(arrow_type(key), arrow_type(value))
-    message = f"the type {type_} is not supported. Available: {', '.join(plain)}, decimal(p,s), array<..>, map<..>"
+    if is_row(type_):
+        return pa.struct([pa.field(name, arrow_type(each)) for name, each in fields_of(type_)])
+    message = f"the type {type_} is not supported. Available: {', '.join([*plain, *_WITH_PARTS])}"
     raise ValueError(message)
 
 
@@ -163,9 +166,21 @@ def flink_type(type_: str) -> str:
     if type_.startswith("map<"):
         key, value = map_types(type_[4:-1])
         return f"MAP<{flink_type(key)}, {flink_type(value)}>"
+    if is_row(type_):
+        return f"ROW<{', '.join(f'{quote(name)} {flink_type(each)}' for name, each in fields_of(type_))}>"
     return type_.upper()
 
 
+def spark_text(type_: str) -> str:
+    """A type in an expression: in capitals, but for the names of fields."""
+    return type_ if has_row(type_) else type_.upper()
+
+
+_WITH_PARTS: Final = ("decimal(p,s)", "array<..>", "map<..>", "row<..>")
+_ROW: Final = re.compile(
+    r"\s*(?:row|struct)\s*(?:<(.*)>|\((.*)\))(?:\s+not)?(?:\s+null)?\s*", re.IGNORECASE | re.DOTALL
+)
+_ROW_WITHIN: Final = re.compile(r"<.*\b(row|struct)\s*[<(]", re.IGNORECASE | re.DOTALL)
 _NAMES: Final = {
     "varchar": "string",
     "char": "string",
@@ -195,6 +210,11 @@ def type_from(text: str) -> str:
     (`TIMESTAMP(3)`), it has no zone; bare, as Spark writes it, it is an instant. Raises ValueError that
     lists the types.
     """
+    if (row := _ROW.fullmatch(text)) is not None:
+        return declared_fields(row[1] or row[2] or "", type_from)
+    if _ROW_WITHIN.search(text):
+        kind, _, parts = text.strip()[: text.strip().rindex(">")].partition("<")
+        return _with_parts(kind.strip().lower(), parts)
     words = " ".join(text.lower().replace("`", "").split()).removesuffix(" not null").removesuffix(" null").strip()
     name, _, rest = words.partition("(")
     inner, _, tail = rest.partition(")")
@@ -202,8 +222,7 @@ def type_from(text: str) -> str:
         type_ = ""
     elif words.startswith(("array<", "map<")) and words.endswith(">"):
         kind, _, parts = words[:-1].partition("<")
-        split = (parts,) if kind == "array" else map_types(parts)
-        type_ = f"{kind}<{','.join(type_from(part) for part in split)}>"
+        type_ = _with_parts(kind, parts)
     elif name.strip() in ("decimal", "dec", "numeric"):
         precision, _, scale = inner.partition(",")
         type_ = f"decimal({precision.strip() or 10},{scale.strip() or 0})"
@@ -214,8 +233,17 @@ def type_from(text: str) -> str:
         type_ = _NAMES.get(plain, plain)
     if type_ in _FLINK or type_.startswith(("array<", "map<")) or _valid_decimal(type_):
         return type_
-    message = unknown_name("type", text, (*_FLINK, "decimal(p,s)", "array<..>", "map<..>"))
+    message = unknown_name("type", text, (*_FLINK, *_WITH_PARTS))
     raise ValueError(message)
+
+
+def _with_parts(kind: str, parts: str) -> str:
+    """An array or a map. Raises ValueError for another kind."""
+    if kind not in ("array", "map"):
+        message = unknown_name("type", kind, ("array<..>", "map<..>", "row<..>"))
+        raise ValueError(message)
+    split = (parts,) if kind == "array" else map_types(parts)
+    return f"{kind}<{','.join(type_from(part) for part in split)}>"
 
 
 def _valid_decimal(type_: str) -> bool:
@@ -236,10 +264,8 @@ def decimal_scale(type_: str) -> int | None:
 
 def map_types(inner: str) -> tuple[str, str]:
     """The key's and the value's type of what stands in `map<...>`. Raises ValueError."""
-    depth = 0
-    for at, char in enumerate(inner):
-        depth += (char in "<(") - (char in ">)")
-        if char == "," and depth == 0:
-            return inner[:at].strip(), inner[at + 1 :].strip()
+    parts = tuple(parts_of(inner))
+    if len(parts) == 2:
+        return parts[0], parts[1]
     message = f"map<{inner}> needs a key and a value type"
     raise ValueError(message)

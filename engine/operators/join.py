@@ -288,6 +288,7 @@ class Join(KeyedJoin):
             modify,
             upsert_keys=join_keys(left, right, self.left_keys, self.right_keys, self.kind),
             lone_updates=alone,
+            null_keys=self.kind.keeps_left and self.kind.keeps_right,
             monotonic=join_moves(left, right, self.left_keys, self.right_keys, self.kind),
         )
 

@@ -118,7 +118,9 @@ class OverAggregate(RoutesLate):
         if self.order_column is None:
             advice = "Order by a column, aggregate with a group instead, or put it before."
             require_insert_only(node, "an over aggregate by time", input_, advice)
-        elif input_.schema.column(self.order_column, node, "order_column").type.startswith(("array<", "map<")):
+        elif input_.schema.column(self.order_column, node, "order_column").type.startswith(
+            ("array<", "map<", "struct<")
+        ):
             message = f"order_column: {self.order_column} has no order. Choose another column."
             raise PipelineError(message, node, "order_column")
         if self._by_time and input_.schema.event_time is None:

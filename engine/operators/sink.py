@@ -149,7 +149,7 @@ class Sink(Operator):
             key := self._key(context.node, input_.derived), input_.derived
         ):
             names = context.schema.names
-            own = min(input_.derived.upsert_keys, key=lambda key: (len(key), sorted(key)), default=frozenset[str]())
+            own = input_.derived.shortest_key or frozenset[str]()
             places = [names.index(name) for name in names if name in own]
             keys = tuple(quote(name) for name in names if name in key)
             return Keyed((KeyedInput(keys, columns),), partial(UpsertMaterializeKernel, places))

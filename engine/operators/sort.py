@@ -66,7 +66,7 @@ class Sort(RoutesLate):
             raise PipelineError(message, node, "then_by")
         for item in self.then_by:
             column = input_.schema.column(item.column, node, "then_by")
-            if column.type.startswith(("array<", "map<")):
+            if column.type.startswith(("array<", "map<", "struct<")):
                 message = f"then_by: {column.name} is of type {column.type}, which has no order. Choose another column."
                 raise PipelineError(message, node, "then_by")
         return input_

@@ -29,8 +29,9 @@ from engine.contract.operator import (
     forwarded,
 )
 from engine.contract.step import Native, Projection
-from engine.errors import PipelineError
+from engine.errors import PipelineError, unknown_name
 from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.row_types import fields_of, is_row
 from engine.model.schema import Column, Schema, arrow_type, map_types, quote
 
 if TYPE_CHECKING:
@@ -65,13 +66,19 @@ class Unnest(Operator):
         ("element",),
         min_length=1,
         title="Names",
-        description="The name of the element's column; for entries two names, of keys and values.",
+        description="The name of the element's column; for entries two names, of keys and values; for fields one each.",
     )
     elements: Elements = Field(
         Elements.VALUES,
         title="Elements",
         description="values: of an array. entries: of a map, keys and values. copies: of a multiset, which is a map: "
         "each key as often as its value says.",
+    )
+    fields: tuple[str, ...] = Field(
+        (),
+        title="Fields",
+        description="Of an array of rows: the fields that become columns, one for each name; a row that is NULL is "
+        "left out. Empty: the row is the column.",
     )
     position: str | None = Field(
         None,
@@ -153,6 +160,8 @@ class Unnest(Operator):
         found: Sequence[str] | None = None
         if self.elements is Elements.VALUES and type_.startswith("array<"):
             found = (type_[6:-1],)
+            if self.fields:
+                found = self._types_of_fields(node, type_[6:-1])
         elif self.elements is not Elements.VALUES and type_.startswith("map<"):
             found = map_types(type_[4:-1])
             if self.elements is Elements.COPIES:
@@ -171,10 +180,21 @@ class Unnest(Operator):
             arrow_type(each)
         return found
 
+    def _types_of_fields(self, node: str, type_: str) -> Sequence[str]:
+        """The types of the fields of a row. Raises PipelineError."""
+        known = dict(fields_of(type_)) if is_row(type_) else {}
+        if missing := [name for name in self.fields if name not in known]:
+            message = f"fields: {unknown_name('field', missing[0], known)}."
+            raise PipelineError(message, node, "fields")
+        return [known[name] for name in self.fields]
+
     def _each(self) -> str:
         """The elements as structs of the new columns, called by their places."""
         collection, fields = self.collection, ["x AS `0`"]
-        if self.elements is Elements.ENTRIES:
+        if self.fields:
+            collection = f"filter({collection}, x -> x IS NOT NULL)"
+            fields = [f"x.{quote(name)} AS `{place}`" for place, name in enumerate(self.fields)]
+        elif self.elements is Elements.ENTRIES:
             collection, fields = f"map_entries({collection})", ["x.key AS `0`", "x.value AS `1`"]
         elif self.elements is Elements.COPIES:
             copies = f"transform(map_entries({collection}), e -> array_repeat(e.key, CAST(e.value AS INT)))"

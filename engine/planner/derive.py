@@ -81,6 +81,8 @@ def _derive_node(
             second[port] = operator.derive_port(port, node.id, inputs)
         if not derived.holdbacks:
             derived = replace(derived, holdbacks=merge_holdbacks(inputs))
+        if any(input_.null_keys for input_ in inputs):
+            derived = replace(derived, null_keys=True)
     derived = replace(derived, node=node.id)
     _check_names(node.id, derived)
     return DerivedNode(node, operator, edges, derived, second)

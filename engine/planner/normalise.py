@@ -4,15 +4,17 @@ A condition right above such a source becomes the normaliser's own, so that a ro
 taken back even though no -U comes; columns that a projection or an aggregate above leaves out are left out
 below already. With `table.exec.source.cdc-events-duplicate` a changelog that has a primary key is normalised
 too, whoever reads it.
-Source: Flink DynamicSourceUtils.changelogNormalizeEnabled, PushCalcPastChangelogNormalizeRule.
+Source: Flink DynamicSourceUtils.changelogNormalizeEnabled, PushCalcPastChangelogNormalizeRule,
+FlinkMarkChangelogNormalizeProgram.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain, count
 
 from engine.aggregates.parameters import key_expressions
-from engine.contract.operator import Operator
+from engine.contract.operator import OUT, Operator
 from engine.errors import PlanRejected
 from engine.expressions import Expression
 from engine.model.changelog import UpdateKind
@@ -71,59 +73,92 @@ def _may_repeat(pipeline: Pipeline) -> bool:
 
 
 def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipeline:
-    key = min(node.derived.upsert_keys, key=lambda names: (len(names), sorted(names)))
-    keys = [name for name in node.derived.schema.names if name in key]
-    below, pipeline = _narrowed(pipeline, source, node.derived.schema, key)
-    consumers = pipeline.outputs(below)
-    if len(consumers) == 1 and (above := pipeline.node(consumers[0].target)).operator == "filter":
-        parameters = {"keys": keys, "condition": above.parameters.get("condition")}
-        merged = above.model_copy(update={"operator": ChangelogNormalize.operator, "parameters": parameters})
-        nodes = tuple(merged if other is above else other for other in pipeline.nodes)
-        return pipeline.model_copy(update={"nodes": nodes})
-    return _inserted(
-        pipeline,
-        below,
-        Node(id=f"{source} normalised", operator=ChangelogNormalize.operator, parameters={"keys": keys}),
-    )
+    """The pipeline with a normaliser for the readers of the source.
+
+    Readers that use different columns or conditions share a normaliser of whole rows; but above a watermark each has
+    one of its own, where Flink does not see that they read the same.
+    """
+    schema, readers = node.derived.schema, pipeline.outputs(source)
+    key = node.derived.shortest_key or frozenset()
+    keys = [name for name in schema.names if name in key]
+    whole = frozenset(schema.names)
+    reads = [(_used(pipeline, reader, schema, key), _condition(pipeline, reader)) for reader in readers]
+    if len(set(reads)) > 1 and all(column.time is None for column in schema):
+        reads = [(whole, None)] * len(readers)
+    made: dict[object, str] = {}
+    for reader, read in zip(readers, reads, strict=True):
+        used, condition = read
+        if condition is None and read in made:
+            pipeline = _moved(pipeline, reader, made[read])
+            continue
+        below = reader
+        if used != whole:
+            columns = [{"name": name, "expression": quote(name)} for name in schema.names if name in used]
+            name = _free_id(pipeline, f"{source} used")
+            pipeline, below = _inserted(
+                pipeline, reader, Node(id=name, operator=Project.operator, parameters={"columns": columns})
+            )
+        if condition is not None:
+            pipeline = _merged(pipeline, reader.target, keys, condition)
+            continue
+        name = made[read] = _free_id(pipeline, f"{source} normalised")
+        normaliser = Node(id=name, operator=ChangelogNormalize.operator, parameters={"keys": keys})
+        pipeline, _ = _inserted(pipeline, below, normaliser)
+    return pipeline
 
 
-def _narrowed(pipeline: Pipeline, source: str, schema: Schema, key: frozenset[str]) -> tuple[str, Pipeline]:
-    """The node to normalise: the source, or above it only its key and the columns that a projection or an
-    aggregate uses.
+def _condition(pipeline: Pipeline, reader: Edge) -> str | None:
+    """The condition right above a source; None where there is none."""
+    operator = configured(pipeline.node(reader.target))
+    return operator.condition if isinstance(operator, Filter) else None
+
+
+def _merged(pipeline: Pipeline, filter_: str, keys: Sequence[str], condition: str) -> Pipeline:
+    """The pipeline with a normaliser of this condition in the place of a filter."""
+    changed = {"operator": ChangelogNormalize.operator, "parameters": {"keys": keys, "condition": condition}}
+    nodes = (node.model_copy(update=changed) if node.id == filter_ else node for node in pipeline.nodes)
+    return pipeline.model_copy(update={"nodes": tuple(nodes)})
+
+
+def _used(pipeline: Pipeline, reader: Edge, schema: Schema, key: frozenset[str]) -> frozenset[str]:
+    """The columns of a source that one of its readers uses, and the key: all but above a projection or an aggregate.
 
     So an update of a column that nobody uses is none. A condition may stand between.
     """
-    used = set(key)
-    at = source
-    while len(consumers := pipeline.outputs(at)) == 1:
+    used = key
+    above = pipeline.node(reader.target)
+    while isinstance(operator := configured(above), Filter):
+        used |= Expression.parse(operator.condition).columns(schema)
+        consumers = pipeline.outputs(above.id)
+        if len(consumers) != 1:
+            return frozenset(schema.names)
         above = pipeline.node(consumers[0].target)
-        operator = configured(above)
-        if isinstance(operator, Filter):
-            used |= Expression.parse(operator.condition).columns(schema)
-            at = above.id
-            continue
-        match operator:
-            case Project():
-                expressions = [column.expression for column in operator.columns]
-            case GroupAggregate():
-                calls = [text for call in operator.aggregates for text in (call.argument, call.filter) if text]
-                expressions = [*key_expressions(operator.group_by), *calls]
-            case _:
-                break
-        used = used.union(*(Expression.parse(each).columns(schema) for each in expressions))
-        if len(used) == len(schema):
-            break
-        columns = [{"name": name, "expression": quote(name)} for name in schema.names if name in used]
-        made = Node(id=f"{source} used", operator=Project.operator, parameters={"columns": columns})
-        return made.id, _inserted(pipeline, source, made)
-    return source, pipeline
+    match operator:
+        case Project():
+            expressions = [column.expression for column in operator.columns]
+        case GroupAggregate():
+            calls = [text for call in operator.aggregates for text in (call.argument, call.filter) if text]
+            expressions = [*key_expressions(operator.group_by), *calls]
+        case _:
+            return frozenset(schema.names)
+    return used.union(*(Expression.parse(each).columns(schema) for each in expressions))
 
 
-def _inserted(pipeline: Pipeline, source: str, made: Node) -> Pipeline:
-    """The pipeline with a node between another and all that read it."""
-    edges = tuple(
-        edge.model_copy(update={"source": made.id}) if edge.source == source else edge for edge in pipeline.edges
-    )
-    return pipeline.model_copy(
-        update={"nodes": (*pipeline.nodes, made), "edges": (*edges, Edge(source=source, target=made.id))}
-    )
+def _inserted(pipeline: Pipeline, edge: Edge, made: Node) -> tuple[Pipeline, Edge]:
+    """The pipeline with a node in an edge, and the edge from that node on."""
+    onward = edge.model_copy(update={"source": made.id, "source_port": OUT})
+    into = Edge(source=edge.source, target=made.id)
+    edges = tuple(onward if other is edge else other for other in pipeline.edges)
+    return pipeline.model_copy(update={"nodes": (*pipeline.nodes, made), "edges": (*edges, into)}), onward
+
+
+def _moved(pipeline: Pipeline, edge: Edge, source: str) -> Pipeline:
+    """The pipeline with an edge that comes from another node."""
+    moved = edge.model_copy(update={"source": source})
+    return pipeline.model_copy(update={"edges": tuple(moved if other is edge else other for other in pipeline.edges)})
+
+
+def _free_id(pipeline: Pipeline, wanted: str) -> str:
+    taken = {node.id for node in pipeline.nodes}
+    names = chain([wanted], (f"{wanted} {number}" for number in count(2)))
+    return next(name for name in names if name not in taken)

@@ -57,6 +57,18 @@ class NodePlan:
         """source, operator or sink."""
         return self.operator.role
 
+    @property
+    def row_key(self) -> tuple[str, ...] | None:
+        """The columns that tell the rows of its table apart, in order; None where only the whole row does."""
+        key = self.derived.shortest_key
+        if key is None:
+            return None
+        columns = [column for column in self.schema if column.name in key]
+        is_shared = self.derived.null_keys and len(columns) > 1 and all(column.nullable for column in columns)
+        if is_shared and self.mode.has_update_before:
+            return None
+        return tuple(column.name for column in columns)
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -91,7 +91,7 @@ def cast_texts(texts: pa.Array, type_: str) -> pa.Array:
         return texts
     if type_ == "binary":
         return texts.cast(pa.binary())
-    if type_.startswith(("array<", "map<")):
+    if type_.startswith(("array<", "map<", "struct<")):
         return _each(texts, type_, lambda text: nested_from(text, type_, _scalar))
     if type_ in ("timestamp", "timestamp_ntz"):
         return _times(pc.utf8_rtrim(pc.utf8_ltrim(texts, _SPACE), _BLANKS), type_)

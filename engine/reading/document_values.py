@@ -16,6 +16,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any, Final
 
+from engine.model.row_types import fields_of, is_row, parts_of
 from engine.model.schema import flink_type
 
 # The years 1 to 9999, which Python, Arrow and DuckDB all can write. Beyond them it is the unit that is wrong.
@@ -74,6 +75,13 @@ def _nested(value: Any, type_: str) -> Any:
     inner = type_.partition("<")[2][:-1]
     if type_.startswith("array<"):
         return [coerce(item, inner) for item in value]
+    if is_row(type_):
+        fields = fields_of(type_)
+        if isinstance(value, dict):
+            return {name: coerce(value.get(name), each) for name, each in fields}
+        if len(value) != len(fields):
+            raise Unfit(_sentence(type_))
+        return {name: coerce(item, each) for (name, each), item in zip(fields, value, strict=True)}
     key, item_type = split_types(inner)
     pairs = value.items() if isinstance(value, dict) else value
     return [(coerce(name, key), coerce(item, item_type)) for name, item in pairs]
@@ -81,11 +89,9 @@ def _nested(value: Any, type_: str) -> Any:
 
 def split_types(inner: str) -> tuple[str, str]:
     """The types of a map's keys and values. Raises Unfit."""
-    depth = 0
-    for at, char in enumerate(inner):
-        depth += (char in "<(") - (char in ">)")
-        if char == "," and depth == 0:
-            return inner[:at], inner[at + 1 :]
+    parts = tuple(parts_of(inner))
+    if len(parts) == 2:
+        return parts[0], parts[1]
     raise Unfit(_sentence(f"map<{inner}>"))
 
 

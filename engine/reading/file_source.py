@@ -141,12 +141,12 @@ class TextFiles(FileSource):
         """The quote in which line breaks are no ends of lines; empty where there is none."""
         return b""
 
-    def stream(self, node: str, folder: Path) -> Stream:
+    def stream(self, node: str, folder: Path, run: str) -> Stream:
         """As they grow, where they are watched."""
         from engine.reading.growing import GrowingFiles
 
         if self.monitor_interval_ms is None:
-            return super().stream(node, folder)
+            return super().stream(node, folder, run)
         if not all(file.is_here for file in self.files(node, folder)):
             message = "path: only files of this machine can be watched. Leave 'Look for more every' empty."
             raise PipelineError(message, node, "monitor_interval_ms")
@@ -203,9 +203,13 @@ class RowFile(FileSource):
         reason = F.coalesce(broken, texts.without_kind(self.kind_column, kind))
         return texts.frames(rows, schema, payload, reason, kind.value)
 
-    def table(self, node: str, schema: Schema, options: Mapping[str, str]) -> str:
-        """The source in Flink SQL; with a kind column a table of plain rows, and a view that reads them."""
-        options = {"connector": "filesystem", "path": self.path, **options}
+    def table_sql(self, node: str, schema: Schema, options: Mapping[str, str]) -> str:
+        """The source in Flink SQL; with a kind column a table of plain rows, and a view that reads them.
+
+        options: of the connector they name, else of that for files.
+        """
+        if "connector" not in options:
+            options = {"connector": "filesystem", "path": self.path, **options}
         if self.kind_column is None:
             return create_table(node, schema, self, options, self.primary_key)
         keys = self.primary_key if self.updates_by_key else ()

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from engine.contract.source import Source
 from engine.model.changelog import RowKind
+from engine.model.row_types import fields_of, is_row
 from engine.model.schema import Column, Schema, TimeUnit, flink_type, quote
 from engine.reading.kinds import WORDS
 from engine.windows.assigners import interval
@@ -113,6 +114,8 @@ def row_sql(row: Sequence[Any], types: Sequence[str]) -> str | None:
 
 def _literal(value: Any, type_: str) -> str | None:
     name = flink_type(type_)
+    if is_row(type_) and isinstance(value, dict | list):
+        return _row_literal(value, type_, name)
     match value:
         case None:
             return f"CAST(NULL AS {name})"
@@ -137,3 +140,12 @@ def _literal(value: Any, type_: str) -> str | None:
         case str() if type_.startswith("decimal") or type_ in ("float", "double"):
             return f"CAST({literal(value)} AS {name})"
     return None
+
+
+def _row_literal(value: dict[str, Any] | list[Any], type_: str, name: str) -> str | None:
+    fields = fields_of(type_)
+    values = [value.get(field) for field, _ in fields] if isinstance(value, dict) else value
+    if len(values) != len(fields):
+        return None
+    items = [_literal(item, inner) for item, (_, inner) in zip(values, fields, strict=True)]
+    return None if None in items else f"CAST(ROW({', '.join(item or '' for item in items)}) AS {name})"

@@ -49,20 +49,37 @@ def _sampled(
     for file in files:
         with opened(file, node) as stream:
             for line in islice(raw_lines(stream), sample_rows - len(objects)):
-                try:
-                    value = json.loads(line.decode("utf-8-sig"))
-                except (
-                    ValueError,
-                    RecursionError,
-                ):  # no JSON, no UTF-8, too deep: rejected when it is read
-                    continue
-                if isinstance(value, dict):
+                if (value := object_in(line)) is not None:
                     objects.append(value)
-    rows = [row for value in objects for row in rows_of(value) if isinstance(row, dict)]
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    if names:
+    found = columns_in(objects, rows_of, infer)
+    if found:
         try:
-            check_names(names, node, f"keys in {files[0].name}")
+            check_names([column.name for column in found], node, f"keys in {files[0].name}")
         except PipelineError as error:
             raise SourceError(error.sentence, node, "path") from error
+    return found
+
+
+def itself(row: dict[str, Any]) -> Sequence[Any]:
+    """The row of an object that is one."""
+    return (row,)
+
+
+def object_in(text: bytes) -> dict[str, Any] | None:
+    """The object that a line holds; None where it is none, and is rejected when it is read."""
+    try:
+        value = json.loads(text.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def columns_in(
+    objects: Iterable[dict[str, Any]],
+    rows_of: Callable[[dict[str, Any]], Sequence[Any]],
+    infer: Callable[[Iterable[Any]], str],
+) -> tuple[Column, ...]:
+    """The columns of some objects, in the order in which their keys appear."""
+    rows = [row for value in objects for row in rows_of(value) if isinstance(row, dict)]
+    names = dict.fromkeys(name for row in rows for name in row)
     return tuple(Column(name, infer(row.get(name) for row in rows)) for name in names)

@@ -131,7 +131,7 @@ def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
     text = block.text.removesuffix(b"\n")
     # Then no object goes on in the next line: after a closing brace no opening one can follow.
     are_objects = text.startswith(b"{") and text.endswith(b"}") and text.count(b"}\n{") == block.size - 1
-    if not are_objects or any(column.type.startswith(("array<", "map<")) for column in rows.columns):
+    if not are_objects or any(column.type.startswith(("array<", "map<", "struct<")) for column in rows.columns):
         return None
     if (b"NaN" in text or b"Inf" in text) and _NO_NUMBER.search(text):
         return None

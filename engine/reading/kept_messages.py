@@ -9,14 +9,14 @@ run can be replayed, an epoch names pieces, not places in the source. They are o
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from engine.contract.stream import Json
 from engine.reading.received import FOLDER, sync_folder
@@ -39,9 +39,10 @@ class Piece(NamedTuple):
     end: int
 
 
-def new_place(label: str) -> str:
-    """A folder that no other run keeps its messages in, relative to that of the store."""
-    return f"{FOLDER}/{_UNSAFE.sub('_', label)[:_LABEL]}-{uuid4().hex[:8]}"
+def place_of(origin: str, node: str, run: str) -> str:
+    """The folder in which a run keeps what it gets there, relative to that of the store."""
+    known = hashlib.sha256(f"{run} {node}".encode()).hexdigest()[:12]
+    return f"{FOLDER}/{_UNSAFE.sub('_', origin)[:_LABEL]}-{known}"
 
 
 class Keeping:
@@ -113,6 +114,17 @@ def messages_in(piece: Piece) -> pa.RecordBatch:
         file.seek(piece.start)
         with pa.ipc.open_stream(file.read(piece.end - piece.start)) as reader:
             return reader.read_next_batch()
+
+
+def cut_out(part: Any, folder: Path) -> Any:
+    """A part of a source; a piece as a file of its own, where what the file of it has besides is not wanted."""
+    if not isinstance(part, Piece):
+        return part
+    path = folder / f"{Path(part.path).stem}-{part.start}.arrow"
+    with open(part.path, "rb") as file:
+        file.seek(part.start)
+        path.write_bytes(file.read(part.end - part.start))
+    return part._replace(path=str(path), start=0, end=part.end - part.start)
 
 
 def forget(folder: Path, place: str) -> None:

@@ -1,4 +1,4 @@
-"""Lists and maps that are written as JSON, in a column's type. The meaning is that of Spark's `from_json`.
+"""Lists, maps and rows that are written as JSON, in a column's type. The meaning is that of Spark's `from_json`.
 
 An item that does not fit makes the whole unfit. A number for a text is the text as it is written; an object or a list
 for a text is its JSON without blanks. JSON says what a value is: "1" is no number and 1.0 no integer.
@@ -14,6 +14,7 @@ from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, Final
 
+from engine.model.row_types import fields_of, is_row
 from engine.reading.document_values import Unfit, coerce, split_types
 
 _INTEGERS: Final = ("tinyint", "smallint", "int", "bigint")
@@ -69,7 +70,7 @@ def json_of(value: Any) -> str:
 
 
 def nested_from(text: str, type_: str, scalar: Callable[[str, str], Any]) -> Any:
-    """A list or a map as Arrow takes it. scalar: reads a text as a date or a timestamp. Raises ValueError."""
+    """A list, a map or a row as Arrow takes it. scalar: reads a text as a date or a timestamp. Raises ValueError."""
     try:
         value = parsed(text)
     except RecursionError as error:
@@ -87,6 +88,8 @@ def _fitting(value: Any, type_: str, scalar: Callable[[str, str], Any]) -> Any:
     if type_.startswith("map<") and isinstance(value, dict):
         key, item_type = split_types(inner)
         return [(coerce(name, key), _fitting(item, item_type, scalar)) for name, item in value.items()]
+    if is_row(type_) and isinstance(value, dict):
+        return {name: _fitting(value.get(name), each, scalar) for name, each in fields_of(type_)}
     is_number, is_text = isinstance(value, Number), isinstance(value, str) and not isinstance(value, Number)
     if type_ == "string":
         return text_of(value)

@@ -57,7 +57,7 @@ class MadeUp(Source):
         part._cut = (first, end)
         return part
 
-    def stream(self, node: str, folder: object) -> Paced:
+    def stream(self, node: str, folder: object, run: str) -> Paced:
         """At its rate."""
         return Paced(self)
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import Final
 
-from engine.model.schema import TimeUnit, quote
+from engine.model.schema import Column, TimeUnit, quote
 from engine.reading.csv_sample import Dialect, header_of, records_of_file, renamed_columns
 from engine.reading.files import InputFile
 from engine.reading.inference import infer_text, kind_of_text
@@ -90,15 +90,25 @@ def profile_of(
     notes = renamed_columns(header) if not dialect.names else {}
     names = dialect.names or dialect.named(header) or tuple(f"column{at}" for at in range(1, width + 1))
     nulls = ("", dialect.null_text)
-    columns, proposals = [], []
-    for at, name in enumerate(names):
-        texts = [None if row[at].strip() in nulls else row[at].strip() for row in fitting]
-        sampled = infer_text(texts[: dialect.sample_rows])
-        column = _profile(name, sampled, texts, notes.get(name, ""))
-        columns.append(column)
-        if column.is_time and (proposal := _proposal(column, texts)) is not None:
+    texts = [[None if row[at].strip() in nulls else row[at].strip() for row in fitting] for at in range(len(names))]
+    sampled = [Column(name, infer_text(held[: dialect.sample_rows])) for name, held in zip(names, texts, strict=True)]
+    return profile_columns(sampled, texts, notes)
+
+
+def profile_columns(
+    columns: Sequence[Column], texts: Sequence[Sequence[str | None]], notes: Mapping[str, str]
+) -> tuple[tuple[ColumnProfile, ...], tuple[TimeProposal, ...]]:
+    """What texts say of columns. columns: with the types as which they are read; texts: by column, None for null.
+
+    notes: by column, why it is called otherwise than where it comes from.
+    """
+    profiles, proposals = [], []
+    for column, held in zip(columns, texts, strict=True):
+        profile = _profile(column.name, column.type, held, notes.get(column.name, ""))
+        profiles.append(profile)
+        if profile.is_time and (proposal := _proposal(profile, held)) is not None:
             proposals.append(proposal)
-    return tuple(columns), tuple(sorted(proposals, key=lambda each: _rank(each.column, columns)))
+    return tuple(profiles), tuple(sorted(proposals, key=lambda each: _rank(each.column, profiles)))
 
 
 def _profile(name: str, type_: str, texts: Sequence[str | None], note: str) -> ColumnProfile:

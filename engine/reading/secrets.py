@@ -16,6 +16,8 @@ from engine.reading.named_folders import ENVIRONMENT as FOLDERS
 
 LISTED: Final = "CHANGELOG_STUDIO_SECRETS"
 NAMED: Final = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+NOTE: Final = "-- Flink knows no ${env:...}: put the value of the variable there.\n"
+"""Above a table in Flink SQL whose options name a secret."""
 
 
 class NotSet(ValueError):
@@ -25,6 +27,11 @@ class NotSet(ValueError):
 def is_named(text: str) -> bool:
     """Whether a secret is given by its name, or not at all."""
     return not text or NAMED.fullmatch(text) is not None
+
+
+def names_any(texts: Iterable[str]) -> bool:
+    """Whether any of these options names a secret."""
+    return any(NAMED.search(text) for text in texts)
 
 
 def resolved(text: str, option: str) -> str:

@@ -43,7 +43,7 @@ def written(text: Column, type_: str) -> Field:
         # Spark reads 12:30 as today at 12:30, and 2024 as its first day: a timestamp starts with a date.
         with_date = F.when(text.rlike(r"^\s*[0-9]{4}-"), text.try_cast("timestamp"))
         return Field(text, F.coalesce(with_date, from_ms).cast(type_))
-    if type_.startswith(("array<", "map<")):
+    if type_.startswith(("array<", "map<", "struct<")):
         return Field(text, F.from_json(text, type_))
     return Field(text, text if type_ == "string" else text.try_cast(type_))
 

@@ -43,7 +43,7 @@ from engine.runtime.arrivals.ingest import EpochEvents, ingest
 from engine.runtime.arrivals.intake import given_of, take_in
 from engine.runtime.arrivals.live import LiveEvents
 from engine.runtime.edges.views import views_of
-from engine.runtime.epoch import EpochRunner, NodeOutput
+from engine.runtime.epoch import EpochRunner, Kept, NodeOutput
 from engine.runtime.explain import explanation
 from engine.runtime.failures import failing_node, failure_sentence
 from engine.spark.cancelling import cancellable
@@ -160,10 +160,13 @@ def _run_live(
         _check_cancelled(cancel)
         progress.phase = "keeping the changelogs"
         checkpoint = arriving.checkpoint(events, runner.kept)
-        recorder.commit(replace(output, decision=arriving.decision, checkpoint=checkpoint))
+        kept_here = brought(files, replace(output, decision=arriving.decision, checkpoint=checkpoint))
+        recorder.commit(kept_here)
         progress.epochs = events.number + 1
         progress.phase = "waiting for records"
         arriving.sweep(runner.kept)
+    if not arriving.was_stopped:
+        arriving.sweep(Kept({}, {}))
     return not arriving.was_stopped
 
 
@@ -214,8 +217,6 @@ def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]
     """What a recorder is told of a run before its first epoch. views: of `engine.runtime.edges.views`."""
     edges = []
     for node in plan.nodes:
-        key = min(node.derived.upsert_keys, key=lambda names: (len(names), sorted(names)), default=None)
-        in_order = tuple(name for name in node.schema.names if key is not None and name in key)
         source = node.operator
         edges.append(
             EdgeInfo(
@@ -225,7 +226,7 @@ def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]
                 role=node.role,
                 schema=node.schema,
                 mode=str(node.mode),
-                upsert_key=in_order,
+                upsert_key=node.row_key or (),
                 watermark_delay_ms=source.watermark_delay_ms
                 if isinstance(source, Source) and node.schema.event_time is not None
                 else None,

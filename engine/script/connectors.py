@@ -1,6 +1,7 @@
 """What a table of a script is here: a source over files or made-up rows, or a sink.
 
-    filesystem   csv, json, parquet, debezium-json, canal-json, maxwell-json; paths relative to the script
+    filesystem   csv, json, parquet, excel, debezium-json, canal-json, maxwell-json; paths relative to the script
+    jdbc         a table of a database (`engine.script.jdbc_tables`)
     datagen      made-up rows
     kafka, upsert-kafka          topics (`engine.script.kafka_tables`)
     postgres-cdc                 changes of a table (`engine.script.postgres_tables`)
@@ -30,6 +31,8 @@ from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNME
 from engine.reading.paced import SAMPLE
 from engine.reading.recorded import is_recording
 from engine.registry import configured
+from engine.script.jdbc_tables import CONNECTOR as JDBC
+from engine.script.jdbc_tables import jdbc_table
 from engine.script.kafka_tables import TOPICS, topics
 from engine.script.postgres_tables import CONNECTOR, changes
 from engine.script.tables import TableDdl
@@ -41,6 +44,7 @@ FORMATS: Final = {
     "csv": "csv",
     "json": "jsonl",
     "parquet": "parquet",
+    "excel": "excel",
     "debezium-json": "debezium_json",
     "canal-json": "canal_json",
     "maxwell-json": "maxwell_json",
@@ -51,6 +55,7 @@ _OF_NO_MATTER: Final = re.compile(
     r"|timestamp-format\.standard|allow-comments|encode\..*|map-null-key\..*)"
 )
 _WATCH: Final = "source.monitor-interval"
+_NOT_WATCHED: Final = ("parquet", "excel")
 _WAITING: Final = {
     IDLE_TIMEOUT: "idle_timeout_ms",
     ALIGNMENT_GROUP: "alignment_group",
@@ -95,6 +100,9 @@ def source_table(
         operator, parameters = "datagen", _datagen(ddl, warnings)
     elif ddl.connector == "filesystem":
         operator, parameters = _file(ddl, node_id, folder, warnings)
+    elif ddl.connector == JDBC:
+        operator, parameters = jdbc_table(ddl, warnings)
+        parameters |= _types(ddl, operator, parameters, node_id, folder)
     elif ddl.connector in _SERVED and kind_column is None:
         operator, parameters = _SERVED[ddl.connector](ddl, warnings)
     elif ddl.connector in _SERVED:
@@ -103,7 +111,7 @@ def source_table(
     else:
         message = (
             f"the connector {ddl.connector!r} is not supported. Available: filesystem (format "
-            f"{', '.join(FORMATS)}), datagen, {', '.join(_SERVED)}. Save the rows as a file, or insert them with "
+            f"{', '.join(FORMATS)}), jdbc, datagen, {', '.join(_SERVED)}. Save the rows as a file, or insert them with "
             "INSERT INTO ... VALUES."
         )
         raise ddl.rejected(message)
@@ -205,16 +213,16 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
     if operator == "csv":
         parameters |= {"header": False, "names": [column.name for column in ddl.columns]}
         parameters |= {name: options.pop(option) for option, name in _CSV.items() if option in options}
-    if operator != "parquet" and (text := options.pop(_WATCH, None)) is not None:
+    elif operator == "excel":
+        parameters |= {"table": options.pop("excel.sheet", ""), "header": options.pop("excel.header", "true") == "true"}
+    if operator not in _NOT_WATCHED and (text := options.pop(_WATCH, None)) is not None:
         parameters["monitor_interval_ms"] = milliseconds(text)
         if not parameters["monitor_interval_ms"]:
             message = f"the option {_WATCH!r} is a time such as 5 s, not {text!r}."
             raise ddl.rejected(message)
         # What a table declares is what its files will have.
         parameters |= {"types": {column.name: column.type for column in ddl.columns}, "fixed_columns": True}
-    for option in options:
-        if not _OF_NO_MATTER.fullmatch(option):
-            warnings.append(f"{ddl.name}: the option {option!r} is ignored; it has no effect here.")
+    warnings += ddl.ignored(option for option in options if not _OF_NO_MATTER.fullmatch(option))
     if operator == "parquet" and is_recording(folder / parameters["path"]):
         return Recording.operator, parameters
     if "fixed_columns" in parameters:
@@ -261,7 +269,7 @@ def _datagen(ddl: TableDdl, warnings: list[str]) -> dict[str, Any]:
                 made[name] = _number(ddl, option, text, read)
         columns.append(made)
     rate = _number(ddl, "rows-per-second", options.pop("rows-per-second", "10000"), float)
-    warnings += [f"{ddl.name}: the option {option!r} is ignored; it has no effect here." for option in options]
+    warnings += ddl.ignored(options)
     count = None if rows is None else _number(ddl, "number-of-rows", rows, int)
     return {"columns": columns, "rows": count, "rate": rate}
 

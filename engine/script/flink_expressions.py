@@ -133,6 +133,8 @@ class Translation:
                 return f"IF({', '.join(self._write(part) for part in parts if part is not None)})"
             case exp.Interval():
                 return str(node.sql(dialect=Flink))
+            case exp.Dot() if isinstance(node.expression, exp.Identifier):
+                return f"{self._write(node.this)}.{quote(node.expression.name)}"
             case exp.Anonymous():
                 return self._call(node)
             case exp.Substring():
@@ -186,6 +188,8 @@ class Translation:
                 return f"{arguments[0]}[{arguments[1]}]"
             case "ARRAY":
                 return f"ARRAY[{', '.join(arguments)}]"
+            case "NAMED_STRUCT" if len(arguments) > 1:
+                return self._row(node.expressions)
             case "TO_JSON" if len(node.expressions) == 1 and node.expressions[0].name.upper() == "STRUCT":
                 return self._key(node.expressions[0].expressions)
             case "TIMESTAMPDIFF" | "TIMESTAMPADD" if len(arguments) == 3:
@@ -193,6 +197,15 @@ class Translation:
             case upper if upper not in SCALARS and upper not in _BOTH:
                 self.unknown.append(f"{name}()")
         return f"{name}({', '.join(arguments)})"
+
+    def _row(self, parts: list[Expr]) -> str:
+        """A row; with names of its own as a CAST."""
+        made = f"ROW({', '.join(map(self._write, parts[1::2]))})"
+        names = [part.name for part in parts[::2]]
+        if names == [f"EXPR${at}" for at in range(len(names))]:
+            return made
+        types = [flink_type(self._type(part)) for part in parts[1::2]]
+        return f"CAST({made} AS ROW<{', '.join(f'{quote(n)} {t}' for n, t in zip(names, types, strict=True))}>)"
 
     def _key(self, parts: list[Expr]) -> str:
         """Values as one text in which NULL is a value like any other: each with its length in front."""

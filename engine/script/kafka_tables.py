@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from engine.model.options import milliseconds
+from engine.reading.kafka.source import DISCOVERY
 from engine.reading.message_rows import METADATA
 from engine.script.tables import TableDdl
 
@@ -16,10 +18,11 @@ _FORMATS: Final = {"kafka": ("json", "csv", "raw", *_CHANGES), "upsert-kafka": (
 _KEY_FORMATS: Final = ("json", "csv", "raw")
 _STARTS: Final = ("earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
 _ENDS: Final = ("unbounded", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
+_NAMES: Final = {"topic": "topic", "topic-pattern": "topic_pattern"}
 _CSV: Final = {"field-delimiter": "separator", "quote-character": "quote", "null-literal": "null_text"}
 _TYPES: Final = {"timestamp": ("timestamp", "timestamp_ntz"), "partition": ("int",), "offset": ("bigint",)}
 _OF_NO_MATTER: Final = re.compile(
-    r"(sink|scan\.(topic-partition|watermark|parallelism))\..*|scan\.parallelism|.*\.(ignore-parse-errors"
+    r"(sink|scan\.(watermark|parallelism))\..*|scan\.parallelism|.*\.(ignore-parse-errors"
     r"|fail-on-missing-field|timestamp-format\.standard|allow-comments|encode\..*|map-null-key\..*|schema-include)"
 )
 
@@ -28,20 +31,21 @@ def topics(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
     """The operator of a table over topics, and its parameters. Raises SqlRejected."""
     options = dict(ddl.options)
     is_upsert = options.pop("connector") == "upsert-kafka"
-    if "topic" not in options:
-        why = (
-            "'topic-pattern' is not supported; name the topics, separated by semicolons: "
-            if "topic-pattern" in options
-            else "'topic' is missing: "
-        )
-        message = f"{why}'topic' = 'orders'."
+    if "topic" not in options and "topic-pattern" not in options:
+        message = "'topic' is missing: 'topic' = 'orders'."
         raise ddl.rejected(message)
     parameters: dict[str, Any] = {
-        "topic": options.pop("topic"),
+        **{field: options.pop(option) for option, field in _NAMES.items() if option in options},
         "servers": options.pop("properties.bootstrap.servers", ""),
         "columns": [{"name": column.name, "type": column.type} for column in ddl.columns],
         "metadata": _metadata(ddl),
     }
+    if (text := options.pop(DISCOVERY, None)) is not None:
+        interval_ms = milliseconds(text)
+        if interval_ms is None:
+            message = f"the option {DISCOVERY!r} is a time such as 5 min, not {text!r}."
+            raise ddl.rejected(message)
+        parameters["discovery_interval_ms"] = interval_ms
     properties = {name: options.pop(name) for name in list(options) if name.startswith("properties.")}
     if properties:
         parameters["properties"] = [
@@ -59,9 +63,7 @@ def topics(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
         raise ddl.rejected(message)
     else:
         parameters["end"] = mode
-    for option in options:
-        if not _OF_NO_MATTER.fullmatch(option):
-            warnings.append(f"{ddl.name}: the option {option!r} is ignored; it has no effect here.")
+    warnings += ddl.ignored(option for option in options if not _OF_NO_MATTER.fullmatch(option))
     return TOPICS[ddl.connector], parameters
 
 

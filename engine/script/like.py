@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from engine.errors import unknown_name
 from engine.script.statements import Cursor
 from engine.script.tables import Computed, Metadata, TableDdl, Watermark
 
 _FEATURES: Final = ("CONSTRAINTS", "DISTRIBUTION", "GENERATED", "METADATA", "OPTIONS", "PARTITIONS", "WATERMARKS")
+Column = TypeVar("Column", Computed, Metadata)
 _CHOICES: Final = ("INCLUDING", "EXCLUDING", "OVERWRITING")
 
 
@@ -36,11 +37,11 @@ def with_base(table: TableDdl, cursor: Cursor, known: Mapping[str, TableDdl]) ->
     return replace(
         table,
         columns=base.columns + table.columns,
-        computed=_computed(table, base, choices["GENERATED"]),
+        computed=_merged(table, table.computed, base, base.computed, "GENERATED", choices),
         watermark=_watermark(table, base, choices["WATERMARKS"]),
         primary_key=_primary_key(table, base, choices["CONSTRAINTS"]),
         options=_options(table, base, choices["OPTIONS"]),
-        metadata=_metadata(table, base, choices["METADATA"]),
+        metadata=_merged(table, table.metadata, base, base.metadata, "METADATA", choices),
     )
 
 
@@ -62,26 +63,25 @@ def _choices(cursor: Cursor) -> dict[str, str]:
     return choices | given
 
 
-def _computed(table: TableDdl, base: TableDdl, choice: str) -> tuple[Computed, ...]:
-    own = {column.name for column in table.computed}
+def _merged(
+    table: TableDdl,
+    own: tuple[Column, ...],
+    base: TableDdl,
+    taken: tuple[Column, ...],
+    feature: str,
+    choices: Mapping[str, str],
+) -> tuple[Column, ...]:
+    """The columns of one feature: those that are taken from the base, then the table's own."""
+    choice = choices[feature]
     if choice == "EXCLUDING":
-        return table.computed
-    twice = next((column.name for column in base.computed if column.name in own), None)
+        return own
+    names = {column.name for column in own}
+    twice = next((column.name for column in taken if column.name in names), None)
     if twice is not None and choice != "OVERWRITING":
-        msg = f"the computed column {twice!r} is in {base.name} already. Write OVERWRITING GENERATED."
+        what = "computed" if feature == "GENERATED" else "metadata"
+        msg = f"the {what} column {twice!r} is in {base.name} already. Write OVERWRITING {feature}."
         raise table.rejected(msg)
-    return (*(column for column in base.computed if column.name not in own), *table.computed)
-
-
-def _metadata(table: TableDdl, base: TableDdl, choice: str) -> tuple[Metadata, ...]:
-    own = {column.name for column in table.metadata}
-    if choice == "EXCLUDING":
-        return table.metadata
-    twice = next((column.name for column in base.metadata if column.name in own), None)
-    if twice is not None and choice != "OVERWRITING":
-        msg = f"the metadata column {twice!r} is in {base.name} already. Write OVERWRITING METADATA."
-        raise table.rejected(msg)
-    return (*(column for column in base.metadata if column.name not in own), *table.metadata)
+    return tuple(column for column in taken if column.name not in names) + own
 
 
 def _watermark(table: TableDdl, base: TableDdl, choice: str) -> Watermark | None:

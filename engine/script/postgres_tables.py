@@ -49,7 +49,5 @@ def changes(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
         parameters[field] = text
     if (plugin := options.pop("decoding.plugin.name", "pgoutput")) != "pgoutput":
         warnings.append(f"{ddl.name}: changes are decoded with pgoutput, not with {plugin}.")
-    for option in options:
-        if not _OF_NO_MATTER.fullmatch(option):
-            warnings.append(f"{ddl.name}: the option {option!r} is ignored; it has no effect here.")
+    warnings += ddl.ignored(option for option in options if not _OF_NO_MATTER.fullmatch(option))
     return "postgres_cdc", parameters

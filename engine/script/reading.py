@@ -21,7 +21,7 @@ from sqlglot import exp
 from engine.contract.operator import Analyzer, Derived
 from engine.errors import TooDeep, unknown_name
 from engine.model.pipeline import Arrival, Node, Pipeline
-from engine.model.schema import Schema, quote
+from engine.model.schema import Schema, quote, spark_text
 from engine.registry import operators
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
@@ -38,6 +38,7 @@ from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.query import read
 from engine.sql.rejected import SqlRejected
+from engine.sql.row_columns import rows_in
 
 # What a view may become one node with is hardly further below it.
 _NEAR: Final = 4
@@ -187,7 +188,7 @@ def _near(query: Expr, names: Names, depth: int, read_before: Mapping[str, _Read
             views[name] = (below, _near(below, within, max(depth - 1, 0), read_before, emitter))
             continue
         node = Node(id=f"{name} ", operator="")
-        tables[name] = Table(node, known.columns)
+        tables[name] = Table(node, known.columns, rows=rows_in(known.derived.schema))
         if node.id not in emitter.derived:
             emitter.nodes.append(node)
             emitter.derived[node.id] = replace(known.derived, node=node.id)
@@ -205,7 +206,8 @@ def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None
         elif name in parts.views:
             tables.warnings += node_of_view(node_id(name, emitter), parts.views[name], names, emitter)
             node = emitter.nodes[-1]
-            tables.add(name, Table(node, emitter.derived[node.id].schema.names))
+            schema = emitter.derived[node.id].schema
+            tables.add(name, Table(node, schema.names, rows=rows_in(schema)))
 
 
 def source_of(name: str, parts: Parts, emitter: Emitter) -> Node:
@@ -266,7 +268,7 @@ class Tables(Mapping[str, Table]):
     def __getitem__(self, name: str) -> Table:
         if name not in self._made:
             made = self._told(self._source(name, name), self._parts.tables[name])
-            self._made[name] = Table(made.node, made.columns, made.proctime)
+            self._made[name] = Table(made.node, made.columns, made.proctime, self._parts.tables[name].rows)
             self.warnings += made.warnings
         return self._made[name]
 
@@ -293,7 +295,7 @@ class Tables(Mapping[str, Table]):
             message = f"{unknown_name('table', base, self._parts.tables)}."
             raise SqlRejected(message, place=statement.place)
         made = self._told(self._source(base, name, kind), self._parts.tables[base])
-        self._made[name] = Table(made.node, made.columns, made.proctime)
+        self._made[name] = Table(made.node, made.columns, made.proctime, self._parts.tables[base].rows)
         self.warnings += made.warnings
         return True
 
@@ -376,7 +378,7 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
             name,
             _as(quote(query_columns[name].name), query_columns[name].type, type_)
             if name in query_columns
-            else f"CAST(NULL AS {type_.upper()})",
+            else f"CAST(NULL AS {spark_text(type_)})",
         )
         for name, type_ in types.items()
     ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
+from engine.model.row_types import has_row
 from engine.model.schema import type_from
 from engine.script.statements import Cursor, Statement, expression, raw
 from engine.sql.algebra import Expr, plain
@@ -70,9 +71,18 @@ class TableDdl:
         """What it is connected to; empty where nothing is said."""
         return self.options.get("connector", self.options.get("connector.type", ""))
 
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """The columns that hold rows, with their types."""
+        return tuple((column.name, column.type) for column in self.columns if has_row(column.type))
+
     def rejected(self, sentence: str) -> SqlRejected:
         """The complaint about it, at its place."""
         return SqlRejected(f"{self.name}: {sentence}", place=self.statement.place)
+
+    def ignored(self, options: Iterable[str]) -> list[str]:
+        """What is said of options that nobody has read."""
+        return [f"{self.name}: the option {option!r} is ignored; it has no effect here." for option in options]
 
 
 @dataclass

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
@@ -28,6 +28,8 @@ from engine.reading.files import InputFile
 from engine.reading.profile import ColumnProfile, TimeProposal, profile_of
 from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
+
+_SEPARATORS: Final = ",;\t|"
 
 
 class Csv(TextFiles, RowFile):
@@ -64,9 +66,10 @@ class Csv(TextFiles, RowFile):
         return self.quote.encode() if self.multi_line else b""
 
     @classmethod
-    def parameters_for(cls, path: str) -> Mapping[str, Any]:
-        """The path; of a .tsv also that tabs separate its fields."""
-        return {"path": path} | ({"separator": "\\t"} if path.lower().endswith(".tsv") else {})
+    def parameters_for(cls, path: str, first_line: str = "") -> Mapping[str, Any]:
+        """The path, and what separates the fields: tabs in a .tsv, else what its first line has most of."""
+        found = "\t" if path.lower().endswith(".tsv") else max(_SEPARATORS, key=first_line.count)
+        return {"path": path} | ({"separator": found.replace("\t", "\\t")} if found != _SEPARATORS[0] else {})
 
     def derive(self, node: str, folder: Path) -> Derived:
         """Names from the header, types from the sample."""
@@ -103,7 +106,7 @@ class Csv(TextFiles, RowFile):
             "csv.ignore-parse-errors": "true",
             **self.watching,
         }
-        return self.table(node, schema, options)
+        return self.table_sql(node, schema, options)
 
     def _columns(self, node: str, files: tuple[InputFile, ...]) -> tuple[Column, ...]:
         if one_character(self.separator, node, "separator") == one_character(self.quote, node, "quote"):

@@ -4,14 +4,13 @@ Input: UTF-8, plain or .gz/.bz2. Blank lines are skipped; a missing key is null.
 after the sample is left out unless `types` names it.
 Output: insert-only, or what `kind_column` says, in the order of the lines. A line that cannot be read
 is rejected with file, line and reason. Types are inferred from the first `sample_rows` lines
-(`engine.reading.inference`).
+(`engine.reading.inference`); an object within a line is a text of JSON, or the ROW that `types` declares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.contract.operator import Derived
 from engine.contract.scan import Scan
@@ -19,7 +18,7 @@ from engine.errors import SourceError
 from engine.model.schema import Column, Schema
 from engine.reading.file_source import RowFile, SampleRows, TextFiles
 from engine.reading.inference import infer_json
-from engine.reading.json_sample import ENDINGS, columns_of
+from engine.reading.json_sample import ENDINGS, columns_of, itself
 from engine.reading.json_scan import JsonReader
 from engine.reading.text_files import parts_of
 from engine.reading.typed_rows import RowTypes
@@ -44,7 +43,7 @@ class JsonLines(TextFiles, RowFile):
     def derive(self, node: str, folder: Path) -> Derived:
         """Names and types from the sample, in the order in which the keys appear."""
         files = self.files(node, folder)
-        columns = self.fixed(columns_of(files, self.sample_rows, self.types, node, _itself, infer_json))
+        columns = self.fixed(columns_of(files, self.sample_rows, self.types, node, itself, infer_json))
         if not columns:
             message = f"{self.path} has no JSON object in its first lines; write one per line, or set types."
             raise SourceError(message, node, "path")
@@ -61,11 +60,7 @@ class JsonLines(TextFiles, RowFile):
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of several files."""
-        return self.table(node, schema, {"format": "json", "json.ignore-parse-errors": "true", **self.watching})
-
-
-def _itself(row: dict[str, Any]) -> Sequence[Any]:
-    return (row,)
+        return self.table_sql(node, schema, {"format": "json", "json.ignore-parse-errors": "true", **self.watching})
 
 
 SOURCE = JsonLines

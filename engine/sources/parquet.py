@@ -125,7 +125,7 @@ class Parquet(RowFile):
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of the rows."""
-        return self.table(node, schema, {"format": "parquet"})
+        return self.table_sql(node, schema, {"format": "parquet"})
 
 
 def _numbered(spark: SparkSession, files: Sequence[InputFile]) -> DataFrame:

@@ -9,44 +9,47 @@ Source: Flink CDC PostgresTableFactory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar, Final, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from engine.contract.operator import Derived
-from engine.contract.scan import Scan
-from engine.contract.source import Source, TypedColumn
+from engine.contract.source import TypedColumn
 from engine.contract.stream import Json
 from engine.errors import PipelineError, SourceError
 from engine.model.changelog import UpdateKind
-from engine.model.schema import Column, Schema
+from engine.model.schema import Column, Schema, flink_type
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.flink_table import create_table
-from engine.reading.kept_messages import ForNow, Keeping, forget, new_place, pieces_of
-from engine.reading.postgres.changes import ChangeReader, Rows
+from engine.reading.postgres.changes import ChangeReader, Rows, type_of
 from engine.reading.postgres.client import Address, Database, Gone
 from engine.reading.postgres.stream import SNAPSHOT, PostgresStream
-from engine.reading.secrets import is_named
+from engine.reading.secrets import NOTE, is_named, names_any
+from engine.reading.served import ColumnsThere, ServedSource
 from engine.reading.typed_rows import RowTypes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _SLOT: Final = "abcdefghijklmnopqrstuvwxyz0123456789_"
 _LONGEST_SLOT: Final = 63
 
 
-class PostgresCdc(Source):
+class PostgresCdc(ServedSource):
     """The rows of a table, and their changes."""
 
     operator: ClassVar[str] = "postgres_cdc"
     title: ClassVar[str] = "Postgres CDC"
+    asks_for_columns: ClassVar[str] = "Take the columns of the table"
     summary: ClassVar[str] = "The rows of a PostgreSQL table, and in a live run every change of them."
-    is_served: ClassVar[bool] = True
 
     host: str = Field("localhost", title="Host", description="Of the server.")
-    port: int = Field(5432, ge=1, le=65_535, title="Port")
+    port: int = Field(5432, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
     database: str = Field("", title="Database")
-    schema_name: str = Field("public", title="Schema", description="Of the table.")
+    schema_name: str = Field("public", title="Schema", description="Of the table.", json_schema_extra={"last": True})
     table_name: str = Field("", title="Table", description="Its name, as PostgreSQL has it.")
     user: str = Field("", title="User", description="One that may read the table, and replicate.")
     password: str = Field(
@@ -63,7 +66,7 @@ class PostgresCdc(Source):
         (),
         title="Primary key",
         description="Columns whose values identify a row.",
-        json_schema_extra={"columns": True},
+        json_schema_extra={"columns": True, "last": True},
     )
     changelog_mode: Literal["all", "upsert"] = Field(
         "all",
@@ -71,11 +74,11 @@ class PostgresCdc(Source):
         description="all: with the row before, for which the table needs REPLICA IDENTITY FULL. upsert: by the key.",
     )
     start: Literal["initial", "latest-offset"] = Field(
-        "initial", title="Begin with", description="initial: with the rows that are there. latest-offset: with changes."
+        "initial",
+        title="Begin with",
+        description="initial: with the rows that are there. latest-offset: with changes.",
+        json_schema_extra={"last": True},
     )
-
-    _kept: ForNow | None = PrivateAttr(None)
-    _most: int | None = PrivateAttr(None)
 
     @property
     def update_kind(self) -> UpdateKind:
@@ -103,7 +106,7 @@ class PostgresCdc(Source):
         check_names([column.name for column in self.columns], node, "columns")
         columns = [Column(each.name, declared_type(each.type, node, "columns")) for each in self.columns]
         for column in columns:
-            if column.type == "binary" or column.type.startswith(("array<", "map<")):
+            if column.type == "binary" or column.type.startswith(("array<", "map<", "struct<")):
                 message = (
                     f"columns: {column.name} is {column.type}, which is not read from PostgreSQL. Declare it as STRING."
                 )
@@ -112,66 +115,60 @@ class PostgresCdc(Source):
             self._check_upserts(node)
         return derive_source(self, node, columns, self.primary_key, changelog=True)
 
-    def scan(self, node: str, folder: Path) -> Scan:
+    @property
+    def origin(self) -> str:
+        """The table."""
+        return self._address.table_name
+
+    def reader(self, node: str, folder: Path) -> ChangeReader:
+        """How its changes are read."""
+        return ChangeReader(RowTypes(self.derive(node, folder).schema.columns))
+
+    def columns_there(self, node: str, folder: Path) -> ColumnsThere:
+        """Those of the table, and its primary key. Raises SourceError."""
+        with _answering(node):
+            database = Database(self._address, node)
+            found = database.described()
+            database.close()
+        columns = [TypedColumn(name=name, type=flink_type(type_of(type_))) for name, type_, _ in found]
+        return ColumnsThere(columns, [name for name, _, is_key in found if is_key])
+
+    def received(self, node: str, folder: Path, most: int | None) -> Iterator[pa.RecordBatch]:
         """The rows of the moment. Raises SourceError."""
-        rows, reader = self._rows(node, folder), self._reader(node, folder)
-        self._kept = ForNow()
-        place = self._kept.path
-        keeping = Keeping(place, new_place(self.table_name))
-        what: list[Json] = []
-        try:
+        rows = self._rows(node, folder)
+        with _answering(node):
             database = Database(self._address, node)
             database.columns()
             number = 0
-            for _, found in database.rows([column.name for column in rows.columns], self._most):
+            for _, found in database.rows([column.name for column in rows.columns], most):
                 number = rows.insert(SNAPSHOT, number, found)
                 if found:
-                    what.append(keeping.keep(rows.taken()))
+                    yield rows.taken()
             database.close()
-        except Gone as error:
-            message = f"{error}. Check the address and the user, and whether the server is running."
-            raise SourceError(message, node, "host") from error
-        return Scan(pieces_of(what, place, f"{self.schema_name}.{self.table_name}"), reader)
 
-    def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
-        """The files of what was received."""
-        return tuple(sorted(self._kept.path.rglob("*.arrow"))) if self._kept is not None else ()
-
-    def stream(self, node: str, folder: Path) -> PostgresStream:
+    def stream(self, node: str, folder: Path, run: str) -> PostgresStream:
         """Its rows, then what changes."""
         return PostgresStream(
             self._address,
             self.slot,
             node,
             folder,
+            run,
             self._rows(node, folder),
-            self._reader(node, folder),
+            self.reader(node, folder),
             self.start == "initial",
             self.changelog_mode == "all",
         )
 
-    def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
-        """The first rows."""
-        some = self.model_copy()
-        some._most = rows
-        return some
-
-    def let_go(self, node: str, folder: Path, position: Json) -> Sequence[str]:
+    def let_go(self, node: str, folder: Path, run: str, position: Json) -> Sequence[str]:
         """The changes that were kept, the slot and its publication."""
-        if position is not None:
-            forget(folder, position["kept"])
+        super().let_go(node, folder, run, position)
         remove = f"SELECT pg_drop_replication_slot('{self.slot}'); DROP PUBLICATION {self.slot};"
         try:
             database = Database(self._address, node)
-            owner = database.owner(self.slot)
-            if position is not None and owner == position["kept"]:
+            if database.owner(self.slot) == self.kept_in(node, run, position):
                 database.drop(self.slot)
             database.close()
-            if position is None and owner:
-                return (
-                    f"The run had no epoch, so that nobody knows whether the replication slot {self.slot} of "
-                    f"{self._address.name} is its own. If no other run has it: {remove}",
-                )
         except (Gone, SourceError) as error:
             why = str(error).rstrip(".")
             return (
@@ -197,7 +194,7 @@ class PostgresCdc(Source):
             "scan.startup.mode": self.start,
         }
         table = create_table(node, schema, self, options, self.primary_key)
-        return ("-- Flink knows no ${env:...}: put the value of the variable there.\n" if self.password else "") + table
+        return (NOTE if names_any([self.password]) else "") + table
 
     @property
     def _address(self) -> Address:
@@ -206,9 +203,6 @@ class PostgresCdc(Source):
     def _rows(self, node: str, folder: Path) -> Rows:
         keys = self.primary_key if self.changelog_mode == "upsert" else ()
         return Rows(self.derive(node, folder).schema.columns, keys)
-
-    def _reader(self, node: str, folder: Path) -> ChangeReader:
-        return ChangeReader(RowTypes(self.derive(node, folder).schema.columns))
 
     def _check_upserts(self, node: str) -> None:
         if not self.primary_key:
@@ -220,6 +214,16 @@ class PostgresCdc(Source):
                 "or an event time in the key."
             )
             raise PipelineError(message, node, "event_time")
+
+
+@contextmanager
+def _answering(node: str) -> Iterator[None]:
+    """Within it a server that does not answer is a SourceError: nobody waits for it."""
+    try:
+        yield
+    except Gone as error:
+        message = f"{error}. Check the address and the user, and whether the server is running."
+        raise SourceError(message, node, "host") from error
 
 
 SOURCE = PostgresCdc

@@ -5,6 +5,7 @@ java           a Java to run Spark on
 servers        Spark Connect servers of our own: found or started
 keeper         the process that keeps one of them, and ends it when idle
 jvm_guard      its JVM ends with it
+worker_daemon  what its Python workers are forked from
 class_archive  what makes a start of a JVM faster
 archiving      makes that
 session        a session on each engine

@@ -11,6 +11,7 @@ from engine.errors import EngineUnavailable, ExpressionError, StudioError
 from engine.expressions import Expression
 from engine.model.schema import Schema
 from engine.spark.session import loss_of
+from engine.spark.type_names import type_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -69,7 +70,7 @@ class SparkAnalyzer:
             if self._asked is not None and loss_of(self._asked, error) is not None:
                 raise
             return (sentence_of(error),)
-        return judged.schema.fields[-1].dataType.simpleString()
+        return type_name(judged.schema.fields[-1].dataType)
 
     def _typed(self, expression: str, ddl: str) -> DataFrame:
         """An expression beside the other columns, where an aggregate function is an error. Raises PySparkException."""

@@ -68,6 +68,15 @@ class RunFiles(Protocol):
     def send(self, files: Iterable[Path]) -> Mapping[str, str]:
         """Where the workers find some files of this machine."""
 
+    def forget(self) -> None:
+        """What was brought here is not needed any more."""
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Wait until some files of the workspace are on a disk, and go with no power."""
+
+    def sweep(self, kept: Iterable[str]) -> None:
+        """Of a live run, whose attempts have a folder each in one: delete all files but these."""
+
     def remove(self) -> None:
         """Empty the workspace."""
 
@@ -107,6 +116,17 @@ class LocalFiles:
     def send(self, files: Iterable[Path]) -> Mapping[str, str]:
         """They are there."""
         return {str(file): str(file) for file in files}
+
+    def forget(self) -> None:
+        """They lie where they are needed."""
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Ask the disk."""
+        self.workspace.sync(paths)
+
+    def sweep(self, kept: Iterable[str]) -> None:
+        """Delete the others."""
+        self.workspace.around.remove_all_but(kept)
 
     def remove(self) -> None:
         """Remove the folder."""
@@ -151,10 +171,24 @@ class FetchedFiles:
     def send(self, files: Iterable[Path]) -> Mapping[str, str]:
         """Upload them."""
         places: dict[str, str] = {}
-        for number, file in enumerate(sorted(set(files))):
-            places[str(file)] = self.workspace.place("uploads", f"{number:06d}", file.name)
+        for file in sorted(set(files)):
+            places[str(file)] = self.workspace.place("uploads", uuid4().hex, file.name)
             self._upload(file, places[str(file)])
         return places
+
+    def forget(self) -> None:
+        """Remove what is in the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._here.clear()
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Let a task ask for it."""
+        if names := list(paths):
+            self._each([partial(self.workspace.sync, names)])
+
+    def sweep(self, kept: Iterable[str]) -> None:
+        """Let a task delete the others."""
+        self._each([partial(self.workspace.around.remove_all_but, frozenset(kept))])
 
     def remove(self) -> None:
         """Let a task empty the workspace, and remove the folder."""
@@ -261,6 +295,20 @@ def files_of(engine: Engine, spark: SparkSession, folder: Path, name: str) -> Ru
     if not engine.workspace:
         return LocalFiles(folder)
     return FetchedFiles(Workspace(f"{engine.workspace.rstrip('/')}/{name}"), spark, folder)
+
+
+def live_files(engine: Engine, spark: SparkSession, state: Path, run: str) -> RunFiles:
+    """The files of an attempt of a live run. state: the run's folder on this machine; run: its name."""
+    attempt = f"attempt-{uuid4().hex}"
+    if engine.workspace:
+        # What an attempt that was killed had fetched; nothing else is kept here.
+        shutil.rmtree(state, ignore_errors=True)
+    return files_of(engine, spark, state / attempt, f"{live_folder(run)}/{attempt}")
+
+
+def live_folder(run: str) -> str:
+    """The name of the folder in an engine's workspace that a live run has as long as it can go on. run: its name."""
+    return f"changelog-studio-live-{run}"
 
 
 @contextmanager

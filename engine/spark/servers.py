@@ -21,6 +21,7 @@ import json
 import os
 import secrets
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -196,7 +197,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
             keeper = subprocess.Popen(
                 [sys.executable, "-m", "engine.spark.keeper"],
                 cwd=_ROOT,
-                env=_environment(master, token),
+                env=_environment(master, token, scratch),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
@@ -326,6 +327,9 @@ def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str
     if master.startswith("local"):
         settings["spark.sql.shuffle.partitions"] = str(_partitions(master))
         settings["spark.executor.pyspark.memory"] = f"{worker_mb()}m"
+        daemon = Path(__file__).with_name("worker_daemon.py")
+        shutil.copy(daemon, scratch)
+        settings["spark.python.daemon.module"] = daemon.stem
         # Spark's own ports are on the loopback interface as well, where others on the machine could knock.
         settings["spark.authenticate"] = "true"
     return [
@@ -336,7 +340,7 @@ def _command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str
     ]
 
 
-def _environment(master: str, token: str) -> dict[str, str]:
+def _environment(master: str, token: str, scratch: Path) -> dict[str, str]:
     from pyspark.find_spark_home import _find_spark_home
 
     given = {name: value for name, value in os.environ.items() if name not in _CLIENTS}
@@ -345,6 +349,8 @@ def _environment(master: str, token: str) -> dict[str, str]:
     return {
         **loopback,
         **given,
+        # Only what is there is for the workers to import: our code reaches them by value.
+        "PYTHONPATH": os.pathsep.join([str(scratch), *filter(None, [given.get("PYTHONPATH")])]),
         "SPARK_HOME": _find_spark_home(),
         "JAVA_HOME": _java_home(),
         "PYSPARK_PYTHON": sys.executable,

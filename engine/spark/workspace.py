@@ -10,7 +10,9 @@ and only files that a task has reported count.
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ from typing import IO, Any, Final, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import fs
 
 from engine.contract.frames import KIND, STEP
 from engine.reading.storage import file_system, is_uri, open_file
@@ -73,6 +76,47 @@ class Workspace:
         """The batches of a part file that is mapped into memory: of these what nobody looks at is not read."""
         with open_file(path) if is_uri(path) else pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
             return [reader.get_batch(at) for at in range(reader.num_record_batches)]
+
+    @property
+    def around(self) -> Workspace:
+        """The folder in which it is: that of a live run, whose attempts are in it."""
+        return Workspace(self.root.rstrip("/").rpartition("/")[0])
+
+    def inside(self, path: str) -> str:
+        """The path of a file in it, as seen from it."""
+        return path.removeprefix(f"{self.root.rstrip('/')}/")
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Have files written to the disk, with their folders up to the one around; object stores need not be told."""
+        files = [Path(path) for path in paths if not is_uri(path)]
+        around = self.around.root
+        folders = {folder for file in files for folder in file.parents if folder.is_relative_to(around)}
+        for path in [*files, *sorted(folders)]:
+            place = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(place)
+            finally:
+                os.close(place)
+
+    def remove_all_but(self, kept: Iterable[str]) -> None:
+        """Delete its files, but for these, and folders that are empty then, itself too."""
+        if is_uri(self.root):
+            system, inside = file_system(self.root)
+            known = {f"{inside}/{self.inside(path)}" for path in kept}
+            for found in system.get_file_info(fs.FileSelector(inside, recursive=True, allow_not_found=True)):
+                if found.is_file and found.path not in known:
+                    system.delete_file(found.path)
+            return
+        names = set(kept)
+        for folder, _, own in os.walk(self.root, topdown=False):
+            for name in own:
+                path = os.path.join(folder, name)
+                if path not in names:
+                    # A task of a dead client may still be writing there; it is its own.
+                    with contextlib.suppress(OSError):
+                        os.unlink(path)
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
 
     def exists(self) -> bool:
         """Whether anything is there."""

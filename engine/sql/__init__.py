@@ -6,6 +6,7 @@ algebra      what it is read into: relations and bound expressions
 pushdown     filters and projections, put where Flink puts them
 nodes        relations as nodes of a pipeline, with no column that nobody uses
 expressions  bound expressions as Spark SQL with Flink's meaning
+rows         ROW: constructors, fields, comparison, casts; row_columns: the fields that tables declare
 rejected     what is said where a query cannot be read: line, column, and what would work
 """
 
@@ -28,6 +29,7 @@ from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.parsing import tokens_of, trees_of
 from engine.sql.query import read
 from engine.sql.rejected import SqlRejected
+from engine.sql.row_columns import rows_in
 
 __all__ = ["SqlRejected", "Table", "exactly", "pipeline_of", "table_of"]
 
@@ -37,7 +39,8 @@ def table_of(node: Node, folder: Path, proctime: Sequence[str] = ()) -> Table:
     source = configured(node)
     assert isinstance(source, Source)
     computed = tuple(column.name for column in source.computed)
-    return Table(node, source.derive(node.id, folder).schema.names + computed, tuple(proctime))
+    schema = source.derive(node.id, folder).schema
+    return Table(node, schema.names + computed, tuple(proctime), rows_in(schema))
 
 
 def pipeline_of(

@@ -32,11 +32,15 @@ class Relation(Protocol):
 
 @dataclass(frozen=True)
 class Table:
-    """A table that a query can name: a source node, its columns, and which of them stand for arrival order."""
+    """A table that a query can name: a source node, its columns, and which of them stand for arrival order.
+
+    rows: the columns that hold rows, with their types.
+    """
 
     node: Node
     columns: tuple[str, ...]
     proctime: tuple[str, ...] = ()
+    rows: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -155,10 +159,14 @@ class Numbered(_Ranking):
 
 @dataclass(frozen=True)
 class Rank(_Ranking):
-    """The rows from one rank to another, with their rank as the last column. end: a number or a column."""
+    """The rows from one rank to another, with their rank as the last column. end: a number or a column.
+
+    is_whole: it keeps the columns of its input that nobody uses, too.
+    """
 
     start: int
     end: int | str
+    is_whole: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.model.schema import INTEGER_BITS, type_from
+from engine.model.row_types import has_row
+from engine.model.schema import INTEGER_BITS, spark_text, type_from
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
+from engine.sql.rows import as_text, cast_row
 
 if TYPE_CHECKING:
     from engine.sql.writer import ExpressionWriter
@@ -21,10 +23,20 @@ _MOMENTS: Final = ("timestamp", "timestamp_ntz")
 
 def cast(writer: ExpressionWriter, node: exp.Cast) -> str:
     """A CAST as Spark SQL. Raises SqlRejected for a type that the studio does not have."""
-    value = writer.write(node.this)
+    return _converted(writer, writer.write(node.this), node)
+
+
+def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
+    """A written value in the type of a CAST."""
+    if node.to.this is exp.DType.STRUCT:
+
+        def of_field(part: str, to: exp.DataType) -> str:
+            return _converted(writer, part, type(node)(this=node.this, to=to))
+
+        return cast_row(writer, value, node, of_field)
     target, length = spark_type(node.to)
     if target is None:
-        message = f"the type {node.to.sql(dialect=Flink)} is not supported. Use a type of Flink SQL other than ROW."
+        message = f"the type {node.to.sql(dialect=Flink)} is not supported. Use another type of Flink SQL."
         raise SqlRejected(message, node)
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
     if target == "string":
@@ -33,11 +45,13 @@ def cast(writer: ExpressionWriter, node: exp.Cast) -> str:
             value = f"upper(CAST({value} AS STRING))"
         elif source_type in _MOMENTS and not _is_literal_moment(node.this):
             value = f"date_format({value}, 'yyyy-MM-dd HH:mm:ss.SSS')"
+        elif has_row(source_type):
+            value = as_text(value, source_type)
     elif target in INTEGER_BITS and writer.type_of(value) == "string":
         value = f"regexp_replace({value}, '([0-9])[.][0-9]*( *)$', '$1')"
     elif target.startswith("decimal") and not _fits(writer.type_of(value), target):
         word = "TRY_CAST"
-    converted = f"{word}({value} AS {target.upper()})"
+    converted = f"{word}({value} AS {spark_text(target)})"
     if length is None:
         return converted
     return f"rpad({converted}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({converted}, {length})"

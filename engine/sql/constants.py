@@ -43,7 +43,7 @@ def value_of(item: Expr) -> Any:
             return [value_of(part) for part in item.expressions]
         case exp.Anonymous() if item.name.upper() == "TO_TIMESTAMP_LTZ" and item.expressions:
             return value_of(item.expressions[0])
-        case exp.Anonymous() if item.name.upper() == "ARRAY":
+        case exp.Anonymous() if item.name.upper() in ("ARRAY", "ROW"):
             return [value_of(part) for part in item.expressions]
         case exp.Anonymous() if item.name.upper() == "MAP":
             parts = [value_of(part) for part in item.expressions]

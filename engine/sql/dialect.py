@@ -37,6 +37,29 @@ def _function_of_unit(self: Any) -> exp.Expression:
     return exp.Anonymous(this=name.text.upper(), expressions=[unit, *rest]).update_positions(name)
 
 
+def _row_type(self: Any) -> exp.Expr:
+    """The fields of a ROW type."""
+    self._advance()
+    is_bracketed = bool(self._match(TokenType.LT))
+    if not is_bracketed:
+        self._match_l_paren()
+    fields = self._parse_csv(lambda: _row_field(self))
+    if is_bracketed and not self._match(TokenType.GT):
+        self.raise_error("Expected > after the fields of a ROW")
+    elif not is_bracketed:
+        self._match_r_paren()
+    return exp.DataType(this=exp.DType.STRUCT, expressions=fields, nested=True)
+
+
+def _row_field(self: Any) -> exp.Expr:
+    name = self._parse_id_var()
+    kind = self._parse_types()
+    self._match_text_seq("NOT", "NULL") or self._match_text_seq("NULL")
+    if name is None or kind is None:
+        self.raise_error("A field of a ROW needs a name and a type")
+    return exp.ColumnDef(this=name, kind=kind)
+
+
 def _argument(self: Any) -> exp.Expression | None:
     if self._next and self._next.token_type == TokenType.FARROW:
         name = exp.var(self._curr.text.upper())
@@ -81,7 +104,7 @@ class Flink(Dialect):
         KEYWORDS: ClassVar = {word: kind for word, kind in tokens.Tokenizer.KEYWORDS.items() if word != "SESSION"}
 
     class Parser(parser.Parser):
-        """Functions are not interpreted, but for those with a syntax of their own."""
+        """Functions are not interpreted, but for those with a syntax of their own; ROW<...> is a type."""
 
         FUNCTIONS: ClassVar = {}
         NO_PAREN_FUNCTIONS: ClassVar = {}
@@ -93,3 +116,15 @@ class Flink(Dialect):
                 **dict.fromkeys(("TIMESTAMPDIFF", "TIMESTAMPADD"), _function_of_unit),
             }
         )
+
+        def _parse_types(
+            self,
+            check_func: bool = False,
+            schema: bool = False,
+            allow_identifiers: bool = True,
+            with_collation: bool = False,
+        ) -> exp.Expr | None:
+            """A type; of ROW<name TYPE, ...> and ROW(name TYPE, ...) a STRUCT."""
+            if not check_func and self._curr is not None and self._curr.text.upper() == "ROW":
+                return _row_type(self)
+            return super()._parse_types(check_func, schema, allow_identifiers, with_collation)

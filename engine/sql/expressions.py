@@ -18,11 +18,12 @@ from engine.sql.algebra import Expr
 from engine.sql.casts import cast
 from engine.sql.dialect import Flink
 from engine.sql.functions import SCALARS
-from engine.sql.json_functions import is_json, json_function
+from engine.sql.json_functions import collected, is_json, json_function
 from engine.sql.moments import cut_off, extracted, from_epoch, parsed, shifted
 from engine.sql.numbers import arithmetic, remainder, rounded, truncated
 from engine.sql.patterns import like, replacement, similar, text
 from engine.sql.rejected import SqlRejected
+from engine.sql.rows import constructed, equal_fields, field, of_one_type, row
 
 _BINARY: Final[dict[type[Expr], str]] = {
     exp.EQ: "=",
@@ -52,6 +53,8 @@ class Writer:
         if isinstance(expression, exp.Is) and (test := is_json(self, expression)) is not None:
             return test
         if kind in _BINARY:
+            if kind is exp.EQ and (each := equal_fields(expression.this, expression.expression)) is not None:
+                return self.write(each)
             left, right = self.write(expression.this), self.write(expression.expression)
             return f"({left} {_BINARY[kind]} {right})"
         match expression:
@@ -76,8 +79,7 @@ class Writer:
             case exp.Between():
                 return self._between(expression)
             case exp.In() if expression.expressions:
-                items = ", ".join(map(self.write, expression.expressions))
-                return f"({self.write(expression.this)} IN ({items}))"
+                return self._in(expression)
             case exp.Like():
                 return like(self, expression)
             case exp.Escape() if isinstance(expression.this, exp.Like):
@@ -99,10 +101,13 @@ class Writer:
                 fields = (f"{self.write(item)} AS c{at}" for at, item in enumerate(expression.expressions))
                 return f"to_json(struct({', '.join(fields)}))"
             case exp.Tuple():
-                fields = (f"{self.write(item)} AS c{at}" for at, item in enumerate(expression.expressions))
-                return f"struct({', '.join(fields)})"
+                return row(self, expression.expressions, expression)
+            case exp.FormatJson() | exp.JSONKeyValue() | exp.JSONArray() | exp.JSONObject():
+                return collected(self, expression)
+            case exp.Dot():
+                return field(self, expression)
             case exp.Array():
-                return f"array({', '.join(map(self.write, expression.expressions))})"
+                return f"array({', '.join(of_one_type(self, list(map(self.write, expression.expressions))))})"
             case _:
                 return self._function(expression)
 
@@ -115,22 +120,30 @@ class Writer:
             raise SqlRejected(message, column)
         return quote(self.names[column.name])
 
+    def _in(self, test: exp.In) -> str:
+        if constructed(test.this) is not None:
+            alternatives = [equal_fields(test.this, item) for item in test.expressions]
+            if all(alternatives):
+                return f"({' OR '.join(self.write(one) for one in alternatives if one is not None)})"
+        items = ", ".join(map(self.write, test.expressions))
+        return f"({self.write(test.this)} IN ({items}))"
+
     def _between(self, between: exp.Between) -> str:
         value, low, high = (self.write(part) for part in (between.this, between.args["low"], between.args["high"]))
         condition = f"({value} BETWEEN {low} AND {high})"
         return f"({condition} OR ({value} BETWEEN {high} AND {low}))" if between.args.get("symmetric") else condition
 
     def _case(self, case: exp.Case | exp.If) -> str:
-        if isinstance(case, exp.If):
-            other = case.args.get("false")
-            otherwise = f" ELSE {self.write(other)}" if other is not None else ""
-            return f"CASE WHEN {self.write(case.this)} THEN {self.write(case.args['true'])}{otherwise} END"
-        subject = f" {self.write(case.this)}" if case.this is not None else ""
+        is_if = isinstance(case, exp.If)
+        ifs = [case] if is_if else case.args["ifs"]
+        default = case.args.get("false" if is_if else "default")
+        subject = f" {self.write(case.this)}" if case.this is not None and not is_if else ""
+        results = [one.args["true"] for one in ifs] + ([default] if default is not None else [])
+        written = of_one_type(self, list(map(self.write, results)))
         branches = " ".join(
-            f"WHEN {self.write(one.this)} THEN {self.write(one.args['true'])}" for one in case.args["ifs"]
+            f"WHEN {self.write(one.this)} THEN {result}" for one, result in zip(ifs, written, strict=False)
         )
-        default = case.args.get("default")
-        otherwise = f" ELSE {self.write(default)}" if default is not None else ""
+        otherwise = f" ELSE {written[-1]}" if default is not None else ""
         return f"CASE{subject} {branches}{otherwise} END"
 
     def _interval(self, interval: exp.Interval) -> str:
@@ -183,6 +196,8 @@ class Writer:
         name = call.name.upper()
         if name in ("TIMESTAMPDIFF", "TIMESTAMPADD") and len(call.expressions) == 3:
             return shifted(self, call)
+        if name == "ROW":
+            return row(self, call.expressions, call)
         if (json := json_function(self, call)) is not None:
             return json
         scalar = SCALARS.get(name)
@@ -193,7 +208,7 @@ class Writer:
         if count < scalar.least or (scalar.most is not None and count > scalar.most):
             message = f"{name} takes {_counted(scalar.least, scalar.most)}, but it is given {count}."
             raise SqlRejected(message, call)
-        arguments = [self.write(argument) for argument in call.expressions]
+        arguments = of_one_type(self, [self.write(argument) for argument in call.expressions])
         match name:
             case "MOD":
                 return remainder(self, call.expressions, *arguments)

@@ -27,6 +27,7 @@ from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
 from engine.sql.names import Names, Read
 from engine.sql.pushdown import filtered, joined, selected
 from engine.sql.rejected import SqlRejected
+from engine.sql.row_columns import fields_in
 from engine.sql.scope import Scope, Visible
 from engine.sql.table_functions import table_function
 from engine.sql.window_functions import window_function
@@ -176,6 +177,9 @@ def _unnested(left: Scope, unnest: exp.Unnest, *, keeps_empty: bool) -> Scope:
     if len(unnest.expressions) != 1 or (offset and not called):
         message = "UNNEST takes one array or map, and names for what is in it: UNNEST(items) AS u (item)."
         raise SqlRejected(message, unnest)
+    collection = left.bind(unnest.expressions[0])
+    if not called:
+        called = list(fields_in(left.relation, collection))
     if not called:
         # Without names the element of an array is called as the table, as in Flink.
         called = [alias.name if alias is not None and alias.name else "EXPR$0"]
@@ -183,7 +187,7 @@ def _unnested(left: Scope, unnest: exp.Unnest, *, keeps_empty: bool) -> Scope:
     names = list(renamed(left.relation.columns, called).values())
     columns = tuple(names)
     position = names.pop() if isinstance(offset, exp.Identifier) else None
-    relation = Unnested(left.relation, left.bind(unnest.expressions[0]), tuple(names), position, keeps_empty, unnest)
+    relation = Unnested(left.relation, collection, tuple(names), position, keeps_empty, unnest)
     table = alias.name or None if alias is not None else None
     shown = (Visible(table, name, column) for name, column in zip(called, columns, strict=True))
     return Scope(relation, (*left.visible, *shown))

@@ -118,6 +118,10 @@ _SAME: Final = {
     "MAP_FROM_ARRAYS": (2, 2),
     "MAP_KEYS": (1, 1),
     "MAP_VALUES": (1, 1),
+    "MAP_ENTRIES": (1, 1),
+    "ENCODE": (2, 2),
+    "DECODE": (2, 2),
+    "REGEXP_EXTRACT_ALL": (2, 3),
 }
 
 # Places count from 1, or from the end where they are negative.
@@ -128,6 +132,15 @@ _WORD: Final = (
     "aggregate(split(lower({0}), ''), struct('' AS t, FALSE AS w), "
     "(a, c) -> struct(concat(a.t, if(a.w, c, upper(c))) AS t, c rlike '[0-9A-Za-z]' AS w), a -> a.t)"
 )
+
+_PARTS: Final = "split({0}, '[.]')"
+# Of fewer than four parts the last one is the last byte: 127.1 is 127.0.0.1.
+_ADDRESS: Final = (
+    "CASE WHEN {0} rlike '^[0-9]{1,3}([.][0-9]{1,3}){0,3}$' AND forall(PARTS, __x -> CAST(__x AS INT) < 256) "
+    "THEN aggregate(transform(PARTS, (__x, __i) -> shiftleft(CAST(__x AS BIGINT), if(__i = size(PARTS) - 1, 0, "
+    "24 - 8 * __i))), CAST(0 AS BIGINT), (__a, __x) -> __a + __x) END"
+).replace("PARTS", _PARTS)
+_BYTES: Final = ", ".join(f"CAST(shiftright({{0}}, {bits}) & 255 AS STRING)" for bits in (24, 16, 8, 0))
 
 SCALARS: Final[dict[str, Scalar]] = {
     **{name: _same(name, least, most) for name, (least, most) in _SAME.items()},
@@ -202,6 +215,14 @@ SCALARS: Final[dict[str, Scalar]] = {
     "ELEMENT": Scalar("try_element_at({0}, 1)", 1, 1),
     "ARRAY_SORT": Scalar("sort_array({0})", 1, 1),
     "ARRAY_REVERSE": Scalar("reverse({0})", 1, 1),
+    "INET_ATON": Scalar(_ADDRESS, 1, 1),
+    "INET_NTOA": Scalar(f"CASE WHEN {{0}} BETWEEN 0 AND 4294967295 THEN concat_ws('.', {_BYTES}) END", 1, 1),
+    # Of a key in both the second map's value counts.
+    "MAP_UNION": Scalar(
+        "CASE WHEN {&} THEN map_concat(map_filter({0}, (__k, __v) -> NOT array_contains(map_keys({1}), __k)), {1}) END",
+        2,
+        2,
+    ),
     "IS_DIGIT": Scalar("({0} rlike '^[0-9]+$')", 1, 1),
     "IS_ALPHA": Scalar("({0} rlike '^[A-Za-z]+$')", 1, 1),
 }

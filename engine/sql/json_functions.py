@@ -1,4 +1,5 @@
-"""JSON functions as Spark SQL: JSON_VALUE, JSON_QUERY, JSON_EXISTS, JSON_OBJECT, JSON_ARRAY, JSON_STRING, IS JSON.
+"""JSON functions as Spark SQL: JSON_VALUE, JSON_QUERY, JSON_EXISTS, JSON_OBJECT, JSON_ARRAY, JSON_STRING, JSON_QUOTE,
+JSON_UNQUOTE, IS JSON.
 
 Their clauses (RETURNING, ON EMPTY, ON ERROR, wrappers) are parsed here too, into a call with them as `Kwarg`s.
 Spark's `get_json_object` gives a value's text, and the type of the same path in a VARIANT what it is.
@@ -18,6 +19,17 @@ from engine.sql.rejected import SqlRejected
 if TYPE_CHECKING:
     from engine.sql.writer import ExpressionWriter
 
+# A character beyond U+FFFF comes out as its number and its second half, as in Flink.
+_HEX: Final = "lower(hex(ascii(c)))"
+_QUOTE: Final = (
+    """CASE WHEN {0} IS NOT NULL THEN concat('"', array_join(transform(split({0}, ''), c -> CASE """
+    r"""WHEN c IN ('"', '\\', '/') THEN concat('\\', c) """
+    + "".join(rf"WHEN c = '\{what}' THEN '\\{what}' " for what in "bnrt")
+    + r"""WHEN c = chr(12) THEN '\\f' """
+    rf"""WHEN ascii(c) > 65535 THEN concat('\\u', {_HEX}, '\\u', lower(hex(56320 + (ascii(c) & 1023)))) """
+    rf"""WHEN ascii(c) > 127 THEN concat('\\u', lpad({_HEX}, 4, '0')) ELSE c END), ''), '"') END"""
+)
+_UNQUOTE: Final = """CASE WHEN {0} LIKE '"%"' THEN try_variant_get(try_parse_json({0}), '$', 'string') END"""
 _ON: Final = ("NULL", "ERROR", "ABSENT", "TRUE", "FALSE", "UNKNOWN")
 
 
@@ -112,8 +124,8 @@ def _is_null_clause(parser: Any) -> bool:
 
 PARSERS: Final[dict[str, Callable[[Any], exp.Expr]]] = {
     **dict.fromkeys(("JSON_VALUE", "JSON_QUERY", "JSON_EXISTS"), _path_call),
-    "JSON_OBJECT": _object_call,
-    "JSON_ARRAY": _array_call,
+    **dict.fromkeys(("JSON_OBJECT", "JSON_OBJECTAGG"), _object_call),
+    **dict.fromkeys(("JSON_ARRAY", "JSON_ARRAYAGG"), _array_call),
 }
 """By name, for sqlglot's grammar."""
 
@@ -137,6 +149,11 @@ def json_function(writer: ExpressionWriter, call: exp.Anonymous) -> str | None:
         case "JSON_STRING" if len(arguments) == 1:
             value = writer.write(arguments[0])
             return f"CASE WHEN {value} IS NOT NULL THEN {_json_text(value)} END"
+        case "JSON_QUOTE" if len(arguments) == 1:
+            return _QUOTE.format(writer.write(arguments[0]))
+        case "JSON_UNQUOTE" if len(arguments) == 1:
+            value = writer.write(arguments[0])
+            return f"coalesce({_UNQUOTE.format(value)}, {value})"
         case _:
             return None
 
@@ -260,6 +277,20 @@ def _member(writer: ExpressionWriter, value: exp.Expr) -> str:
 
 def _json_text(value: str) -> str:
     return f"regexp_extract(to_json(struct({value} AS v), map('ignoreNullFields', 'false')), '^.\"v\":(.*).$', 1)"
+
+
+def collected(writer: ExpressionWriter, node: exp.Expr) -> str:
+    """What stands around the values of a JSON aggregate, and what it is given of each."""
+    match node:
+        case exp.FormatJson():
+            return _member(writer, node.this)
+        case exp.JSONKeyValue():
+            return f"concat({writer.write(node.this)}, ':', {writer.write(node.expression)})"
+        case exp.JSONArray():
+            return f"concat('[', coalesce({writer.write(node.expressions[0])}, ''), ']')"
+        case _:
+            pairs = f"transform(array_sort({writer.write(node.expressions[0])}), x -> x.`EXPR$1`)"
+            return f"concat('{{', coalesce(array_join({pairs}, ','), ''), '}}')"
 
 
 def _quoted(key: str) -> str:

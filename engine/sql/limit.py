@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from engine.sql.algebra import Expr, Rank, Relation, Sorted, SortKey, free_name, ref
+from engine.sql.algebra import Expr, Rank, Relation, Select, Sorted, SortKey, free_name, plain, ref
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.row_number import sort_keys, with_columns
@@ -33,17 +33,38 @@ def limited(relation: Relation, query: Expr, scope: Scope) -> Relation:
         message = "LIMIT 0 gives no rows. Use a number of at least 1."
         raise SqlRejected(message, limit)
     relation, sorted_by = _computed(relation, keys)
+    below, sorted_by, items = _below_projection(relation, sorted_by)
     rank = Rank(
-        relation,
+        below,
         "ROW_NUMBER",
         (),
         sorted_by,
-        free_name("rank", relation.columns),
+        free_name("rank", below.columns),
         order or limit,
         skipped + 1,
         skipped + count,
+        is_whole=True,
     )
-    return selected(rank, tuple((name, ref(name)) for name in columns))
+    return selected(rank, tuple((name, items[name]) for name in columns))
+
+
+def _below_projection(
+    relation: Relation, keys: tuple[SortKey, ...]
+) -> tuple[Relation, tuple[SortKey, ...], dict[str, Expr]]:
+    """What a projection reads, the keys there, and the projection's items, to be computed of the rows that are left.
+
+    So a change of a column that nobody asks for takes a row back, and brings it again. Where a key is computed, the
+    relation itself. Source: Calcite's SortProjectTransposeRule.
+    """
+    items = dict(relation.items) if isinstance(relation, Select) else {}
+    places = [plain(items.get(key.expression.name, exp.Null())) for key in keys]
+    if not isinstance(relation, Select) or None in places:
+        return relation, keys, {name: ref(name) for name in relation.columns}
+    moved = (
+        SortKey(ref(place or "", key.expression), key.descending, key.nulls_first)
+        for place, key in zip(places, keys, strict=True)
+    )
+    return relation.input, tuple(moved), items
 
 
 def _computed(relation: Relation, keys: list[SortKey]) -> tuple[Relation, tuple[SortKey, ...]]:

@@ -12,10 +12,12 @@ from engine.errors import unknown_name
 from engine.sql.algebra import Expr, Named, Relation, free_name, plain, ref
 from engine.sql.from_clause import from_clause, values
 from engine.sql.grouping import distinct, grouped
+from engine.sql.json_aggregates import with_json_aggregates
 from engine.sql.limit import limited
 from engine.sql.names import Names
 from engine.sql.pushdown import filtered, selected
 from engine.sql.rejected import SqlRejected
+from engine.sql.row_columns import fields_in
 from engine.sql.row_number import numbered
 from engine.sql.scalar_queries import Scalars
 from engine.sql.scope import Scope
@@ -25,7 +27,6 @@ from engine.sql.subqueries import where
 _UNKNOWN_CLAUSES = {
     "laterals": "LATERAL VIEW",
     "qualify": "QUALIFY",
-    "match": "MATCH_RECOGNIZE",
     "connect": "CONNECT BY",
     "pivots": "PIVOT",
     "into": "INTO",
@@ -80,6 +81,7 @@ def _select(query: exp.Select, names: Names) -> Relation:
         if query.args.get(clause):
             message = f"{name} is not supported. Use sub-queries, joins and window functions."
             raise SqlRejected(message, query)
+    query = with_json_aggregates(query)
     scalars = Scalars(names, read, [])
     scope = from_clause(query, names, read)
     scope = where(query.args.get("where"), scope, scalars)
@@ -127,8 +129,7 @@ def _items(query: exp.Select, scope: Scope, scalars: Scalars) -> list[tuple[str 
     items: list[tuple[str | None, Expr]] = []
     for item in query.expressions:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
-            table = item.table or None if isinstance(item, exp.Column) else None
-            items += [(one.name, ref(one.column, item)) for one in scope.star(table, item)]
+            items += _star(item, scope)
             continue
         name = item.alias if isinstance(item, exp.Alias) else None
         bare = item.this if isinstance(item, exp.Alias) else item
@@ -136,6 +137,22 @@ def _items(query: exp.Select, scope: Scope, scalars: Scalars) -> list[tuple[str 
             name = bare.unnest().name
         items.append((name, scope.bind(scalars.taken_out_of(_with_windows(bare, query)))))
     return items
+
+
+def _star(item: Expr, scope: Scope) -> list[tuple[str | None, Expr]]:
+    """What `*`, `t.*` and `r.*` of a row stand for."""
+    parts = item.parts[:-1] if isinstance(item, exp.Column) else []
+    if not parts or (len(parts) == 1 and scope.has_table(parts[0].name)):
+        return [(one.name, ref(one.column, item)) for one in scope.star(parts[0].name if parts else None, item)]
+    path = exp.Column(**dict(zip(("this", "table", "db", "catalog"), reversed(parts), strict=False)))
+    value = scope.value_of(path)
+    if value is None:
+        raise scope.unknown(path)
+    fields = fields_in(scope.relation, value)
+    if not fields:
+        message = f"the fields of {parts[-1].name!r} are not known here. Name them one by one: {parts[-1].name}.a."
+        raise SqlRejected(message, item)
+    return [(name, exp.Dot(this=value.copy(), expression=exp.to_identifier(name, quoted=True))) for name in fields]
 
 
 def _with_windows(item: Expr, query: exp.Select) -> Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -37,6 +37,10 @@ class Scope:
         """The same names for columns that are called otherwise now."""
         return tuple(replace(one, column=names[one.column]) for one in self.visible)
 
+    def has_table(self, name: str) -> bool:
+        """Whether a table has this alias."""
+        return any(one.table == name for one in self.visible)
+
     def star(self, table: str | None, at: Expr) -> tuple[Visible, ...]:
         """The columns of `*` or `t.*`. Raises SqlRejected for an unknown table."""
         columns = tuple(one for one in self.visible if table is None or one.table == table)
@@ -45,10 +49,34 @@ class Scope:
         return columns
 
     def find(self, column: exp.Column) -> Visible | None:
-        """What a column means, or None where nothing has that name. Raises SqlRejected where several have."""
-        matches = [
-            one for one in self.visible if one.name == column.name and (not column.table or one.table == column.table)
-        ]
+        """What a column means, or None where nothing has that name. Raises SqlRejected where several have.
+
+        Of the field of a row it is the row's column.
+        """
+        found = self._resolved(column)
+        return found[0] if found is not None else None
+
+    def value_of(self, column: exp.Column) -> Expr | None:
+        """A column or the field of one, bound, or None where nothing has that name. Raises SqlRejected."""
+        found = self._resolved(column)
+        if found is None:
+            return None
+        value: Expr = ref(found[0].column, column)
+        for field in found[1]:
+            value = exp.Dot(this=value, expression=field.copy())
+        return value
+
+    def _resolved(self, column: exp.Column) -> tuple[Visible, Sequence[Expr]] | None:
+        """What the first parts of a name mean, and the fields that the others are; a table goes before a column."""
+        parts = column.parts
+        if len(parts) > 1 and self.has_table(parts[0].name):
+            found = self._named(parts[1].name, parts[0].name, column)
+            return (found, parts[2:]) if found is not None else None
+        found = self._named(parts[0].name, "", column)
+        return (found, parts[1:]) if found is not None else None
+
+    def _named(self, name: str, table: str, column: exp.Column) -> Visible | None:
+        matches = [one for one in self.visible if one.name == name and (not table or one.table == table)]
         if len(matches) > 1 and len({one.column for one in matches}) > 1:
             tables = " or ".join(f"{one.table}.{one.name}" for one in matches)
             message = f"the column {column.name!r} is ambiguous. Write {tables}."
@@ -67,10 +95,10 @@ class Scope:
                 raise SqlRejected(message, node)
             if not isinstance(node, exp.Column):
                 return node
-            visible = self.find(node)
-            if visible is None:
+            value = self.value_of(node)
+            if value is None:
                 raise self.unknown(node)
-            return ref(visible.column, node)
+            return value
 
         return expression.copy().transform(swap, copy=False)
 

@@ -137,10 +137,10 @@ def _bind_inner_first(part: Expr, both: Scope, inner_count: int) -> Expr:
     def swap(node: Expr) -> Expr:
         if not isinstance(node, exp.Column):
             return node
-        visible = inner.find(node) or outer.find(node)
-        if visible is None:
+        value = inner.value_of(node) or outer.value_of(node)
+        if value is None:
             raise both.unknown(node)
-        return ref(visible.column, node)
+        return value
 
     return part.copy().transform(swap, copy=False)
 

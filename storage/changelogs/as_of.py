@@ -51,6 +51,10 @@ class TablesAsOf:
                 removed.append(old)
         return TableAsOf(seq, edge.names, table_rows, tuple(removed), total, offset)
 
+    def rows_after(self, edge: Edge, seq: int) -> str:
+        """The FROM and WHERE of all rows after event `seq`, as alias c."""
+        return _visible(edge, seq, Lives("" if edge.is_insert_only else self._lifetimes.until(edge, seq), None))
+
     def _total(self, edge: Edge, seq: int, lives: Lives, where: str, values: dict[str, object]) -> int:
         if where == "true" and not edge.is_insert_only:
             sql = f"SELECT count(*) FROM {lives.relation} l WHERE {_alive(seq)}"

@@ -10,21 +10,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Literal
 
-import duckdb
-
 from engine.model.changelog import RowKind
 from storage.changelogs.as_of import TablesAsOf
+from storage.changelogs.exports import Format, write_changelog, write_table
 from storage.changelogs.filters import conditions
 from storage.changelogs.update_pairs import pair_updates
 from storage.database.cache import MemoryCache
-from storage.database.connection import Database, first_sentence
-from storage.database.edge_records import record_columns, records_of, select_columns, to_record
-from storage.database.sql import identifier, literal
-from storage.errors import ExportFailed
+from storage.database.connection import Database
+from storage.database.edge_records import record_columns, records_of, to_record
 from storage.library.runs import Runs
 from storage.model import CascadeRecord, ChangePage, Edge, Filter, Page, Record, TableAsOf
 from storage.recording.lifetimes import Lifetimes
-from storage.spreadsheets import harmless, harmless_sql
 
 ALL: Final = Filter()
 _KNOWN_COUNTS: Final = 512
@@ -142,34 +138,35 @@ class Changelogs:
         port: str = "out",
         *,
         filter: Filter = ALL,
-        format: Literal["csv", "parquet"] = "csv",
+        format: Format = "csv",
         for_spreadsheets: bool = True,
     ) -> int:
         """Write the records that pass the filter to a file, and say how many. Raises ExportFailed.
 
-        CSV has a header, and steps in hex; it is compressed where the path ends in .gz. The file appears when
-        it is whole. for_spreadsheets: texts of a CSV that look like formulas get an apostrophe.
+        for_spreadsheets: texts of a CSV that look like formulas get an apostrophe. `storage.changelogs.exports` has
+        the formats.
         """
         edge = self._runs.edge(run_id, node, port)
-        where, values = conditions(edge, filter)
-        step = "hex(c.step)" if format == "csv" else "c.step"
-        columns = _harmless(edge) if format == "csv" and for_spreadsheets else select_columns(edge.columns, "c")
-        options = "FORMAT csv, HEADER" if format == "csv" else "FORMAT parquet, COMPRESSION zstd"
-        if format == "csv" and path.suffix == ".gz":
-            options += ", COMPRESSION gzip"
-        part = path.with_name(path.name + ".part")
-        try:
-            with self._database.cursor() as cursor:
-                written = cursor.execute(
-                    f"COPY (SELECT c.seq, {step} AS step, c.kind::VARCHAR AS kind{columns} "
-                    f"FROM {records_of(edge)} c WHERE {where}) TO {literal(str(part))} ({options})",
-                    values,
-                ).fetchone()
-            part.replace(path)
-        except (duckdb.Error, OSError) as error:
-            part.unlink(missing_ok=True)
-            raise ExportFailed(path, first_sentence(str(error))) from error
-        return int(written[0]) if written else 0
+        return write_changelog(self._database, edge, filter, path, format, safe=for_spreadsheets)
+
+    def export_table(
+        self,
+        run_id: int,
+        node: str,
+        seq: int,
+        path: Path,
+        port: str = "out",
+        *,
+        format: Format = "csv",
+        for_spreadsheets: bool = True,
+    ) -> int:
+        """Write the table after event `seq` to a file, by its upsert key, and say how many rows it has.
+
+        Raises ExportFailed.
+        """
+        edge = self._runs.edge(run_id, node, port)
+        rows = self._as_of.rows_after(edge, seq)
+        return write_table(self._database, edge, rows, path, format, safe=for_spreadsheets)
 
     def _page(self, edge: Edge, wanted: Filter, offset: int, after: int | None, limit: int) -> Page:
         where, values = conditions(edge, wanted)
@@ -214,13 +211,3 @@ class Changelogs:
         where, values = conditions(edge, wanted)
         row = self._database.row(f"SELECT count(*) FROM {records_of(edge)} c WHERE {where}", values)
         return int(row[0]) if row else 0
-
-
-def _harmless(edge: Edge) -> str:
-    """The edge's columns as a select list that starts with a comma, without formulas."""
-    columns = []
-    for column in edge.columns:
-        value = f"c.{identifier(column.stored_as)}"
-        shown = harmless_sql(value) if column.duckdb_type == "VARCHAR" else value
-        columns.append(f", {shown} AS {identifier(str(harmless(column.stored_as)))}")
-    return "".join(columns)

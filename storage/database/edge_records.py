@@ -26,6 +26,11 @@ def records_of(edge: Edge) -> str:
     return f"({view_query(edge, edge.view, 'rowid, seq')})"
 
 
+def stored_in(edge: Edge) -> str:
+    """The table that has an edge's records: its own, or the one that its view shows."""
+    return edge.table if edge.view is None else edge.view.table
+
+
 def view_query(edge: Edge, view: StoredView, first: str) -> str:
     """The query of an edge that is a view. first: what it selects before step."""
     step = f"step || {blob(view.suffix)} AS step" if view.suffix else "step"

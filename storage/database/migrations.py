@@ -171,6 +171,32 @@ COMMENT ON TABLE run_conditions IS 'What somebody wants to be told of a live run
 COMMENT ON TABLE run_warnings IS 'When such a condition was met, by which event, and until when. Times are UTC.';
 """
 
+VIEWS: Final = f"""
+CREATE SEQUENCE view_ids;
+CREATE TABLE saved_views (
+    view_id BIGINT PRIMARY KEY DEFAULT nextval('view_ids'),
+    name VARCHAR NOT NULL,
+    note VARCHAR NOT NULL,
+    page VARCHAR NOT NULL,
+    query VARCHAR NOT NULL,
+    saved_at TIMESTAMP NOT NULL DEFAULT {NOW},
+    made_by VARCHAR NOT NULL
+);
+COMMENT ON TABLE saved_views IS 'Pages with what is open on them, and questions in SQL, under a name. Times are UTC.';
+"""
+
+EDGE_RETENTION: Final = """
+CREATE TABLE run_edge_retention (
+    run_id BIGINT NOT NULL,
+    table_name VARCHAR NOT NULL,
+    records BIGINT,
+    hours DOUBLE,
+    kept_from BIGINT NOT NULL DEFAULT 1
+);
+COMMENT ON TABLE run_edge_retention IS
+    'Of which edges of a live run less is kept: the last records, or those of the last hours. All from kept_from on.';
+"""
+
 MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (1, "catalog", CATALOG),
     (2, "checks", CHECKS),
@@ -180,6 +206,8 @@ MIGRATIONS: Final[tuple[tuple[int, str, str], ...]] = (
     (6, "makers", MAKERS),
     (7, "retention", RETENTION),
     (8, "conditions", CONDITIONS),
+    (9, "views", VIEWS),
+    (10, "edge retention", EDGE_RETENTION),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 

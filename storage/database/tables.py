@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from engine.contract.recorder import EdgeInfo
+from engine.model.row_types import fields_of, is_row
 from engine.model.schema import Schema, map_types
 from storage.database.edge_records import view_query
 from storage.database.run_tables import EVENTS, RunTables
@@ -51,7 +52,10 @@ def duckdb_type(type_: str) -> str:
     if type_.startswith("map<") and type_.endswith(">"):
         key, value = map_types(type_[4:-1])
         return f"MAP({duckdb_type(key)}, {duckdb_type(value)})"
-    message = f"the type {type_} cannot be stored. Available: {', '.join(_PLAIN)}, decimal(p,s), array<..>, map<..>"
+    if is_row(type_):
+        return f"STRUCT({', '.join(f'{identifier(name)} {duckdb_type(each)}' for name, each in fields_of(type_))})"
+    known = ", ".join(_PLAIN)
+    message = f"the type {type_} cannot be stored. Available: {known}, decimal(p,s), array<..>, map<..>, row<..>"
     raise ValueError(message)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from storage.database.connection import Database, Row
@@ -23,6 +24,29 @@ _LATE_COLUMNS: Final = (
     "node, port, seq, step, coalesce(source, ''), event_time_ms, window_start_ms, window_end_ms, "
     "watermark_ms, lateness_ms, needed_delay_ms, reason"
 )
+LATE_ORDERS: Final = {
+    "event": "seq",
+    "reason": "reason",
+    "late_by": "lateness_ms",
+    "window": "window_start_ms",
+    "kept_by": "needed_delay_ms",
+}
+"""What late records can be sorted by."""
+REJECTED_ORDERS: Final = {"reason": "reason", "line": "line", "source": "node"}
+"""What rejected rows can be sorted by."""
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """By what a table is sorted, one of the names above, and which way."""
+
+    by: str
+    descending: bool = False
+
+    def sql(self, orders: Mapping[str, str]) -> str:
+        """As a clause; what is equal stays in the order in which it is stored, and NULL is last."""
+        way = "DESC" if self.descending else "ASC"
+        return f"ORDER BY {orders[self.by]} {way} NULLS LAST, rowid"
 
 
 class LateRecords:
@@ -40,10 +64,11 @@ class LateRecords:
         source: str | None = None,
         from_seq: int | None = None,
         to_seq: int | None = None,
+        order: Sorted | None = None,
         offset: int = 0,
         limit: int = 100,
     ) -> Paged[LateRecord]:
-        """Late records in arrival order, each with its content."""
+        """Late records, each with its content; in arrival order, or as asked."""
         edges = {(edge.node, edge.port): edge for edge in self._runs.edges(run_id)}
         if not edges:
             return Paged((), 0, offset)
@@ -62,7 +87,8 @@ class LateRecords:
         where = " AND ".join(parts) or "true"
         counted = self._database.row(f"SELECT count(*) FROM {table} WHERE {where}", values)
         rows = self._database.rows(
-            f"SELECT {_LATE_COLUMNS} FROM {table} WHERE {where} LIMIT {int(limit)} OFFSET {int(offset)}",
+            f"SELECT {_LATE_COLUMNS} FROM {table} WHERE {where} {order.sql(LATE_ORDERS) if order else ''} "
+            f"LIMIT {int(limit)} OFFSET {int(offset)}",
             values,
         )
         inputs = self._input_edges(run_id, edges)
@@ -88,16 +114,23 @@ class LateRecords:
         return int(row[0]) if row else 0
 
     def rejected(
-        self, run_id: int, *, node: str | None = None, offset: int = 0, limit: int = 100
+        self,
+        run_id: int,
+        *,
+        node: str | None = None,
+        order: Sorted | None = None,
+        offset: int = 0,
+        limit: int = 100,
     ) -> Paged[RejectedRow]:
-        """Rows of the sources that could not be read, in the order of their files and lines."""
+        """Rows of the sources that could not be read, in the order of their files and lines, or as asked."""
         if not self._runs.edges(run_id):
             return Paged((), 0, offset)
         table = RunTables(run_id).rejected
         where = "$node IS NULL OR node = $node"
         counted = self._database.row(f"SELECT count(*) FROM {table} WHERE {where}", {"node": node})
         rows = self._database.rows(
-            f"SELECT node, file, line, raw, reason FROM {table} WHERE {where} LIMIT {int(limit)} OFFSET {int(offset)}",
+            f"SELECT node, file, line, raw, reason FROM {table} WHERE {where} "
+            f"{order.sql(REJECTED_ORDERS) if order else ''} LIMIT {int(limit)} OFFSET {int(offset)}",
             {"node": node},
         )
         return Paged(tuple(RejectedRow(*row) for row in rows), int(counted[0]) if counted else 0, offset)

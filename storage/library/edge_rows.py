@@ -11,8 +11,14 @@ from storage.model import Edge, EdgeColumn, StoredView
 
 _EDGES: Final = """
 SELECT run_id, node, port, operator, role, mode, table_name, columns, upsert_key, watermark_delay_ms,
-    inserts, updates_before, updates_after, deletes, shows
-FROM run_edges WHERE run_id = $run ORDER BY place
+    inserts, updates_before, updates_after, deletes, shows,
+    greatest(
+        1,
+        (SELECT max(kept_from) FROM run_retention r WHERE r.run_id = $run),
+        (SELECT max(kept_from) FROM run_edge_retention k
+            WHERE k.run_id = $run AND k.table_name = coalesce(shows->>'table', e.table_name))
+    )
+FROM run_edges e WHERE run_id = $run ORDER BY place
 """
 
 
@@ -49,7 +55,7 @@ def _edge(row: Row) -> Edge:
     counts = dict(zip(RowKind, (int(count) for count in row[10:14]), strict=True))
     run_id, node, port, operator, role, mode, table = row[:7]
     key = tuple(json.loads(row[8]))
-    return Edge(run_id, node, port, operator, role, mode, table, columns, key, row[9], counts, _view(row[14]))
+    return Edge(run_id, node, port, operator, role, mode, table, columns, key, row[9], counts, _view(row[14]), row[15])
 
 
 def _view(text: str | None) -> StoredView | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -27,6 +29,7 @@ _TABLES: Final = (
     "run_lifetimes",
     "run_live",
     "run_retention",
+    "run_edge_retention",
     "run_conditions",
     "run_warnings",
 )
@@ -146,7 +149,7 @@ class Runs:
         row = self._database.row(
             "SELECT folder, interval_ms, records, checkpoint FROM run_live WHERE run_id = ?", [run_id]
         )
-        return Begun(*row) if row is not None else None
+        return replace(Begun(*row), name=self._name(run_id)) if row is not None else None
 
     def decisions(self, run_id: int) -> tuple[str, ...]:
         """What the clock decided of each epoch of a live run (`engine.contract.live.Decision`)."""
@@ -162,6 +165,10 @@ class Runs:
         """Where the recordings of all runs are."""
         path = self._database.path
         return path.absolute().parent / f"{path.stem}.recordings"
+
+    def _name(self, run_id: int) -> str:
+        """What no other run is called, of this store or another one."""
+        return hashlib.sha256(str(self.state_folder(run_id)).encode()).hexdigest()[:12]
 
     def remove_state(self, run_id: int) -> None:
         """Remove the state of a run that does not go on any more."""

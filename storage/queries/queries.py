@@ -16,6 +16,7 @@ import duckdb
 from storage.database.connection import SETTINGS, Cursor, Database, first_sentence
 from storage.database.sql import identifier, literal
 from storage.errors import QueryFailed, QueryStopped
+from storage.queries.error_line import line_of
 from storage.queries.process import OnWait, Processes, Request
 from storage.queries.query_check import checked
 from storage.spreadsheets import FORMULA, NUMBER
@@ -66,7 +67,7 @@ class Queries:
         query, before = self._checked(text, schema)
         wanted = f"SELECT * FROM ({query}) LIMIT {int(rows) + 1}"
         request = Request(str(self._database.path), before, wanted, time_limit_s, memory_limit_mib)
-        described, fetched = self._answer(request, on_wait)
+        described, fetched = self._answer(request, text, on_wait)
         names = _free_names([name for name, _ in described])
         types = tuple(type_ for _, type_ in described)
         seconds = time.perf_counter() - started
@@ -91,13 +92,16 @@ class Queries:
             formula=FORMULA if for_spreadsheets else "",
             number=NUMBER,
         )
-        self._answer(request, None)
+        self._answer(request, text, None)
 
     def close(self) -> None:
         """End the process that waits for a query."""
         self._processes.close()
 
-    def _answer(self, request: Request, on_wait: OnWait | None) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
+    def _answer(
+        self, request: Request, text: str, on_wait: OnWait | None
+    ) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
+        """The columns and rows of what was asked with this text."""
         with self._database.no_checkpoints():
             match self._processes.answer(request, on_wait):
                 case ("rows", described, rows):
@@ -106,7 +110,7 @@ class Queries:
                     reason = f"it needed more than {request.memory_limit_mib:,} MiB of memory"
                     raise QueryStopped(reason)
                 case (_, _, message):
-                    raise QueryFailed(first_sentence(message))
+                    raise QueryFailed(first_sentence(message), line_of(message, request.sql, text))
                 case _:
                     message = "there was no answer."
                     raise QueryFailed(message)

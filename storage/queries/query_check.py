@@ -17,6 +17,7 @@ import duckdb
 
 from storage.database.connection import Cursor, first_sentence
 from storage.errors import QueryRefused
+from storage.queries.error_line import line_of
 
 _NODES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 _TABLES: Final = frozenset(
@@ -105,7 +106,7 @@ def checked(cursor: Cursor, text: str, schema: str) -> str:
     try:
         statements = cursor.extract_statements(text)
     except duckdb.Error as error:
-        raise QueryRefused(first_sentence(str(error))) from error
+        raise QueryRefused(first_sentence(str(error)), line_of(str(error), text, text)) from error
     if len(statements) != 1:
         what = "There is no query." if not statements else f"These are {len(statements)} statements; run one at a time."
         raise QueryRefused(what)
@@ -118,16 +119,17 @@ def checked(cursor: Cursor, text: str, schema: str) -> str:
     tree = json.loads(serialized)
     if tree.get("error"):
         raise QueryRefused(first_sentence(str(tree.get("error_message", "it cannot be read"))))
-    _Check(Known.of(cursor), schema.lower()).statement(tree)
+    _Check(Known.of(cursor), schema.lower(), text).statement(tree)
     return str(_one(cursor.execute("SELECT json_deserialize_sql(?)", [serialized]).fetchone()))
 
 
 class _Check:
     """Walks the tree of a query."""
 
-    def __init__(self, known: Known, schema: str) -> None:
+    def __init__(self, known: Known, schema: str, text: str) -> None:
         self._known = known
         self._schema = schema
+        self._text = text.encode()
         self._ctes: set[str] = set()
 
     def statement(self, tree: Mapping[str, Any]) -> None:
@@ -140,7 +142,16 @@ class _Check:
                     raise QueryRefused(msg)
                 self._ctes.add(name.lower())
         for part in _parts(tree):
-            self._part(part)
+            try:
+                self._part(part)
+            except QueryRefused as refused:
+                refused.line = self._line(part)
+                raise
+
+    def _line(self, part: Mapping[str, Any]) -> int:
+        """The line of the text in which a part of its tree begins, from 1; 0: not known."""
+        at = part.get("query_location")
+        return self._text.count(b"\n", 0, at) + 1 if isinstance(at, int) and at < len(self._text) else 0
 
     def _part(self, part: Mapping[str, Any]) -> None:
         type_ = part.get("type")

@@ -6,6 +6,9 @@
 Those records are the base: with them the table as of any kept event is what it was, and an edge's changelog begins with
 them. An edge that only inserts has no such rows: of it nothing is kept but what came after the cut.
 
+An edge may keep less than the run, and then has a cut of its own. The sources may not: what they emitted is what a run
+is recorded, checked and replayed from, and has to begin with one event for all of them.
+
 Records are counted by their place, which is DuckDB's rowid: tables are written anew, and lifetimes with them. That
 costs what is kept, so it is done once half as much again has come. DuckDB uses the freed blocks for what comes next.
 """
@@ -13,12 +16,12 @@ costs what is kept, so it is done once half as much again has come. DuckDB uses 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from storage.database.connection import NOW, Cursor, Database
-from storage.database.edge_records import lifetimes_of, records_of
+from storage.database.edge_records import lifetimes_of, records_of, stored_in
 from storage.database.tables import BLOCK, create_edge
 from storage.errors import StoreWriteFailed
 from storage.library.edge_rows import read_edges
@@ -40,6 +43,19 @@ class Keep:
     hours: float | None = None
 
 
+@dataclass(frozen=True)
+class KeepOfEdge:
+    """How much of an edge is kept: its last records, those of the last hours; None for as much as of the run."""
+
+    records: int | None = None
+    hours: float | None = None
+
+
+def can_keep_less(edge: Edge) -> bool:
+    """Whether an edge can have a cut of its own: it is no source, and the records are its own."""
+    return edge.view is None and edge.role != "source"
+
+
 class Retention:
     """How much is kept of each run."""
 
@@ -59,15 +75,53 @@ class Retention:
             if cursor.execute(changed, values).fetchone() is None:
                 cursor.execute("INSERT INTO run_retention (events, hours, run_id) VALUES (?, ?, ?)", values)
 
+    def of_edge(self, edge: Edge) -> KeepOfEdge:
+        """What was asked for of an edge."""
+        sql = "SELECT records, hours FROM run_edge_retention WHERE run_id = ? AND table_name = ?"
+        row = self._database.row(sql, [edge.run_id, edge.table])
+        return KeepOfEdge() if row is None else KeepOfEdge(*row)
+
+    def set_edge(self, edge: Edge, keep: KeepOfEdge) -> None:
+        """Ask for it, of an edge that can keep less."""
+        assert can_keep_less(edge)
+        with self._database.catalog_transaction() as cursor:
+            values = [keep.records, keep.hours, edge.run_id, edge.table]
+            changed = (
+                "UPDATE run_edge_retention SET records = ?, hours = ? WHERE run_id = ? AND table_name = ? RETURNING 1"
+            )
+            if cursor.execute(changed, values).fetchone() is None:
+                columns = "records, hours, run_id, table_name"
+                cursor.execute(f"INSERT INTO run_edge_retention ({columns}) VALUES (?, ?, ?, ?)", values)
+
     def enforce(self, run_id: int) -> bool:
         """Let go of what is too much. False where nothing is, or it cannot be written now: it is tried again."""
         cut = self._cut(run_id)
-        if cut is None:
+        rules = self._database.rows(
+            "SELECT table_name, records, hours FROM run_edge_retention "
+            "WHERE run_id = ? AND (records IS NOT NULL OR hours IS NOT NULL)",
+            [run_id],
+        )
+        if cut is None and not rules:
             return False
         edges = read_edges(self._database, run_id)
+        keeps = {str(table): KeepOfEdge(records, hours) for table, records, hours in rules}
+        own = {edge.table: self._cut_of(edge, keeps[edge.table]) for edge in edges if edge.table in keeps}
+        cuts = {
+            edge.table: last
+            for edge in edges
+            if edge.view is None and (last := max(cut or 0, own.get(edge.table) or 0)) >= edge.kept_from
+        }
+        if not cuts:
+            return False
         try:
             with self._database.catalog_transaction() as cursor:
-                _let_go(cursor, run_id, edges, cut)
+                _let_records_go(cursor, edges, cuts)
+                for table in own:
+                    noted = "UPDATE run_edge_retention SET kept_from = ? WHERE run_id = ? AND table_name = ?"
+                    if table in cuts:
+                        cursor.execute(noted, [cuts[table] + 1, run_id, table])
+                if cut is not None:
+                    _let_events_go(cursor, run_id, edges[0], cut)
         except StoreWriteFailed as error:
             _LOG.warning("run %s: its older records stay for now: %s", run_id, error)
             return False
@@ -84,40 +138,59 @@ class Retention:
         if row is None or row[3] is None:
             return None
         events, hours, kept_from, last = row
-        cuts: list[int] = []
+        cut = 0
         if events is not None and last - kept_from + 1 > events * _SLACK:
-            found = self._database.row(
-                "SELECT max(last_seq) FROM run_epochs WHERE run_id = ? AND last_seq <= ?", [run_id, last - events]
-            )
-            cuts += [int(found[0])] if found and found[0] is not None else []
+            cut = self._end_of_epoch(run_id, last - events)
         if hours is not None:
-            ms = hours * 3.6e6
-            found = self._database.row(
-                "SELECT max(last_seq) FILTER (committed_at < "
-                f"{NOW} - to_milliseconds($ms)), min(committed_at) < {NOW} - to_milliseconds($most) "
-                "FROM run_epochs WHERE run_id = $run AND last_seq >= $from AND last_seq < $last",
-                {
-                    "run": run_id,
-                    "from": kept_from,
-                    "last": last,
-                    "ms": int(ms),
-                    "most": int(ms * _SLACK),
-                },
-            )
-            cuts += [int(found[0])] if found and found[0] is not None and found[1] else []
-        cut = max(cuts, default=0)
+            cut = max(cut, self._older_than(run_id, hours, kept_from))
         return cut if cut >= kept_from else None
 
+    def _cut_of(self, edge: Edge, keep: KeepOfEdge) -> int | None:
+        """The last event of which an edge's records go, by its own rule; None where none do."""
+        cut, table = 0, edge.tables.named(edge.table)
+        # What is before is the base, of which nobody can have less.
+        if keep.records is not None and edge.total > keep.records * _SLACK:
+            row = self._database.row(f"SELECT count(*) FROM {table} WHERE seq >= ?", [edge.kept_from])
+            if row and row[0] > keep.records * _SLACK:
+                [(seq,)] = self._database.rows(
+                    f"SELECT seq FROM {table} ORDER BY rowid DESC LIMIT 1 OFFSET {keep.records}"
+                )
+                cut = self._end_of_epoch(edge.run_id, int(seq))
+        if keep.hours is not None:
+            cut = max(cut, self._older_than(edge.run_id, keep.hours, edge.kept_from))
+        return cut if cut >= edge.kept_from else None
 
-def _let_go(cursor: Cursor, run_id: int, edges: Sequence[Edge], cut: int) -> None:
+    def _end_of_epoch(self, run_id: int, seq: int) -> int:
+        """The last event up to this one that ends an epoch; 0 for none."""
+        sql = "SELECT max(last_seq) FROM run_epochs WHERE run_id = ? AND last_seq <= ?"
+        row = self._database.row(sql, [run_id, seq])
+        return int(row[0]) if row and row[0] is not None else 0
+
+    def _older_than(self, run_id: int, hours: float, kept_from: int) -> int:
+        """The last event that is too old, but for the last epoch; 0 where that is not yet worth it."""
+        ms = hours * 3.6e6
+        row = self._database.row(
+            "SELECT max(last_seq) FILTER (committed_at < "
+            f"{NOW} - to_milliseconds($ms)), min(committed_at) < {NOW} - to_milliseconds($most) "
+            "FROM run_epochs WHERE run_id = $run AND last_seq >= $from "
+            "AND last_seq < (SELECT max(last_seq) FROM run_epochs WHERE run_id = $run)",
+            {"run": run_id, "from": kept_from, "ms": int(ms), "most": int(ms * _SLACK)},
+        )
+        return int(row[0]) if row and row[0] is not None and row[1] else 0
+
+
+def _let_records_go(cursor: Cursor, edges: Sequence[Edge], cuts: Mapping[str, int]) -> None:
+    """Write edges anew with what is kept. cuts: by table the last event that goes."""
     for edge in edges:
-        if edge.view is None:
-            _write_anew(cursor, edge, cut)
-    for edge in edges:
+        if edge.table in cuts:
+            _write_anew(cursor, edge, cuts[edge.table])
+    written = [edge for edge in edges if stored_in(edge) in cuts]
+    for edge in written:
         if not edge.is_insert_only:
             cursor.execute(f"DROP TABLE IF EXISTS {lifetimes_of(edge)}")
-    cursor.execute("DELETE FROM run_lifetimes WHERE run_id = ?", [run_id])
-    for edge in edges:
+        known = "DELETE FROM run_lifetimes WHERE run_id = ? AND table_name = ?"
+        cursor.execute(known, [edge.run_id, edge.lifetimes_owner])
+    for edge in written:
         for statement in lifetimes.create(edge):
             cursor.execute(statement)
         counts = cursor.execute(
@@ -128,12 +201,8 @@ def _let_go(cursor: Cursor, run_id: int, edges: Sequence[Edge], cut: int) -> Non
         cursor.execute(
             "UPDATE run_edges SET inserts = ?, updates_before = ?, updates_after = ?, deletes = ? "
             "WHERE run_id = ? AND node = ? AND port = ?",
-            [*counts, run_id, edge.node, edge.port],
+            [*counts, edge.run_id, edge.node, edge.port],
         )
-    _let_events_go(cursor, edges[0], cut)
-    # What an epoch took is of no use without those before it; the last one that goes says where the next one begins.
-    cursor.execute("DELETE FROM run_epochs WHERE run_id = ? AND last_seq < ?", [run_id, cut])
-    cursor.execute("UPDATE run_retention SET kept_from = ? WHERE run_id = ?", [cut + 1, run_id])
 
 
 def _write_anew(cursor: Cursor, edge: Edge, cut: int) -> None:
@@ -150,8 +219,11 @@ def _write_anew(cursor: Cursor, edge: Edge, cut: int) -> None:
     cursor.execute("DROP TABLE kept")
 
 
-def _let_events_go(cursor: Cursor, edge: Edge, cut: int) -> None:
+def _let_events_go(cursor: Cursor, run_id: int, edge: Edge, cut: int) -> None:
     """The events of the sources up to the cut, and what was said of them. How far each source had come stays."""
+    # What an epoch took is of no use without those before it; the last one that goes says where the next one begins.
+    cursor.execute("DELETE FROM run_epochs WHERE run_id = ? AND last_seq < ?", [run_id, cut])
+    cursor.execute("UPDATE run_retention SET kept_from = ? WHERE run_id = ?", [cut + 1, run_id])
     run = edge.tables
     block = cut // BLOCK
     cursor.execute(f"DELETE FROM {run.events} WHERE seq <= {cut} AND NOT is_end")

@@ -1,48 +1,79 @@
 """A live run that is killed again and again: with how many kills its changelog is still that of a bounded run.
 
-    python -m tests.bench.bench_kills [--kills 200] [--engine-kills 10] [--seed 1] [--in-process]
+    python -m tests.bench.bench_kills [--source files] [--kills 200] [--engine-kills 10] [--minutes M] [--seed 1]
+                                      [--in-process]
 
-Kills the process of the command line, and now and then the JVM of its engine, at random moments while a folder grows.
-The pipeline has a window, a join and a Top N. Not part of the test run.
+Kills the process of the command line, and now and then the JVM of its engine, at random moments while a folder grows,
+rows are posted, messages come or a table of PostgreSQL changes. The pipeline has a window, a join and a Top N
+(`tests.live.killing`). Not part of the test run.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from engine.spark.servers import FOLDER_ENVIRONMENT, servers
-from tests.live.killing import Killing
+from tests.engine.sources.kafka_cluster import cluster
+from tests.engine.sources.postgres_server import server
+from tests.live.killing import Feed, Killing, Posted, Topic
+from tests.live.postgres_table import Table
+
+
+@contextmanager
+def _feed(source: str, seed: int) -> Iterator[Feed | None]:
+    """Where the records go."""
+    match source:
+        case "kafka":
+            with cluster() as brokers:
+                yield Topic(brokers)
+        case "postgres":
+            with tempfile.TemporaryDirectory(prefix="kills-") as name, server(Path(name)) as running:
+                yield Table(running, random.Random(seed))
+        case _:
+            yield Posted() if source == "posted" else None
 
 
 def main() -> int:
     """Kill as often as asked for, and compare."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_kills")
+    parser.add_argument("--source", choices=["files", "posted", "kafka", "postgres"], default="files")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--engine-kills", type=int, default=10, help="so many of them end the JVM")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="no kill begins later than so")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--in-process", action="store_true", help="without tasks of Spark, which is faster")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="kills-") as name:
+    with tempfile.TemporaryDirectory(prefix="kills-") as name, _feed(args.source, args.seed) as feed:
         os.environ[FOLDER_ENVIRONMENT] = str(Path(name) / "servers")
-        killing = Killing(Path(name), args.seed, "local[2]", not args.in_process)
+        (Path(name) / "run").mkdir()
+        killing = Killing(Path(name) / "run", args.seed, "local[2]", not args.in_process, feed)
         began = time.monotonic()
         every = args.kills // args.engine_kills if args.engine_kills else 0
         try:
             for at in range(1, args.kills + 1):
+                if time.monotonic() - began > args.minutes * 60:
+                    break
                 killing.kill(killing.chance.uniform(0, 4), server=bool(every) and at % every == 0)
                 sys.stdout.write(f"kill {at} of {args.kills}, after {time.monotonic() - began:.0f} s\n")
                 sys.stdout.flush()
             killing.end()
             different = killing.differences()
+            if isinstance(feed, Table) and not feed.says(killing.records("events")):
+                different.append("the changes of the table")
+            different += killing.leftovers()
         finally:
             for server in servers():
                 server.close(20)
-    said = f"different tables: {', '.join(different)}" if different else "the changelog is that of a bounded run"
+    same = "the changelog is that of a bounded run, and nothing is left behind"
+    said = f"different: {', '.join(different)}" if different else same
     sys.stdout.write(f"seed {args.seed}: {killing.kills} kills; {said}\n")
     return 1 if different else 0
 

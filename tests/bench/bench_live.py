@@ -1,16 +1,18 @@
 """Live runs: how many events a second they sustain, how late, and what an epoch of few events costs with much state.
 
-    python -m tests.bench.bench_live rate [--rate 1000] [--seconds 60] [--engine local[2]]
+    python -m tests.bench.bench_live rate [--rate 1000] [--seconds 60] [--keep EVENTS] [--engine local[2]]
     python -m tests.bench.bench_live state [--keys 10000 1000000] [--epochs 20] [--engine local[2]]
 
 `rate` runs the generator without end into a count by key. It prints, for each tenth of the time, the events a second,
-how long epochs took, how much later records are kept than they are due, and the bytes of the store and of the files of
-the run's state. `state` fills a count by key, then commits epochs of 1,000 events each. Not part of the test run.
+how long epochs took, how much later records are kept than they are due, the memory of this process, and the bytes of
+the store, of which the last events are kept, and of the files of the run's state. `state` fills a count by key, then
+commits epochs of 1,000 events each. Not part of the test run.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
@@ -30,6 +32,7 @@ from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.run_files import LocalFiles
 from engine.spark.session import get_spark
 from storage import Store
+from storage.recording.retention import Keep
 
 _EVENTS = 1000
 
@@ -53,8 +56,7 @@ class Timed(Following):
 
     def commit(self, output: EpochOutput) -> None:
         """Hand on, and note."""
-        assert self._store is not None
-        self._store.commit(output)
+        self._to.commit(output)
         self.epochs.note(output)
 
 
@@ -70,7 +72,7 @@ def counting(**generator: Any) -> Pipeline:
     return Pipeline.from_dict({"nodes": nodes, "edges": edges})
 
 
-def rate(per_second: int, seconds: int, engine: str) -> None:
+def rate(per_second: int, seconds: int, engine: str, keep: Keep) -> None:
     """Sustain a rate for some time."""
     pipeline = counting(rows=None, rate=per_second, keys=10_000)
     with tempfile.TemporaryDirectory(prefix="live-") as name:
@@ -91,7 +93,8 @@ def rate(per_second: int, seconds: int, engine: str) -> None:
                 behind = at - epochs.kept[0][0] - (events - epochs.kept[0][1]) / per_second
                 marks.append(
                     f"{at:6.0f} s  {sustained:9,.0f} events/s  epochs every {statistics.median(took or [0]):.2f} s  "
-                    f"behind by {behind:5.2f} s  store {_size(folder, 's.duckdb*'):6.1f} MB  "
+                    f"behind by {behind:5.2f} s  memory {_memory():5.0f} MB  "
+                    f"store {_size(folder, 's.duckdb*'):6.1f} MB  "
                     f"state {_size(folder / 's.live', '**/*'):6.1f} MB"
                 )
                 sys.stdout.write(f"{marks[-1]}\n")
@@ -100,7 +103,7 @@ def rate(per_second: int, seconds: int, engine: str) -> None:
                 control.stop()
 
         epochs.note = told  # type: ignore[method-assign]
-        _run(pipeline, folder, engine, epochs, Live(control))
+        _run(pipeline, folder, engine, epochs, Live(control), keep)
 
 
 def state(keys: Sequence[int], count: int, engine: str) -> None:
@@ -122,16 +125,23 @@ def state(keys: Sequence[int], count: int, engine: str) -> None:
         sys.stdout.write(f"ratio of the last to the first: {medians[-1] / medians[0]:.2f}\n")
 
 
-def _run(pipeline: Pipeline, folder: Path, engine: str, epochs: Epochs, live: Live) -> None:
+def _run(pipeline: Pipeline, folder: Path, engine: str, epochs: Epochs, live: Live, keep: Keep | None = None) -> None:
     spark = get_spark(engine)
     planned = plan(pipeline, SparkAnalyzer(lambda: spark), folder)
     with Store.open(folder / "s.duckdb") as store:
         created = store.runs.create("live", planned.pipeline.to_json(), live=Begun(str(folder)))
+        store.retention.set(created.run_id, keep or Keep())
         files = LocalFiles(store.runs.state_folder(created.run_id) / "attempt")
         recorder = Timed(files.workspace, ("out", "out"), "jsonl", lambda text: None, store.record(created.run_id))
         recorder.epochs = epochs
         epochs.began = time.monotonic()
         run(planned, spark=spark, recorder=recorder, folder=folder, files=files, live=live)
+
+
+def _memory() -> float:
+    """What this process has in memory, in MB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _size(folder: Path, pattern: str) -> float:
@@ -144,12 +154,13 @@ def main() -> None:
     parser.add_argument("what", choices=["rate", "state"])
     parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--keep", type=int, default=None)
     parser.add_argument("--keys", type=int, nargs="+", default=[10_000, 1_000_000])
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--engine", default="local[2]")
     args = parser.parse_args()
     if args.what == "rate":
-        rate(args.rate, args.seconds, args.engine)
+        rate(args.rate, args.seconds, args.engine, Keep(args.keep))
     else:
         state(args.keys, args.epochs, args.engine)
 

@@ -71,7 +71,7 @@ def _session(job: Job) -> Iterator[SparkSession]:
         yield get_spark(job.engine)
         return
     os.environ["XDG_CONFIG_HOME"] = job.scratch
-    with connect_server(Path(job.scratch) / "server") as server:
+    with connect_server(Path(job.scratch) / "server", is_short_lived=False) as server:
         save_engine(Engine(FETCHED, server.address, server.workspace, server.token))
         yield get_spark(FETCHED)
         disconnect(FETCHED)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, expect, sync_playwright
 
 from tests.browser.app_server import App, running_app
 from tests.browser.chromium import ARGUMENTS, chromium
 
 OpenPage = Callable[..., Page]
+VIEWPORT: ViewportSize = {"width": 1280, "height": 800}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -24,14 +25,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 # Not for the session: playwright's event loop would be running in the main thread of every later test.
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """One profile for all pages: what one has loaded and compiled, the next one has."""
     with sync_playwright() as playwright:
         path = chromium(Path(playwright.chromium.executable_path))
         # A machine with two cores runs Spark beside the browser; what is there at once is not waited for.
         expect.set_options(timeout=30_000)
-        browser = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
-        yield browser
-        browser.close()
+        profile = playwright.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("profile"), executable_path=path, headless=True, args=ARGUMENTS, viewport=VIEWPORT
+        )
+        yield profile
+        profile.close()
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +57,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 @pytest.fixture
-def open_page(browser: Browser, app: App, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
+def open_page(browser: BrowserContext, app: App, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
     """Open a page in a session of its own; fail on an error of JavaScript or Python, or a request to another host."""
     pages: list[Page] = []
     errors: list[str] = []
 
     def open_(path: str = "", *, color_scheme: Literal["light", "dark"] = "light") -> Page:
-        context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=color_scheme)
-        page = context.new_page()
+        page = browser.new_page()
+        page.emulate_media(color_scheme=color_scheme)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("request", lambda request: None if _is_local(request.url, app.url) else errors.append(request.url))
         pages.append(page)
@@ -74,10 +78,17 @@ def open_page(browser: Browser, app: App, request: pytest.FixtureRequest) -> Ite
             errors += page.locator('[data-testid="stException"]').all_inner_texts()
             if request.node.stash.get(_HAS_FAILED, False):
                 sys.stdout.write(f"{page.url}\n{page.locator('body').inner_text()}\n")
-            page.context.close()
+            _forget(page)
+            page.close()
     if request.node.stash.get(_HAS_FAILED, False):
         sys.stdout.write(app.log.read_text(errors="replace")[-3000:])
     assert not errors, "the page showed errors:\n" + "\n".join(errors)
+
+
+def _forget(page: Page) -> None:
+    """Empty what the browser keeps of the page's origin for the next visit, but for the cache."""
+    kept = {"origin": "/".join(page.url.split("/")[:3]), "storageTypes": "cookies,local_storage,indexeddb"}
+    page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
 
 
 def _is_local(url: str, app: str) -> bool:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import expect
 
 from engine.examples import examples
 from storage import Store
+from tests.browser.accessible import violations
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
 from tests.ui import seeded_store
+from ui.builder.history import History
 
 RUN_TIMEOUT_MS = 180_000
 
@@ -32,8 +35,28 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         late = examples()["02-window-late-record"]
         run = store.runs.create("A late record", late.to_json())
         store.runs.fail(run.run_id, "the run was cancelled.", cancelled=True)
+        store.drafts.save("late", History(late).to_json())
     with running_app(folder, "local[2]") as running:
         yield running
+
+
+PAGES = (
+    *("", "build?draft=late", "run?run=1", "changelog?run=1&edge=inner&event=3"),
+    *("time-travel?run=1&edge=inner&event=3", "retractions?run=1", "why-retraction?run=1&edge=outer&event=3"),
+    *("event-time?run=2", "what-if?run=4", "compare?run=2&versus=5", "sql?run=2&sql=FROM clicks", "engines"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_no_page_violates_level_a_or_aa(app: App, open_page: OpenPage, color_scheme: Literal["light", "dark"]) -> None:
+    page = open_page(color_scheme=color_scheme)
+    found: dict[str, list[str]] = {}
+    for path in PAGES:
+        page.goto(f"{app.url}/{path}")
+        wait_until_settled(page)
+        found[path] = violations(page)
+    assert {path: each for path, each in found.items() if each} == {}
 
 
 def test_a_brushed_range_shows_its_records(open_page: OpenPage) -> None:
@@ -72,14 +95,23 @@ def test_sql_is_asked_answered_and_downloaded(open_page: OpenPage, tmp_path: Pat
     page.get_by_role("textbox").fill("COPY runs TO 'x.csv'")
     page.get_by_role("button", name="Ask").click()
     expect(page.get_by_role("alert")).to_contain_text("it copies to or from a file")
+    page.get_by_role("textbox").fill("SELECT seq,\n  wort\nFROM clicks")
+    page.get_by_role("textbox").press("Control+Enter")
+    expect(page.get_by_role("alert")).to_contain_text('Line 2: Referenced column "wort" not found')
+    expect(page.get_by_role("textbox")).to_have_attribute("data-wrong-line", "2")
+    expect(page.get_by_role("textbox")).to_have_attribute("data-lines", "3")
+    page.get_by_role("textbox").fill("SELECT seq\nFROM clicks")
+    expect(page.get_by_role("textbox")).to_have_attribute("data-wrong-line", "")
+    page.get_by_role("textbox").press("Control+Enter")
+    expect(rows(page, "Result")).to_have_count(6)
 
 
 def test_a_delay_is_dragged_and_the_figures_follow(open_page: OpenPage) -> None:
     page = open_page("what-if?run=4")
     slider = page.get_by_role("slider", name=re.compile("Watermark delay of clicks"))
-    expect(slider).to_have_value("2000")
+    expect(slider).to_have_attribute("aria-valuetext", "2 s")
     slider.press("ArrowRight")
-    expect(page.get_by_test_id("stMetric").filter(has_text="Results wait")).to_contain_text("2.001 s")
+    expect(page.get_by_test_id("stMetric").filter(has_text="Results wait")).to_contain_text("30 s")
     page.get_by_role("button", name="Nothing lost").click()
     expect(page.get_by_test_id("stMetric").filter(has_text="Records kept")).to_contain_text("20 of 20")
     expect(rows(page, "Records that would be lost or kept").first).to_contain_text("kept")
@@ -110,6 +142,38 @@ def test_what_was_tried_is_applied_run_and_compared(open_page: OpenPage) -> None
     expect(page.get_by_role("button", name="Compare with another run")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
     page.get_by_role("button", name="Compare with another run").click()
     expect(rows(page, "What differs").filter(has_text="Late records")).to_contain_text("1 only in run 7")
+
+
+def test_a_view_and_a_question_are_saved_and_found_again(open_page: OpenPage) -> None:
+    page = open_page("sql?run=2&sql=SELECT 41 %2B 1 AS answer")
+    page.get_by_role("button", name="Views").click()
+    menu = page.get_by_test_id("stPopoverBody")
+    expect(menu.get_by_test_id("stCode")).to_contain_text("sql=SELECT+41")
+    menu.get_by_role("textbox", name="Name of the view").fill("The answer")
+    menu.get_by_role("button", name="Save this question").click()
+    expect(page.get_by_role("button", name="The answer")).to_be_visible()
+    expect(menu.get_by_role("link", name="The answer")).to_be_visible()
+    page.goto(f"{page.url.partition('/sql')[0]}/changelog?run=1&edge=inner&event=3")
+    expect(rows(page, "Changelog").first).to_be_visible()
+    page.get_by_role("button", name="Views").click()
+    menu.get_by_role("button", name="Save this view").click()
+    expect(menu.get_by_role("link", name="Changelog, run 1, edge inner, event 3")).to_be_visible()
+    menu.get_by_role("link", name="The answer").click()
+    expect(rows(page, "Result")).to_have_text(["42"])
+
+
+def test_late_records_are_sorted_by_a_click_on_a_head_and_taken_along(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("event-time?run=2")
+    late, head = rows(page, "Late records"), page.get_by_role("columnheader", name="event", exact=True)
+    expect(late.first).to_contain_text("id=5")
+    head.get_by_role("button").click()
+    expect(late.first).to_contain_text("id=6")
+    expect(head).to_have_attribute("aria-sort", "descending")
+    wait_until_settled(page)
+    with page.expect_download() as got:
+        page.get_by_role("button", name="Late records as CSV").click()
+    got.value.save_as(tmp_path / "late.csv")
+    assert len((tmp_path / "late.csv").read_text().splitlines()) == 3
 
 
 def test_a_page_is_exported_as_one_file_that_fetches_nothing(open_page: OpenPage, tmp_path: Path) -> None:

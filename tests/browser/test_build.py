@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.app_server import App, running_app
 from tests.browser.canvas_page import add, box, node, studio, tab, type_into
 from tests.browser.conftest import OpenPage, wait_until_settled
+from tests.engine.sources.postgres_server import server
 
 RUN_TIMEOUT_MS = 180_000
 CSV = """order_id,customer,amount,created_at
@@ -30,6 +33,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 def press(page: Page, name: str) -> None:
     """Press a button; what it says may go on with its shortcut."""
+    # A form that is being drawn anew can have a button twice.
+    wait_until_settled(page)
     words = page.get_by_role("button", name=name, exact=True)
     words.or_(
         page.get_by_test_id("stButton").get_by_role("button").filter(has_text=re.compile(f"{name}.*Ctrl"))
@@ -139,6 +144,38 @@ def test_the_word_frequency_is_composed_from_nothing_and_run(page: Page) -> None
     expect(page.get_by_text("-D").first).to_be_visible()
 
 
+def test_a_table_of_postgres_is_composed_from_nothing_and_followed(page: Page) -> None:
+    with tempfile.TemporaryDirectory() as place, server(Path(place)) as running:
+        running.run(
+            "CREATE TABLE orders (id bigint PRIMARY KEY, town text, amount numeric(10,2))",
+            "ALTER TABLE orders REPLICA IDENTITY FULL",
+            "INSERT INTO orders VALUES (1, 'a', 1.5), (2, 'b', 2.5)",
+        )
+        press(page, "New pipeline")
+        page.wait_for_url("**/build?**")
+        add(page, "Postgres CDC")
+        page.get_by_text("More", exact=True).first.click()
+        page.get_by_role("spinbutton", name="Port").fill(str(running.port))
+        for label, text in (("Host", "127.0.0.1"), ("Database", "postgres"), ("Table", "order"), ("User", "studio")):
+            type_into(page, label, text)
+        type_into(page, "Replication slot", "studio")
+        press(page, "Take the columns of the table")
+        expect(page.get_by_text("there is no table public.order in").first).to_be_visible()
+        type_into(page, "Table", "orders")
+        press(page, "Take the columns of the table")
+        expect(box(page, "Type").nth(2)).to_have_value("DECIMAL(10, 2)")
+        add(page, "Aggregate")
+        add(page, "Sink")
+        page.get_by_role("button", name="Run live", exact=True).click()
+        page.get_by_role("button", name="Open the run", exact=True).click()
+        events = page.get_by_test_id("stMetric").filter(has_text=re.compile("^Events")).get_by_test_id("stMetricValue")
+        expect(events).to_have_text("2", timeout=RUN_TIMEOUT_MS)
+        running.run("UPDATE orders SET amount = 3 WHERE id = 1", "DELETE FROM orders WHERE id = 2")
+        expect(events).to_have_text("5", timeout=RUN_TIMEOUT_MS)
+        page.get_by_role("button", name="End the sources").click()
+        expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
+
+
 def test_a_pipeline_is_saved_found_again_and_exported(page: Page, tmp_path: Path) -> None:
     open_example(page, "Top 3 with rank")
     type_into(page, "Name of the pipeline", "Best sellers")
@@ -171,6 +208,32 @@ def test_a_dropped_file_becomes_a_pipeline_that_runs(page: Page, tmp_path: Path)
     expect(page.get_by_text("order_id,customer,amount,created_at")).to_be_visible()
     run_button(page).click()
     expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
+
+
+def test_rows_that_are_pasted_become_a_pipeline_that_runs(page: Page) -> None:
+    press(page, "Paste rows")
+    page.get_by_label("Rows with their names in the first line").fill(CSV.replace(",", "\t"))
+    page.get_by_role("button", name="Make a pipeline of them").click()
+    page.wait_for_url("**/build?**")
+    expect(node(page, "pasted>latest:in")).to_be_visible()
+    run_button(page).click()
+    expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
+
+
+def test_a_table_of_a_dropped_database_is_chosen_from_those_that_it_has(page: Page, tmp_path: Path) -> None:
+    shop = tmp_path / "shop.sqlite"
+    with sqlite3.connect(shop) as database:
+        database.execute("CREATE TABLE customers (id INTEGER)")
+        database.execute("CREATE TABLE orders (order_id INTEGER, amount REAL)")
+        database.execute("INSERT INTO orders VALUES (7, 9.5)")
+    database.close()
+    page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(shop)
+    page.wait_for_url("**/build?**")
+    expect(page.get_by_text("There are 2: customers, orders. Choose one of them.").first).to_be_visible()
+    page.get_by_role("combobox", name="Table").click()
+    page.get_by_role("option", name="orders").click()
+    expect(page.get_by_text("all 1 are integers")).to_be_visible()
+    expect(page.get_by_text("Choose one of them.")).to_have_count(0)
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
@@ -212,3 +275,8 @@ def test_the_first_records_of_an_output_are_there_without_a_run(open_page: OpenP
     node(page, "count_counts").click()
     expect(page.get_by_text("6 records from 3 rows of words: all rows.")).to_be_visible(timeout=RUN_TIMEOUT_MS)
     expect(page.get_by_role("row").filter(has_text="+I")).to_have_count(2)
+    edge, drawer = page.get_by_role("separator", name="Height of the drawer"), page.locator(".st-key-drawer-half")
+    height = drawer.evaluate("each => each.offsetHeight")
+    edge.focus()
+    page.keyboard.press("ArrowUp")
+    assert drawer.evaluate("each => each.offsetHeight") == height + 24

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import BrowserContext, Page, Route
 
 from tests.ui.gesture_cases import CASES, CATALOG, answer
 
@@ -20,7 +20,7 @@ _OUTCOME: Final = """async ([of, case_, catalog]) => {
 
 
 @pytest.fixture(scope="module")
-def sources(browser: Browser) -> Iterator[Page]:
+def sources(browser: BrowserContext) -> Iterator[Page]:
     """A page that can import the canvas's sources, as they are: no bundle, no server."""
     page = browser.new_page()
     page.route(f"{_ORIGIN}/**", _serve)

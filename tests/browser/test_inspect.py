@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -164,6 +165,13 @@ def test_the_changelog_is_downloaded_as_it_is_filtered(open_page: OpenPage, tmp_
         page.get_by_role("button", name="Parquet").click()
     got.value.save_as(tmp_path / "out.parquet")
     assert pq.read_table(tmp_path / "out.parquet").column("cnt").to_pylist() == [1, 1, 2]
+    page.get_by_role("button", name="More formats").click()
+    with page.expect_download() as got:
+        page.get_by_role("button", name="Debezium JSON").click()
+    got.value.save_as(tmp_path / "out.debezium.jsonl")
+    assert got.value.suggested_filename == "run1-inner.debezium.jsonl"
+    changes = map(json.loads, (tmp_path / "out.debezium.jsonl").read_text().splitlines())
+    assert [change["op"] for change in changes] == ["c", "d", "c"]
 
 
 def test_what_users_wrote_is_not_run_as_markup(open_page: OpenPage) -> None:

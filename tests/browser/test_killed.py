@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from storage import Store
 from tests.browser.app_server import App, running_app
@@ -18,19 +18,21 @@ from tests.ui import seeded_store
 pytestmark = pytest.mark.slow
 
 
-def opened(browser: Browser, app: App, place: str) -> Page:
+def opened(browser: BrowserContext, app: App, place: str) -> Page:
     page = browser.new_page()
     page.goto(f"{app.url}/{place}")
     wait_until_settled(page)
     return page
 
 
-def test_a_killed_app_comes_back_with_all_runs_and_the_broken_one_marked(browser: Browser, tmp_path: Path) -> None:
+def test_a_killed_app_comes_back_with_all_runs_and_the_broken_one_marked(
+    browser: BrowserContext, tmp_path: Path
+) -> None:
     with Store.open(tmp_path / "studio.duckdb") as store:
         seeded_store.windows(store, tmp_path)
         lasting = store.runs.create("Lasting", LASTING.to_json())
         store.runs.finish(lasting.run_id)
-    with running_app(tmp_path) as app:
+    with running_app(tmp_path, "local[2]") as app:
         page = opened(browser, app, f"run?run={lasting.run_id}")
         page.get_by_role("button", name="Run again").click()
         page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()
@@ -38,7 +40,7 @@ def test_a_killed_app_comes_back_with_all_runs_and_the_broken_one_marked(browser
         os.killpg(app.process.pid, signal.SIGKILL)
         app.process.wait(30)
         page.close()
-    with running_app(tmp_path) as app:
+    with running_app(tmp_path, "local[2]") as app:
         page = opened(browser, app, f"run?run={lasting.run_id + 1}")
         expect(page.get_by_text("closed or killed during this run")).to_be_visible()
         runs = page.get_by_role("region", name="All runs").locator("tbody tr")

@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from storage import Store
 from tests.browser.app_server import running_app
@@ -43,7 +43,7 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: Browser, tmp_path: Path) -> None:
+def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: BrowserContext, tmp_path: Path) -> None:
     with Store.open(tmp_path / "studio.duckdb") as store:
         store.drafts.save("live", History(WITHOUT_END).to_json())
     with running_app(tmp_path, "local[2]") as app:

@@ -40,3 +40,5 @@ def test_an_edited_script_changes_the_pipeline_and_a_wrong_one_is_marked(page: P
     expect(editor(page)).to_have_value(re.compile(r"SUM\(cnt\) AS freq"), timeout=STARTS_MS)
     replace(page, "SUM(cnt)", "SUM(count)")
     expect(page.get_by_text("unknown column 'count'. Available:").first).to_be_visible(timeout=STARTS_MS)
+    wrong = next(n for n, line in enumerate(editor(page).input_value().splitlines(), 1) if "SUM(count)" in line)
+    expect(editor(page)).to_have_attribute("data-wrong-line", str(wrong))

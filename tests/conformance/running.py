@@ -16,9 +16,9 @@ from engine.model.pipeline import Pipeline
 from engine.model.printing import Printed
 from engine.planner import Plan, plan
 from engine.runtime import run
-from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.run_files import temporary_files
 from engine.spark.session import engine_of
+from tests.analyzing import analyzer_of
 from tests.conformance.case import Case, Record
 from tests.golden.trace import TraceRecorder, printed
 
@@ -51,7 +51,7 @@ class Planned:
 
 def planned(case: Case, spark: SparkSession) -> Planned:
     """Read the query and plan it. Raises StudioError where either is refused."""
-    analyzer = SparkAnalyzer(lambda: spark)
+    analyzer = analyzer_of(spark)
     pipeline = case.pipeline(analyzer)
     return Planned(case, pipeline, plan(pipeline, analyzer, Path()))
 
@@ -74,14 +74,14 @@ def _as_written(job: Planned, records: Iterable[Printed]) -> list[Record]:
     return [
         Record(
             ("+I", "-U", "+U", "-D")[record.kind],
-            tuple(_plain(value) for value in record.row),
+            tuple(plain(value) for value in record.row),
             job.case.after(record.seq, job.pipeline),
         )
         for record in records
     ]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as the cases write it: times in epoch ms, decimals as text, maps as sorted pairs."""
     match value:
         case datetime():
@@ -90,19 +90,21 @@ def _plain(value: Any) -> Any:
         case date():
             return value.isoformat()
         case Decimal():
-            return str(value)
+            return format(value, "f")
+        case bytes():
+            return value.hex()
         case float() if not isfinite(value):
             return {inf: "Infinity", -inf: "-Infinity"}.get(value, "NaN")
         case list() if value and all(isinstance(item, tuple) for item in value):
             return _pairs(value)
         case dict():
-            return _pairs(value.items())
+            return [plain(field) for field in value.values()]
         case list():
-            return [_plain(item) for item in value]
+            return [plain(item) for item in value]
         case _:
             return value
 
 
 def _pairs(pairs: Iterable[tuple[Any, Any]]) -> list[list[Any]]:
-    plain = [[_plain(key), _plain(value)] for key, value in pairs]
-    return sorted(plain, key=lambda pair: (pair[0] is not None, str(type(pair[0])), pair[0]))
+    found = [[plain(key), plain(value)] for key, value in pairs]
+    return sorted(found, key=lambda pair: (pair[0] is not None, str(type(pair[0])), pair[0]))

@@ -2,28 +2,38 @@
 
     CHANGELOG_STUDIO_FLINK=<python with apache-flink>  python -m tests.differential --seconds 600 --seed 7
 
-What differs is shrunk and printed. --record FILE writes up to --most pipelines whose changelogs are equal record for
+What differs is shrunk and printed. --record FILE writes up to --most queries whose changelogs are equal record for
 record, with Flink's answers, for `test_recorded.py`, which needs no Flink.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import sys
 import time
 from collections import Counter
 from itertools import cycle
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
-from tests.differential.arrived import AnyJob, plan_of, run_locally, with_rows
+from engine.errors import StudioError
+from engine.spark.analyzer import SparkAnalyzer
+from engine.spark.session import get_spark
+from tests.differential.fuzzing import Flink, Fuzzing, Ours, Outcome
 from tests.differential.random_jobs import random_job
 from tests.differential.random_joins import random_join
+from tests.differential.random_queries import QueryJob, random_query
 from tests.differential.random_windows import random_windows
-from tests.differential.test_fuzz import FLINK, Flink, difference, planned_or_none, records_of, shrunk
+from tests.differential.recording import Recording
 
-MAKERS = (random_job, random_join, random_windows)
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FLINK = os.environ.get("CHANGELOG_STUDIO_FLINK", "")
+MAKERS = {"query": random_query, "job": random_job, "join": random_join, "windows": random_windows}
+_AT_ONCE = 12
 
 
 def main(arguments: list[str]) -> int:
@@ -31,58 +41,78 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.differential", description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--makers", nargs="+", choices=MAKERS, default=list(MAKERS))
     parser.add_argument("--record", type=Path)
     parser.add_argument("--most", type=int, default=100)
     given = parser.parse_args(arguments)
     if not FLINK:
         sys.stderr.write("CHANGELOG_STUDIO_FLINK names no interpreter with apache-flink.\n")
         return 2
-    flink, random, until = Flink(FLINK), Random(given.seed), time.monotonic() + given.seconds
-    ran: Counter[str] = Counter()
-    told: Counter[str] = Counter()
-    recorded: list[str] = []
-    for number, make in enumerate(cycle(MAKERS)):
-        if time.monotonic() > until:
-            break
-        job = make(random)
-        planned = planned_or_none(job)
-        if planned is None:
-            ran["refused here"] += 1
-            continue
-        names = {node.operator.operator for node in planned.nodes}
-        found = difference(flink, job, planned)
-        ran["pipelines"] += 1
-        ran.update(names)
-        if found is None:
-            if given.record and len(recorded) < given.most:
-                recorded += _recorded(flink, job)
-            continue
-        outcome = "refused by Flink" if found.startswith("Flink refuses") else "different"
-        told[outcome] += 1
-        if outcome == "different":
-            small = shrunk(flink, job)
-            text = difference(flink, small, plan_of(small)) or found
-            sys.stdout.write(f"pipeline {number} of seed {given.seed}: {small}\n{text}\n\n")
-        else:
-            sys.stdout.write(f"pipeline {number} of seed {given.seed}: {found}\n")
-        sys.stdout.flush()
-    flink.close()
-    if given.record:
-        given.record.write_text("".join(recorded), encoding="utf-8")
-    sys.stdout.write("".join(f"{count:6} {name}\n" for name, count in (*ran.most_common(), *told.most_common())))
-    return 1 if told["different"] else 0
+    analyzer = SparkAnalyzer(_spark)
+    fuzzing = Fuzzing(Flink(FLINK), analyzer, _spark)
+    counts, recording = Counts(), Recording(given.most, analyzer)
+    random, until = Random(given.seed), time.monotonic() + given.seconds
+    makers = cycle(MAKERS[name] for name in given.makers)
+    while time.monotonic() < until:
+        batch = []
+        while len(batch) < _AT_ONCE:
+            job = next(makers)(random)
+            try:
+                batch.append(fuzzing.ours(job))
+            except StudioError as error:
+                counts.refused_here(error)
+        for ours, (outcome, told) in zip(batch, fuzzing.judged(batch), strict=True):
+            counts.take(ours, outcome)
+            if outcome is Outcome.DIFFERENT:
+                small, text = fuzzing.shrunk(ours, told)
+                _say(f"--- different:\n{small.job}\n{text}\n")
+            elif outcome is Outcome.REFUSED:
+                _say(f"--- refused by Flink: {told}\n{ours.job}\n")
+            elif outcome is Outcome.EQUAL and isinstance(ours.job, QueryJob):
+                recording.take(ours)
+        if given.record:
+            given.record.write_text(recording.text, encoding="utf-8")
+        _say(f"... {counts.outcomes.total()} pipelines, {counts.outcomes[Outcome.DIFFERENT]} different")
+    fuzzing.flink.close()
+    _say(str(counts))
+    return 1 if counts.outcomes[Outcome.DIFFERENT] else 0
 
 
-def _recorded(flink: Flink, job: AnyJob) -> list[str]:
-    """A pipeline with its rows and Flink's changelog, as a line; [] where the two are not equal record for record."""
-    planned = plan_of(job)
-    ours = records_of(run_locally(planned, job.arrivals).records(planned.nodes[-1].id))
-    theirs = flink.run(job, planned)
-    if not ours or ours != theirs:
-        return []
-    pipeline = with_rows(job).model_dump(mode="json", exclude_defaults=True)
-    arrivals = [list(row) for row in job.arrivals]
-    return [json.dumps({"pipeline": pipeline, "arrivals": arrivals, "flink": theirs}) + "\n"]
+class Counts:
+    """How many there were, by outcome, operator and step of a query."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[Outcome] = Counter()
+        self.operators: Counter[str] = Counter()
+        self.refusals: Counter[str] = Counter()
+
+    def take(self, ours: Ours, outcome: Outcome) -> None:
+        """Count a pipeline."""
+        self.outcomes[outcome] += 1
+        if outcome is Outcome.REFUSED:
+            return
+        self.operators.update({node.operator.operator for node in ours.planned.nodes})
+        if isinstance(ours.job, QueryJob):
+            self.operators.update({f"SQL: {step}" for step in ours.job.steps})
+
+    def refused_here(self, error: StudioError) -> None:
+        """Count a job that cannot run here."""
+        self.refusals[str(error).partition(": ")[2][:160] or str(error)[:160]] += 1
+
+    def __str__(self) -> str:
+        lines = [f"{count:6} {outcome.value}" for outcome, count in self.outcomes.most_common()]
+        lines += [f"{count:6} {name}" for name, count in self.operators.most_common()]
+        lines += [f"{count:6} refused here: {text}" for text, count in self.refusals.most_common()]
+        return "\n".join(lines)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _spark() -> SparkSession:
+    return get_spark("local[2]")
 
 
 if __name__ == "__main__":

@@ -1,36 +1,33 @@
-"""Runs jobs on Flink, one per line of stdin, and prints a line for each. Runs in Flink's own interpreter.
+"""Runs jobs on Flink, a batch of them per line of stdin, and prints a line for each batch. Runs in Flink's interpreter.
 
-    {"tables": [{"name": "t", "columns": [["k", "STRING"], ["rt", "BIGINT"]], "time": "rt", "delay_ms": 0,
-                 "mode": "insert", "key": []}],
-     "arrivals": [["t", "+I", "a", 1000]], "rows_per_second": null,
-     "views": [["n", "SELECT ... FROM t"]], "sql": "SELECT * FROM n", "options": {}}
+    [{"tables": [{"name": "t", "columns": [["k", "STRING"], ["rt", "TIMESTAMP_LTZ(3)"]], "time": "rt", "delay_ms": 0,
+                  "processing_time": null, "mode": "insert", "key": []}],
+      "arrivals": [["t", "+I", "a", 1000]], "rows_per_second": null,
+      "views": [["n", "SELECT ... FROM t"]], "sql": "SELECT * FROM n", "options": {}}, ...]
 
-One parallel task, a watermark after every record. `time` is a column of epoch ms that becomes an event time;
-mode is insert, all or upsert. Times come back in microseconds. The tables are cut out of one stream: so many rows
-per second of it arrive one by one, which keeps their order where two tables meet; null: all at once.
-The answer: {"changelog": [["+I", ...], ...]} or {"error": "..."}.
+The queries of a batch share no table, so they run side by side as one job of Flink: to start one costs more than to
+run a few rows. One parallel task, a watermark after every record. `time` is a column that becomes an event time;
+mode is insert, all or upsert. Times go in and come back in epoch ms. The tables of a query are cut out of one stream:
+so many rows per second of it arrive one by one, which keeps their order where two tables meet; null: all at once.
+The answers: [{"changelog": [["+I", ...], ...]} or {"error": "..."}, ...].
 """
 
 from __future__ import annotations
 
 import json
+import math
 import sys
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
-from pyflink.common import Configuration, RowKind, Types
+from pyflink.common import Configuration, Types
 from pyflink.datastream import DataStream, StreamExecutionEnvironment
 from pyflink.java_gateway import get_gateway
 from pyflink.table import Schema, StreamTableEnvironment
 from pyflink.table.changelog_mode import ChangelogMode
 
-_SYMBOLS = {
-    RowKind.INSERT: "+I",
-    RowKind.UPDATE_BEFORE: "-U",
-    RowKind.UPDATE_AFTER: "+U",
-    RowKind.DELETE: "-D",
-}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_KINDS = {"+I": "INSERT", "-U": "UPDATE_BEFORE", "+U": "UPDATE_AFTER", "-D": "DELETE"}
 # Options outlive a job within one JVM, so all that a job may set are set.
 _DEFAULTS = {
     "table.exec.state.ttl": "0 ms",
@@ -40,9 +37,26 @@ _DEFAULTS = {
     "table.optimizer.agg-phase-strategy": "AUTO",
 }
 
+Answer = dict[str, Any]
 
-def run(job: dict[str, Any]) -> list[list[Any]]:
-    """The changelog of a job, in the order in which Flink gave it."""
+
+def answers(jobs: list[dict[str, Any]]) -> list[Answer]:
+    """What becomes of each job. Where one fails while it runs, those of its batch run again one by one."""
+    environment = _environment()
+    planned = [_planned(environment, job) for job in jobs]
+    going = [results for results in planned if not isinstance(results, str)]
+    try:
+        if going:
+            environment._j_stream_execution_environment.executeAsync()
+        changelogs = iter([_records(results) for results in going])
+    except Exception as error:  # noqa: BLE001 - what Flink refuses is an answer
+        if len(jobs) == 1:
+            return [{"error": str(error)}]
+        return [answers([job])[0] for job in jobs]
+    return [{"error": each} if isinstance(each, str) else {"changelog": next(changelogs)} for each in planned]
+
+
+def _environment() -> StreamExecutionEnvironment:
     settings = Configuration()
     settings.set_string("parallelism.default", "1")
     settings.set_string("pipeline.auto-watermark-interval", "0 ms")
@@ -51,10 +65,40 @@ def run(job: dict[str, Any]) -> list[list[Any]]:
     settings.set_string("state.backend.type", "rocksdb")
     environment = StreamExecutionEnvironment.get_execution_environment(settings)
     environment.set_parallelism(1)
-    tables = StreamTableEnvironment.create(environment)
-    tables.get_config().set("table.local-time-zone", "UTC")
-    for name, value in (_DEFAULTS | job.get("options", {})).items():
-        tables.get_config().set(name, value)
+    return environment
+
+
+def _planned(environment: StreamExecutionEnvironment, job: dict[str, Any]) -> Any:
+    """The iterator over a job's records, once the environment runs; a text where Flink refuses the job."""
+    try:
+        tables = StreamTableEnvironment.create(environment)
+        tables.get_config().set("table.local-time-zone", "UTC")
+        for name, value in (_DEFAULTS | job.get("options", {})).items():
+            tables.get_config().set(name, value)
+        _create_tables(environment, tables, job)
+        for name, sql in job.get("views", []):
+            tables.create_temporary_view(f"`{name}`", tables.sql_query(sql))
+        query = tables.sql_query(job["sql"])
+        return tables.to_changelog_stream(query)._j_data_stream.collectAsync()
+    except Exception as error:  # noqa: BLE001 - what Flink refuses is an answer
+        return str(error)
+
+
+def _records(results: Any) -> list[list[Any]]:
+    """The changelog of a job, in the order in which Flink gave it."""
+    found = []
+    try:
+        while results.hasNext():
+            row = results.next()
+            found.append([row.getKind().shortString(), *(_plain(row.getField(at)) for at in range(row.getArity()))])
+    finally:
+        results.close()
+    return found
+
+
+def _create_tables(
+    environment: StreamExecutionEnvironment, tables: StreamTableEnvironment, job: dict[str, Any]
+) -> None:
     wide = ["from_table", *(f"{table['name']}_{name}" for table in job["tables"] for name, _ in table["columns"])]
     everything = Schema.new_builder()
     for name in wide:
@@ -65,16 +109,12 @@ def run(job: dict[str, Any]) -> list[list[Any]]:
     )
     for table in job["tables"]:
         _create(tables, table)
-    for name, sql in job.get("views", []):
-        tables.create_temporary_view(f"`{name}`", tables.sql_query(sql))
-    with tables.execute_sql(job["sql"]).collect() as rows:
-        return [[_SYMBOLS[row.get_row_kind()], *map(_plain, row)] for row in rows]
 
 
 def _stream(environment: StreamExecutionEnvironment, job: dict[str, Any], wide: list[str]) -> DataStream:
     """All rows in order of arrival as texts: a table's name, then the columns of all tables, those of others NULL."""
     jvm = get_gateway().jvm
-    kinds = {symbol: getattr(jvm.org.apache.flink.types.RowKind, kind.name) for kind, symbol in _SYMBOLS.items()}
+    kinds = {symbol: getattr(jvm.org.apache.flink.types.RowKind, kind) for symbol, kind in _KINDS.items()}
     rows = jvm.java.util.ArrayList()
     for table, kind, *values in job["arrivals"]:
         columns = next(one["columns"] for one in job["tables"] if one["name"] == table)
@@ -83,7 +123,8 @@ def _stream(environment: StreamExecutionEnvironment, job: dict[str, Any], wide: 
         row.setField(0, table)
         for at, name in enumerate(wide[1:], start=1):
             value = own.get(name)
-            row.setField(at, None if value is None else str(value))
+            if value is not None:
+                row.setField(at, str(value))
         rows.add(row)
     type_ = Types.ROW_NAMED(wide, [Types.STRING()] * len(wide)).get_java_type_info()
     java = environment._j_stream_execution_environment
@@ -103,22 +144,27 @@ def _stream(environment: StreamExecutionEnvironment, job: dict[str, Any], wide: 
 def _create(tables: StreamTableEnvironment, table: dict[str, Any]) -> None:
     """A view of one table's rows, with its own watermark and key."""
     name, time, key = table["name"], table.get("time"), table.get("key") or []
-    own = [(column, type_, f"{column}_ms" if column == time else column) for column, type_ in table["columns"]]
-    items = ", ".join(f"CAST(`{name}_{column}` AS {type_}) AS `{called}`" for column, type_, called in own)
+    items = ", ".join(f"{_typed(f'`{name}_{column}`', type_)} AS `{column}`" for column, type_ in table["columns"])
     rows = tables.sql_query(f"SELECT {items} FROM everything WHERE from_table = '{name}'")
     schema = Schema.new_builder()
-    for _, type_, called in own:
-        schema.column(called, f"{type_} NOT NULL" if called in key else type_)
+    for column, type_ in table["columns"]:
+        schema.column(column, f"{type_} NOT NULL" if column in key else type_)
+    if table.get("processing_time"):
+        schema.column_by_expression(table["processing_time"], "PROCTIME()")
     if time:
-        schema.column_by_expression(time, f"TO_TIMESTAMP_LTZ({time}_ms, 3)")
-        schema.watermark(time, f"{time} - INTERVAL '{table['delay_ms'] / 1000:.3f}' SECOND(3)")
+        schema.watermark(time, f"`{time}` - INTERVAL '{table['delay_ms'] / 1000:.3f}' SECOND(3)")
     if key:
         schema.primary_key(*key)
-    stream = tables.to_changelog_stream(rows)
-    found = tables.from_changelog_stream(stream, schema.build(), _mode(table["mode"]))
-    tables.create_temporary_view(f"{name}_physical", found)
-    names = ", ".join(f"`{column}`" for column, _, _ in own)
-    tables.create_temporary_view(name, tables.sql_query(f"SELECT {names} FROM `{name}_physical`"))
+    found = tables.from_changelog_stream(tables.to_changelog_stream(rows), schema.build(), _mode(table["mode"]))
+    tables.create_temporary_view(name, found)
+
+
+def _typed(text: str, type_: str) -> str:
+    """A text as a value of its type; times are epoch ms."""
+    if not type_.startswith("TIMESTAMP"):
+        return f"CAST({text} AS {type_})"
+    instant = f"TO_TIMESTAMP_LTZ(CAST({text} AS BIGINT), 3)"
+    return instant if "LTZ" in type_ else f"CAST({instant} AS TIMESTAMP(3))"
 
 
 def _mode(name: str) -> ChangelogMode:
@@ -129,21 +175,37 @@ def _mode(name: str) -> ChangelogMode:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        since = value.replace(tzinfo=UTC) - _EPOCH
-        # Times have milliseconds; on the way into Python they lose a microsecond now and then.
-        return (since.days * 86_400_000 + since.seconds * 1000 + round(since.microseconds / 1000)) * 1000
-    return value
+    """A value of Java as the conformance cases write it: times in epoch ms, decimals as text, maps as sorted pairs."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else "NaN" if math.isnan(value) else f"{'-' * (value < 0)}Infinity"
+        case Decimal():
+            return format(value, "f")
+        case bytes() | bytearray():
+            return value.hex()
+        case Mapping():
+            pairs = [[_plain(key), _plain(each)] for key, each in value.items()]
+            return sorted(pairs, key=lambda pair: (pair[0] is not None, str(type(pair[0])), pair[0]))
+        case Sequence():
+            return [_plain(each) for each in value]
+    match value.getClass().getSimpleName():
+        case "LocalDateTime":
+            return value.toInstant(get_gateway().jvm.java.time.ZoneOffset.UTC).toEpochMilli()
+        case "Instant":
+            return value.toEpochMilli()
+        case "BigDecimal":
+            return value.toPlainString()
+        case "Row":
+            return [_plain(value.getField(at)) for at in range(value.getArity())]
+    return value.toString()
 
 
 def main() -> None:
-    """Run the jobs of stdin one after the other, in one JVM."""
+    """Run the batches of stdin one after the other, in one JVM."""
     for line in sys.stdin:
-        try:
-            found: dict[str, Any] = {"changelog": run(json.loads(line))}
-        except Exception as error:  # noqa: BLE001 - what Flink refuses is an answer
-            found = {"error": str(error)}
-        sys.stdout.write(json.dumps(found) + "\n")
+        sys.stdout.write(json.dumps(answers(json.loads(line))) + "\n")
         sys.stdout.flush()
 
 

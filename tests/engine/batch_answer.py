@@ -14,8 +14,8 @@ from engine.model.pipeline import Pipeline
 from engine.planner import Plan, plan
 from engine.running import Collected
 from engine.runtime import run
-from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.run_files import LocalFiles
+from tests.analyzing import analyzer_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @contextmanager
 def recorded(pipeline: Pipeline, spark: SparkSession, epochs: int = 1) -> Iterator[tuple[Plan, Recorded]]:
     """The plan of a pipeline, and where the output of its run is."""
-    planned = plan(pipeline, SparkAnalyzer(lambda: spark), Path())
+    planned = plan(pipeline, analyzer_of(spark), Path())
     with TemporaryDirectory() as work:
         files = LocalFiles(Path(work) / "run")
         kept = Collected(files)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.spark.analyzer import SparkAnalyzer
+from tests.analyzing import analyzer_of
 from tests.conformance.case import Case, cases_in
 from tests.engine.batch_answer import checked, complaints
 
@@ -24,5 +24,5 @@ NOT_A_BATCH_ANSWER = ("temporal_join_deleted_versions",)
 @pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
 def test_the_changelog_comes_to_the_batch_answer(path: Path, spark: SparkSession) -> None:
     case = Case.read(path)
-    found = complaints(checked(case.pipeline(SparkAnalyzer(lambda: spark)), spark))
+    found = complaints(checked(case.pipeline(analyzer_of(spark)), spark))
     assert bool(found) is (case.name in NOT_A_BATCH_ANSWER), found

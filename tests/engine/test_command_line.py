@@ -63,6 +63,21 @@ def test_run_keeps_the_records_in_a_store(spark: SparkSession, tmp_path: Path) -
         (run,) = store.runs.list()
         assert (run.name, run.status.value) == ("01-word-frequency", "finished")
         assert {edge.node: edge.total for edge in store.runs.edges(run.run_id)}["frequencies"] == 6
+    _export_of_the_first_run(file, tmp_path)
+
+
+def _export_of_the_first_run(file: Path, folder: Path) -> None:
+    def export(name: str, *more: str) -> int:
+        return main(["export", "1", str(folder / name), "--store", str(file), *more])
+
+    assert export("all.jsonl") == 0
+    assert len((folder / "all.jsonl").read_text().splitlines()) == 6
+    assert export("words.csv", "--edge", "count_words", "--as-of", "2") == 0
+    assert (folder / "words.csv").read_text() == "word,cnt\nHello,1\nWorld,1\n"
+    assert export("words.csv") == 2, "it is there already"
+    assert export("words.txt") == 2, "it does not say its format"
+    assert export("no.csv", "--edge", "nothing") == 2
+    assert not (folder / "no.csv").exists()
 
 
 def test_a_store_that_another_process_has_is_refused_before_the_pipeline_is_even_read(

@@ -30,6 +30,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "orders.csv").write_text("order_id,amount,created_at\n1,5,2024-01-01 10:00:00\n")
     (tmp_path / "words.jsonl").write_text('{"word": "Hello", "n": 1}\n{"word": "World", "n": 2}\n')
     (tmp_path / "tabs.tsv").write_text("city\tinhabitants\nPotsdam\t180000\n")
+    (tmp_path / "semicolons.csv").write_text("user_id;name;at\n1;a, b;2024-01-01 10:00:00\n")
     pq.write_table(pa.table({"key": ["a"], "ts": [1000]}), tmp_path / "events.parquet")
     return tmp_path
 
@@ -39,6 +40,7 @@ def folder(tmp_path: Path) -> Path:
     [
         ("orders.csv", ["csv", "deduplicate", "sink"], "created_at"),
         ("words.jsonl", ["jsonl", "aggregate", "sink"], None),
+        ("semicolons.csv", ["csv", "deduplicate", "sink"], "at"),
         ("tabs.tsv", ["csv", "aggregate", "sink"], None),
         ("events.parquet", ["parquet", "deduplicate", "sink"], "ts"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from engine.contract.operator import Operator
 from engine.examples import examples
 from engine.planner import plan
-from engine.spark.analyzer import SparkAnalyzer
+from tests.analyzing import analyzer_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("name", examples())
 def test_origins_name_columns_of_the_input_and_the_output(name: str, spark: SparkSession) -> None:
-    planned = plan(examples()[name], SparkAnalyzer(lambda: spark), Path())
+    planned = plan(examples()[name], analyzer_of(spark), Path())
     for node in planned.nodes:
         if not isinstance(node.operator, Operator):
             continue

@@ -10,8 +10,11 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from engine.__main__ import main
 from engine.errors import EngineUnavailable
@@ -43,6 +46,19 @@ def ends(server: Server, within_s: float = 30) -> bool:
     return not server.is_alive()
 
 
+def started_from(session: SparkSession) -> str:
+    """How the process was started from which a Python worker was forked."""
+
+    def look(batches: Any) -> Any:
+        for _ in batches:
+            pass
+        arguments = Path(f"/proc/{os.getppid()}/cmdline").read_text().split("\0")
+        yield pa.RecordBatch.from_pydict({"command": [" ".join(arguments[1:3])]})
+
+    [row] = session.range(0, 1, 1, 1).mapInArrow(look, "command STRING").collect()
+    return str(row[0])
+
+
 @pytest.mark.slow
 def test_it_outlives_who_started_it_and_the_next_process_finds_it(folder: Path) -> None:
     with ThreadPoolExecutor(2) as both:
@@ -61,6 +77,7 @@ def test_it_outlives_who_started_it_and_the_next_process_finds_it(folder: Path) 
 
     session = connect(Engine("here", "local[1]"), server)
     assert session.range(3).count() == 3
+    assert started_from(session) == "-m worker_daemon"
     session.stop()
     thief = Engine("thief", f"sc://localhost:{server.port}", token="guessed")
     with pytest.raises(EngineUnavailable, match="refuses the token"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
-from engine.model.schema import type_from
+from engine.model.row_types import to_pylist
+from engine.model.schema import arrow_type, flink_type, type_from
 
 
 @pytest.mark.parametrize(
@@ -27,10 +29,41 @@ from engine.model.schema import type_from
         ("ARRAY<VARCHAR(5)>", "array<string>"),
         ("MAP<STRING, DECIMAL(10, 2)>", "map<string,decimal(10,2)>"),
         ("BYTES", "binary"),
+        ("ROW<a INT, `b c` STRING NOT NULL> NOT NULL", "struct<`a`:int,`b c`:string>"),
+        ("ROW(Id BIGINT COMMENT 'a, b', r ROW<x DATE>)", "struct<`Id`:bigint,`r`:struct<`x`:date>>"),
+        ("ARRAY<ROW<a DECIMAL(10, 2)>>", "array<struct<`a`:decimal(10,2)>>"),
+        ("MAP<STRING, struct<a:int>>", "map<string,struct<`a`:int>>"),
     ],
 )
 def test_names_mean_the_same_type(text: str, type_: str) -> None:
     assert type_from(text) == type_
+
+
+def test_a_row_is_written_as_flink_writes_it() -> None:
+    type_ = type_from("row<a int, `b``,:c` array<row<d timestamp(3)>>>")
+    assert flink_type(type_) == "ROW<`a` INT, `b``,:c` ARRAY<ROW<`d` TIMESTAMP(3)>>>"
+    assert type_from(flink_type(type_)) == type_
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("ROW<>", "a ROW needs a field"),
+        ("ROW<a>", "the field 'a' of a ROW needs a name and a type"),
+        ("ROW<a INT, a STRING>", "a ROW has two fields 'a'"),
+        ("ROW<a NUMBER>", "unknown type"),
+        ("LIST<ROW<a INT>>", "unknown type"),
+    ],
+)
+def test_a_row_without_names_or_types_is_a_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        type_from(text)
+
+
+def test_rows_are_tuples_at_any_depth() -> None:
+    type_ = arrow_type(type_from("ARRAY<ROW<a INT, m MAP<STRING, ROW<b STRING>>>>"))
+    column = pa.array([[{"a": 1, "m": [("k", {"b": "x"}), ("l", None)]}, None], None], type_)
+    assert to_pylist(column) == [[(1, [("k", ("x",)), ("l", None)]), None], None]
 
 
 @pytest.mark.parametrize("text", ["", "NUMBER", "DECIMAL(99,2)", "DECIMAL(2,5)", "ARRAY<X>", "INT(", "MAP<INT>"])

@@ -175,9 +175,9 @@ def printed(records: pa.Table) -> list[Printed]:
 def plan_of(pipeline: Pipeline, spark: Any, folder: Path) -> Plan:
     """The plan of a pipeline."""
     from engine.planner import plan
-    from engine.spark.analyzer import SparkAnalyzer
+    from tests.analyzing import analyzer_of
 
-    return plan(pipeline, SparkAnalyzer(lambda: spark), folder)
+    return plan(pipeline, analyzer_of(spark), folder)
 
 
 def _name(edge: EdgeInfo) -> str:

@@ -2,6 +2,7 @@
 
 The pipeline has a window, a join of two updating inputs and a Top N. One source feeds it, so that the order of the
 records does not depend on when somebody looked: a bounded run over the whole of it says what the live one has to say.
+A source that forgets what it has said is recorded first; then the pipeline has no window, which takes no changes.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import IO, Any, Final, Protocol
 
 import duckdb
 
@@ -33,7 +36,10 @@ _START_S = 300.0
 
 
 class Feed(Protocol):
-    """Where the records go, and the source that reads them."""
+    """Where the records go, and the source that reads them. is_changelog: whether it forgets, and takes rows back."""
+
+    @property
+    def is_changelog(self) -> bool: ...
 
     def source(self, folder: Path) -> tuple[str, dict[str, Any]]:
         """Its operator and parameters."""
@@ -44,6 +50,8 @@ class Feed(Protocol):
 
 class Files:
     """A folder of CSV files. A line may come in two pieces, and a new file begin with any."""
+
+    is_changelog = False
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
@@ -63,8 +71,10 @@ class Files:
         self._files += self._begins
 
 
-class _Whole:
+class Whole(ABC):
     """Takes lines once they are whole, as rows of JSON."""
+
+    is_changelog = False
 
     def __init__(self) -> None:
         self._rest = ""
@@ -75,12 +85,12 @@ class _Whole:
         values = [dict(zip(COLUMNS, line.split(","), strict=True)) for line in lines]
         self.put(folder, [json.dumps({**row, "v": int(row["v"]), "ts": int(row["ts"])}) for row in values])
 
+    @abstractmethod
     def put(self, folder: Path, rows: list[str]) -> None:
         """These rows."""
-        raise NotImplementedError
 
 
-class Posted(_Whole):
+class Posted(Whole):
     """Rows that are posted as JSON."""
 
     def source(self, folder: Path) -> tuple[str, dict[str, Any]]:
@@ -92,7 +102,7 @@ class Posted(_Whole):
         receive(folder, "events", rows)
 
 
-class Topic(_Whole):
+class Topic(Whole):
     """Messages of a topic."""
 
     def __init__(self, brokers: Cluster) -> None:
@@ -109,7 +119,7 @@ class Topic(_Whole):
         self._brokers.send("events", *rows)
 
 
-def pipeline(source: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+def pipeline(source: tuple[str, dict[str, Any]], *, has_window: bool) -> dict[str, Any]:
     """Words with a key, a value and a time, some of them late."""
     count = {"function": "COUNT", "name": "n"}
     total = {"function": "SUM", "argument": "v", "name": "total"}
@@ -120,17 +130,13 @@ def pipeline(source: tuple[str, dict[str, Any]]) -> dict[str, Any]:
     ordered = [{"column": "n", "descending": True}, {"column": "total"}]
     nodes = [
         ("events", operator, events),
-        ("windows", "window_aggregate", window),
         ("counts", "aggregate", {"group_by": ["k"], "aggregates": [count]}),
         ("totals", "aggregate", {"group_by": ["k"], "aggregates": [total]}),
         ("joined", "join", keys),
         ("top", "topn", {"partition_by": [], "order_by": ordered, "rank_end": 3}),
-        ("fired", "sink", {}),
         ("best", "sink", {}),
     ]
     wires = [
-        ("events", "windows", "in"),
-        ("windows", "fired", "in"),
         ("events", "counts", "in"),
         ("events", "totals", "in"),
         ("counts", "joined", "left"),
@@ -138,6 +144,9 @@ def pipeline(source: tuple[str, dict[str, Any]]) -> dict[str, Any]:
         ("joined", "top", "in"),
         ("top", "best", "in"),
     ]
+    if has_window:
+        nodes += [("windows", "window_aggregate", window), ("fired", "sink", {})]
+        wires += [("events", "windows", "in"), ("windows", "fired", "in")]
     return {
         "nodes": [{"id": name, "operator": operator, "parameters": given} for name, operator, given in nodes],
         "edges": [{"source": one, "target": other, "target_port": port} for one, other, port in wires],
@@ -161,7 +170,8 @@ class Killing:
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
         self._feed = self.feed or Files(self.chance)
-        (self.folder / "pipeline.json").write_text(json.dumps(pipeline(self._feed.source(self.folder))))
+        made = pipeline(self._feed.source(self.folder), has_window=not self._feed.is_changelog)
+        (self.folder / "pipeline.json").write_text(json.dumps(made))
         self.lines = self._lines()
         self.append(40)
 
@@ -174,12 +184,18 @@ class Killing:
         self._feed.write(self.folder, self.text[:cut])
         self.text = self.text[cut:]
 
-    def kill(self, after_s: float, *, server: bool = False) -> None:
-        """Start or resume the run and kill it, or its engine's JVM, so long after it has gone live."""
+    def kill(self, after_s: float, *, server: bool = False, after_epoch: bool = False) -> None:
+        """Start or resume the run and kill it, or its engine's JVM, so long after it has gone live.
+
+        after_epoch: or after it has kept an epoch, whenever that is.
+        """
         process = self._started()
         try:
-            assert process.stderr is not None
-            said = _wait_for(process, "the run is live")
+            said = _wait_for(process, process.stderr, "the run is live")
+            if after_epoch:
+                self.append(30)
+                _wait_for(process, process.stdout, "+I")
+                self.append(30)
             time.sleep(after_s / 2)
             self.append(self.chance.randrange(1, 30))
             time.sleep(after_s / 2)
@@ -188,7 +204,8 @@ class Killing:
                     if one.master == self.engine:
                         os.kill(one.jvm, signal.SIGKILL)
                 # Whether a job was on or not: it says what has happened and how to go on, and ends.
-                _wait_for(process, "what was kept is there. Go on with: python -m engine resume 1")
+                words = "what was kept is there. Go on with: python -m engine resume 1"
+                _wait_for(process, process.stderr, words)
                 assert process.wait(60) == 1, said
             else:
                 process.kill()
@@ -207,21 +224,39 @@ class Killing:
         assert process.returncode == 0, said
 
     def differences(self) -> list[str]:
-        """What the live run keeps that a bounded run over the same files does not, table by table, in order."""
-        bounded = self.folder / "bounded.duckdb"
-        document = str(self.folder / "pipeline.json")
+        """What the live run keeps that a bounded run over the same records does not, table by table, in order."""
+        bounded, document = self.folder / "bounded.duckdb", self.folder / "pipeline.json"
+        if self._feed.is_changelog:
+            document = self.folder / "recorded.json"
+            with document.open("w") as file, redirect_stdout(file):
+                assert main(["record", "1", "--store", str(self._store)]) == 0
         with in_process():
-            assert main(["run", document, "--edge", "best", "--engine", self.engine, "--store", str(bounded)]) == 0
-        live, other = _tables(self.folder / "live.duckdb"), _tables(bounded)
+            assert main(["run", str(document), "--edge", "best", "--engine", self.engine, "--store", str(bounded)]) == 0
+        live, other = _tables(self._store), _tables(bounded)
         assert len(live["events"]) > 40
-        assert live["_late"]
+        assert live["_late"] or self._feed.is_changelog
         assert set(live) == set(other)
         return [name for name in sorted(live) if live[name] != other[name]]
+
+    def leftovers(self) -> list[str]:
+        """What the run has left beside its store, but for what it has received."""
+        state = [str(path) for path in (self.folder / "live.live").rglob("*") if path.is_file()]
+        kept = [str(path) for path in (self.folder / "received").glob("*/")]
+        return state + kept[1:]
+
+    def records(self, edge: str) -> list[tuple[Any, ...]]:
+        """The kinds and rows of an edge, in order."""
+        with duckdb.connect(str(self._store), read_only=True) as connection:
+            return connection.execute(f"SELECT kind, {', '.join(COLUMNS)} FROM run_1.{edge} ORDER BY rowid").fetchall()
+
+    @property
+    def _store(self) -> Path:
+        return self.folder / "live.duckdb"
 
     @property
     def epochs(self) -> int:
         """How many epochs of the run are kept."""
-        with duckdb.connect(str(self.folder / "live.duckdb"), read_only=True) as connection:
+        with duckdb.connect(str(self._store), read_only=True) as connection:
             [(epochs,)] = connection.execute("SELECT count(*) FROM run_epochs WHERE run_id = 1").fetchall()
         return int(epochs)
 
@@ -234,26 +269,26 @@ class Killing:
 
     def _started(self, *options: str) -> subprocess.Popen[str]:
         what = ["resume", "1"] if self.is_begun else ["run", "--live", str(self.folder / "pipeline.json")]
-        how = ["--engine", self.engine, "--store", str(self.folder / "live.duckdb"), "--edge", "best"]
+        how = ["--engine", self.engine, "--store", str(self._store), "--edge", "events"]
         # Small epochs: a kill meets one at any of its points.
         how += ["--interval", "1ms", "--records", str(self.chance.randrange(2, 20))] if not options else []
         place = "on-spark" if self.on_spark else "in-process"
         return subprocess.Popen(
             [sys.executable, "-m", "tests.live.child", place, *what, *how, *options],
             cwd=ROOT,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
 
-def _wait_for(process: subprocess.Popen[str], words: str) -> list[str]:
+def _wait_for(process: subprocess.Popen[str], stream: IO[str] | None, words: str) -> list[str]:
     """Read what a process says until it says this."""
-    assert process.stderr is not None
+    assert stream is not None
     timer = threading.Timer(_START_S, process.kill)
     timer.start()
     said = []
-    for line in process.stderr:
+    for line in stream:
         said.append(line)
         if words in line:
             timer.cancel()

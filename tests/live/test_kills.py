@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,9 @@ from pyspark.sql import SparkSession
 
 from engine.spark.servers import FOLDER_ENVIRONMENT
 from tests.engine.sources.kafka_cluster import cluster
+from tests.engine.sources.postgres_server import server
 from tests.live.killing import Killing, Posted, Topic
+from tests.live.postgres_table import Table
 
 
 def test_a_process_that_is_killed_again_and_again_loses_nothing_and_says_nothing_twice(
@@ -33,6 +37,21 @@ def test_what_was_posted_and_what_came_from_a_topic_is_there_once_after_kills(
                 killing.kill(killing.chance.uniform(0.05, 2.0))
             killing.end()
             assert killing.differences() == []
+            assert killing.leftovers() == []
+
+
+def test_each_change_of_a_table_counts_once_after_kills(spark: SparkSession, tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as place, server(Path(place)) as running:
+        table = Table(running, random.Random(3))
+        killing = Killing(tmp_path, seed=11, engine="local[2]", on_spark=False, feed=table)
+        # The first one as it makes its slot and takes the rows that are there.
+        killing.kill(0.02)
+        for after_s in (0.3, 0.05):
+            killing.kill(after_s, after_epoch=True)
+        killing.end()
+        assert table.says(killing.records("events"))
+        assert killing.differences() == []
+        assert killing.leftovers() == []
 
 
 @pytest.mark.slow

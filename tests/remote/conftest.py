@@ -29,7 +29,7 @@ def own_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def far_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ConnectServer, Path]]:
     """The server, and the folder that is hidden from it; so are our code and its tests."""
     base = tmp_path_factory.mktemp("far")

@@ -19,20 +19,24 @@ import pyspark
 import pytest
 
 from engine.spark.java import environment
+from tests.conftest import INTERPRETED
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPARK = Path(pyspark.__file__).parent
 _START_S = 120
+# A JVM that ends soon gets nothing back for what it spends on its best compiler.
+SHORT_LIVED = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 @dataclass
 class ConnectServer:
-    """A server that listens. workspace: a folder that only it can see."""
+    """A server that listens. workspace: a folder that only it can see; small: another, with room for 2 MB."""
 
     process: subprocess.Popen[bytes]
     port: int
     token: str
     workspace: str
+    small: str
 
     @property
     def address(self) -> str:
@@ -64,17 +68,23 @@ def can_hide() -> bool:
 
 @contextmanager
 def connect_server(
-    folder: Path, hidden: Sequence[Path] = (), *, port: int | None = None, room: str = "8g", token: str = "s3cret"
+    folder: Path,
+    hidden: Sequence[Path] = (),
+    *,
+    port: int | None = None,
+    token: str = "s3cret/+token",
+    is_short_lived: bool = True,
 ) -> Iterator[ConnectServer]:
     """A server. folder: its own.
 
-    hidden: folders that it finds empty, in a mount namespace of its own; room: what then fits into its workspace.
+    hidden: folders that it finds empty, in a mount namespace of its own; is_short_lived: it spends nothing on becoming
+    fast.
     """
     if hidden and not can_hide():
         pytest.skip("this machine does not allow mount namespaces (unshare -m), so nothing can be hidden from a server")
     port = port or free_port()
-    scratch, workspace = folder / "scratch", folder / "workspace"
-    for made in (scratch, workspace):
+    scratch, workspace, small = folder / "scratch", folder / "workspace", folder / "small"
+    for made in (scratch, workspace, small):
         made.mkdir(parents=True, exist_ok=True)
     settings = {
         "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -85,6 +95,7 @@ def connect_server(
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        **(INTERPRETED if is_short_lived else {}),
     }
     command = [
         str(_SPARK / "bin" / "spark-submit"),
@@ -94,7 +105,10 @@ def connect_server(
     ]
     if hidden:
         mounts = [f"mount -t tmpfs tmpfs {shlex.quote(str(each))}" for each in hidden]
-        mounts.append(f"mount -t tmpfs -o size={room} tmpfs {shlex.quote(str(workspace))}")
+        mounts += [
+            f"mount -t tmpfs -o size={room} tmpfs {shlex.quote(str(each))}"
+            for each, room in ((workspace, "8g"), (small, "2m"))
+        ]
         command = ["unshare", "-m", "sh", "-c", " && ".join([*mounts, f"exec {shlex.join(command)}"])]
     clients = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "TMPDIR")
     environ = {name: value for name, value in os.environ.items() if name not in clients}
@@ -105,6 +119,7 @@ def connect_server(
             env={
                 **environ,
                 **environment(),
+                **(SHORT_LIVED if is_short_lived else {}),
                 "PYSPARK_PYTHON": sys.executable,
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,
@@ -113,7 +128,7 @@ def connect_server(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    server = ConnectServer(process, port, token, str(workspace))
+    server = ConnectServer(process, port, token, str(workspace), str(small))
     try:
         _wait(server, folder / "log")
         yield server

@@ -62,10 +62,11 @@ def left(far: Far) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+# Every other one: a cascade, a window, the deduplications and two joins.
+@pytest.mark.parametrize("name", list(EXAMPLES)[::2])
 def test_the_gallery_gives_the_same_bytes(far: Far, spark: SparkSession, tmp_path: Path, name: str) -> None:
-    there = run_far(far, EXAMPLES[name], FOLDER, epochs=3)
-    assert there.text() == run_pipeline(EXAMPLES[name], spark, FOLDER, tmp_path, epochs=3).text()
+    there = run_far(far, EXAMPLES[name], FOLDER, epochs=2)
+    assert there.text() == run_pipeline(EXAMPLES[name], spark, FOLDER, tmp_path, epochs=2).text()
     assert left(far) == []
 
 

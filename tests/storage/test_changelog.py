@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -9,6 +11,7 @@ import pytest
 
 from engine.model.changelog import RowKind
 from storage import Store
+from storage.changelogs.exports import Format
 from storage.errors import ExportFailed, UnknownColumn
 from storage.model import Change, ChangePage, Filter
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
@@ -170,3 +173,64 @@ def test_an_export_holds_what_the_filter_keeps(store: Store, run_id: int, tmp_pa
 def test_an_export_to_nowhere_says_so(store: Store, run_id: int, tmp_path: Path) -> None:
     with pytest.raises(ExportFailed, match=r"the export to .*totals\.csv failed"):
         store.changelog.export(run_id, "totals", tmp_path / "missing" / "totals.csv")
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text().splitlines()
+
+
+def test_json_lines_have_position_and_kind(store: Store, run_id: int, tmp_path: Path) -> None:
+    assert store.changelog.export(run_id, "totals", tmp_path / "t.jsonl", format="json") == 4
+    assert lines_of(tmp_path / "t.jsonl")[:3:2] == [
+        '{"seq":1,"step":"00","kind":"+I","word":"Hello","n":1}',
+        '{"seq":3,"step":"00","kind":"-U","word":"Hello","n":1}',
+    ]
+
+
+def test_debezium_json_is_what_flink_writes(store: Store, run_id: int, tmp_path: Path) -> None:
+    store.changelog.export(run_id, "totals", tmp_path / "t.jsonl", format="debezium")
+    # An update is a delete and an insert, as in DebeziumJsonSerializationSchema.
+    assert lines_of(tmp_path / "t.jsonl") == [
+        '{"before":null,"after":{"word":"Hello","n":1},"op":"c"}',
+        '{"before":null,"after":{"word":"World","n":1},"op":"c"}',
+        '{"before":{"word":"Hello","n":1},"after":null,"op":"d"}',
+        '{"before":null,"after":{"word":"Hello","n":2},"op":"c"}',
+    ]
+
+
+def test_a_changelog_goes_into_a_database_of_one_table(store: Store, run_id: int, tmp_path: Path) -> None:
+    wanted = Filter(equals=(("word", "Hello"),))
+    expected = [(1, b"\0", "+I", "Hello", 1), (3, b"\0", "-U", "Hello", 1), (3, b"\1", "+U", "Hello", 2)]
+    assert store.changelog.export(run_id, "totals", tmp_path / "t.duckdb", filter=wanted, format="duckdb") == 3
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as client:
+        assert client.execute("SELECT * FROM totals").fetchall() == expected
+    assert store.changelog.export(run_id, "totals", tmp_path / "t.sqlite", filter=wanted, format="sqlite") == 3
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as client:
+        assert client.execute("SELECT * FROM totals").fetchall() == expected
+    assert {path.name for path in tmp_path.glob("t.*")} == {"t.duckdb", "t.sqlite"}
+
+
+TABLES: list[tuple[Format, str]] = [
+    ("csv", "word,n\nHello,{n}\nWorld,1\n"),
+    ("json", '{{"word":"Hello","n":{n}}}\n{{"word":"World","n":1}}\n'),
+    (
+        "debezium",
+        '{{"before":null,"after":{{"word":"Hello","n":{n}}},"op":"c"}}\n'
+        '{{"before":null,"after":{{"word":"World","n":1}},"op":"c"}}\n',
+    ),
+]
+
+
+@pytest.mark.parametrize(("format_", "text"), TABLES)
+@pytest.mark.parametrize(("seq", "n"), [(2, 1), (3, 2), (9, 2)])
+def test_the_table_after_an_event_is_exported_by_its_key(
+    store: Store, run_id: int, tmp_path: Path, format_: Format, text: str, seq: int, n: int
+) -> None:
+    assert store.changelog.export_table(run_id, "totals", seq, tmp_path / "t", format=format_) == 2
+    assert (tmp_path / "t").read_text() == text.format(n=n)
+
+
+def test_the_table_of_an_edge_that_only_inserts_ends_with_the_event(store: Store, run_id: int, tmp_path: Path) -> None:
+    assert store.changelog.export_table(run_id, "words", 2, tmp_path / "t.sqlite", format="sqlite") == 2
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as client:
+        assert client.execute("SELECT * FROM words").fetchall() == [("Hello", 10), ("World", 20)]

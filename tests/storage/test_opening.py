@@ -183,8 +183,10 @@ def test_a_run_of_an_older_studio_is_read_and_taken_up_again(tmp_path: Path) -> 
         assert store.lifetimes.note(store.runs.edge(run.run_id, "totals"))
     with duckdb.connect(str(tmp_path / "s.duckdb")) as client:
         client.execute("DELETE FROM migrations WHERE number >= 4")
-        for table in ("run_live", "run_retention", "run_conditions", "run_warnings"):
+        later = ("run_live", "run_retention", "run_edge_retention", "run_conditions", "run_warnings", "saved_views")
+        for table in later:
             client.execute(f"DROP TABLE {table}")
+        client.execute("DROP SEQUENCE view_ids")
         client.execute("ALTER TABLE run_epochs DROP COLUMN decision")
         client.execute("ALTER TABLE runs DROP COLUMN made_by")
         client.execute("ALTER TABLE pipeline_versions DROP COLUMN made_by")

@@ -43,6 +43,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "array<string>": st.lists(st.none() | st.text()),
     "array<timestamp>": st.lists(TIMES.map(lambda time: time.replace(tzinfo=UTC))),
     "map<string,bigint>": st.dictionaries(st.text(), st.none() | WHOLE),
+    'struct<`a`:int,`b "c`:string>': st.tuples(st.none() | st.integers(0, 9), st.none() | st.text()).map(
+        lambda fields: {"a": fields[0], 'b "c': fields[1]}
+    ),
     "map<string,decimal(4,1)>": st.dictionaries(st.text(), st.just(Decimal("1.5"))),
 }
 NAMES = st.one_of(

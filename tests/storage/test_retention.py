@@ -13,7 +13,7 @@ from engine.contract.live import Begun
 from engine.contract.recorder import EdgeInfo, EdgeView
 from storage import Store
 from storage.model import Run
-from storage.recording.retention import Keep
+from storage.recording.retention import Keep, KeepOfEdge, can_keep_less
 from tests.storage.written_runs import Epoch, Event, columns, edge, plan
 
 SOURCE = edge("source", columns(k="string", v="bigint"), watermark_delay_ms=0)
@@ -99,6 +99,44 @@ def test_the_table_as_of_any_kept_event_is_what_it_was(store: Store, tmp_path: P
     marks = store.replays.marks(short.run_id)
     assert marks.before(kept.last_seq + 1) == {"source": kept.last_seq * 10}
     assert store.timeline.timeline(short.run_id).from_seq == kept.kept_from
+    lets_go.finish()
+    store.runs.delete(short.run_id)
+
+
+def test_an_edge_keeps_less_than_the_run_and_its_table_stays_what_it_was(store: Store, tmp_path: Path) -> None:
+    (whole, keeps), (short, lets_go) = begun(store), begun(store)
+    for number, epoch in enumerate(epochs(14, 8, seed=4)):
+        output = replace(epoch.write(tmp_path / "w", EDGES), checkpoint="{}")
+        keeps.commit(output)
+        lets_go.commit(output)
+        edges = {each.node: each for each in store.runs.edges(short.run_id)}
+        if number == 0:
+            assert [name for name, each in edges.items() if can_keep_less(each)] == ["totals", "bag"]
+            store.retention.set_edge(edges["bag"], KeepOfEdge(records=12))
+            store.retention.set_edge(edges["totals"], KeepOfEdge(hours=1000))
+        if number == 8:
+            # Less of the whole run: the edge goes on from where it was.
+            store.retention.set(short.run_id, Keep(events=40))
+        if number == 10:
+            store.retention.set_edge(edges["bag"], KeepOfEdge(records=1000))
+        last = (number + 1) * 8
+        # The view is kept as the table that it shows.
+        assert edges["shown"].kept_from == edges["bag"].kept_from >= store.runs.get(short.run_id).kept_from
+        for node in MODES:
+            kept = store.changelog.page(short.run_id, node, limit=1000).records
+            others = store.changelog.page(whole.run_id, node, limit=1000).records
+            first = edges[node].kept_from
+            assert [replace(each, row=0) for each in kept if each.seq >= first] == [
+                replace(each, row=0) for each in others if each.seq >= first
+            ]
+            for seq in range(first, last + 1, 5):
+                assert table(store, short, node, seq) == table(store, whole, node, seq), (node, seq)
+        if number == 8:
+            assert edges["bag"].kept_from > 40
+            assert edges["bag"].total < 12 * 1.5 + 8 + len(table(store, whole, "bag", last))
+            assert edges["totals"].kept_from == edges["source"].kept_from
+    assert store.retention.of_edge(edges["bag"]) == KeepOfEdge(records=1000)
+    assert edges["totals"].kept_from == edges["source"].kept_from == store.runs.get(short.run_id).kept_from > 1
     lets_go.finish()
     store.runs.delete(short.run_id)
 

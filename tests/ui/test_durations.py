@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.shell.durations import format_duration, parse_duration
+from ui.shell.durations import durations_to, format_duration, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,11 @@ def test_what_is_no_length_of_time_is_not_guessed_at(text: str) -> None:
 @given(st.integers(min_value=-(10**12), max_value=10**12))
 def test_what_is_shown_reads_back_as_the_same(ms: int) -> None:
     assert parse_duration(format_duration(ms)) == ms
+
+
+def test_there_are_few_round_ones_to_choose_from_whatever_the_longest_is() -> None:
+    assert durations_to(3, 2) == [0, 1, 2, 3]
+    assert durations_to(4_000_000, 2000)[:4] == [0, 2000, 30_000, 60_000]
+    for top in (0, 1, 999, 60_000, 10**9, 10**12, 10**15):
+        assert len(durations_to(top, 7)) <= 203
+        assert durations_to(top, 7)[-1] >= top

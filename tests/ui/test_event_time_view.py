@@ -7,10 +7,11 @@ from pathlib import Path
 
 from engine.model.pipeline import Pipeline
 from storage import Store
+from storage.event_time.late import Sorted
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
 from tests.ui.conftest import OpenView
-from tests.ui.drawn import current_rows, rows_of, traces_of
+from tests.ui.drawn import current_rows, html_of, rows_of, traces_of
 from ui.shell.state import KEY
 
 
@@ -67,17 +68,20 @@ def test_the_late_ledger_says_what_would_have_kept_them(seeded: dict[str, int], 
     said = [markdown.value for markdown in app.markdown]
     assert said[0] == "**2 of 6 records were late**; a watermark delay of **10.002 s** would have kept all."
     assert rows_of(app, f"late-{run}-grid")[0] == [
-        "5",
         "the window had closed before the record arrived",
         "5.001 s",
         "[01:48:20, 01:48:30)",
         "10.002 s",
+        "5",
         "per_window",
         "01:48:20.001",
         "01:48:35.000",
         "key=b, id=5, ts=1000000100001",
     ]
-    assert [row[0] for row in current_rows(app, f"late-{run}-grid")] == ["6"]
+    assert [row[4] for row in current_rows(app, f"late-{run}-grid")] == ["6"]
+    app.session_state[f"late-{run}-order"] = Sorted("event", descending=True)
+    assert [row[4] for row in rows_of(app.run(), f"late-{run}-grid")] == ["6", "5"]
+    assert '<th scope="col" class="number" aria-sort="descending">' in html_of(app, f"late-{run}-grid")
 
 
 def test_no_late_record_is_good_news(seeded: dict[str, int], open_view: OpenView) -> None:

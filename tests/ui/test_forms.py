@@ -8,13 +8,13 @@ import pytest
 
 from engine.contract.operator import Operator
 from engine.contract.source import Source
-from engine.errors import PipelineError
+from engine.errors import PipelineError, UnknownColumn
 from engine.examples import examples
-from engine.model.guesses import key_column, measure_column
+from engine.model.guesses import group_column, key_column, measure_column
 from engine.model.schema import Column, Schema, TimeUnit
 from engine.registry import operators, sources
 from ui.builder.editing import operator_class
-from ui.forms.complaints import complaints_of
+from ui.forms.complaints import complaints_of, in_words, place_of, with_titles
 from ui.forms.grid import parse_rows, row_text
 from ui.forms.spec import FieldKind, fields_of
 from ui.forms.suggest import suggested
@@ -81,8 +81,25 @@ def test_what_the_planner_says_is_shown_at_its_field_and_what_is_not_known_yet_i
     assert waiting.notes(("condition",)) != ()
 
 
+def test_a_problem_says_its_place_in_the_form_and_no_path() -> None:
+    cls = EVERYTHING["aggregate"]
+    assert place_of(cls, ("aggregates", 1, "argument")) == "Aggregates, row 2, Of"
+    sums = [{"function": "SUM", "argument": "q", "name": "n"}]
+    unknown = UnknownColumn("sums", "aggregates.0.argument", "q", ["k"])
+    assert in_words(cls, {"aggregates": sums}, unknown) == ("Aggregates, row 1, Of: unknown column 'q'. Available: k.")
+    wrong = PipelineError("aggregates.0: SUM needs a column (got {}).", "sums", "aggregates.0")
+    assert in_words(cls, {"aggregates": sums}, wrong) == "Aggregates, row 1: SUM needs a column (got {})."
+    elsewhere = PipelineError("size_ms and aggregates.0.argument do not fit; orders.amount does.", "sums")
+    assert with_titles(EVERYTHING["window_aggregate"], elsewhere.sentence) == (
+        "Window size and Aggregates, row 1, Of do not fit; orders.amount does."
+    )
+
+
 def test_the_key_and_the_measure_of_a_schema_are_guessed() -> None:
     assert key_column(SCHEMA) == "user_id"
+    orders = Schema((Column("id", "bigint"), Column("amount", "bigint"), Column("city", "string")))
+    assert (key_column(orders), group_column(orders)) == ("id", "city")
+    assert group_column(Schema(orders.columns[:1])) == "id"
     assert measure_column(SCHEMA) == "amount"
     assert key_column(Schema(())) is None
 

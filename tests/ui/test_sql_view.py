@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from storage import Store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
-from ui.shell.state import KEY
+from ui.shell.state import KEY, LONGEST_SQL
 
 
 def test_an_example_is_asked_with_a_click(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -57,3 +58,14 @@ def test_the_question_is_in_the_url_and_answered_again_where_the_link_is_opened(
     app.text_area(key="sql-text").set_value("SELECT 7 AS seven").run()
     app.button(key="sql-ask").click().run()
     assert app.session_state[KEY].values["sql"] == "SELECT 7 AS seven"
+
+
+def test_a_saved_question_is_asked_with_a_click_however_long_it_is(
+    store: Store, seeded: dict[str, int], open_view: OpenView
+) -> None:
+    question = f"SELECT 42 AS answer -- {'x' * LONGEST_SQL}"
+    saved = store.saved_views.save("The answer", page="sql", query={"sql": question}, note="to everything")
+    app = open_view("sql", run=seeded["windows"])
+    app.button(key=f"saved-question-{saved}").click().run()
+    assert rows_of(app, "sql-result") == [["42"]]
+    assert app.text_area(key="sql-text").value == question

@@ -15,7 +15,7 @@ from ui.builder.editing import edge_key, operator_class, palette
 from ui.builder.fixes import fixes
 from ui.components.builder.schema_table import keys_in_words
 from ui.components.runs.operator_table import OperatorLine
-from ui.forms.complaints import complaints_of
+from ui.forms.complaints import in_words
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.runs.overlay import Overlay
 from ui.shell.theme import KIND_COLORS, LATE, ON_COLOR, PROBLEM, REJECTED, ROLE_COLORS
@@ -102,7 +102,7 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
         if wrong:
             shape["problems"] = [
                 {
-                    "sentence": _sentence(in_words(node, problem)),
+                    "sentence": _sentence(_in_words(node, problem)),
                     "brief": _brief(node, problem, len(wrong)),
                     "field": problem.field,
                     "fixes": [fix.label for fix in fixes(pipeline, problem, verdict)],
@@ -115,20 +115,14 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
     return facts
 
 
-def in_words(node: Node, problem: StudioError) -> str:
-    """A problem as the node's form says it, with the field's title instead of its name."""
+def _in_words(node: Node, problem: StudioError) -> str:
     cls = operator_class(node.operator)
-    name = problem.field.partition(".")[0]
-    field = next((each for each in fields_of(cls) if each.name == name), None) if cls is not None else None
-    if cls is None or field is None:
-        return problem.sentence
-    complaints = complaints_of(cls, node.parameters, (problem,)).take_below((name,))
-    return f"{field.title}: {complaints[0]}" if complaints else problem.sentence
+    return problem.sentence if cls is None else in_words(cls, node.parameters, problem)
 
 
 def _brief(node: Node, problem: StudioError, number: int) -> str:
     """A problem in the few words that a node has room for; whole sentences stand in its form."""
-    first = _sentence(in_words(node, problem)).split(". ")[0].rstrip(".")
+    first = _sentence(_in_words(node, problem)).split(". ")[0].rstrip(".")
     if len(first) <= _BRIEF_CHARS:
         return first
     cls = operator_class(node.operator)

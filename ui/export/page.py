@@ -37,7 +37,7 @@ _COLORS: Final = {
         "text": "#e3e5ea",
         "second": "#1f2229",
         "border": "#32363f",
-        "primary": "#5a79e0",
+        "primary": "#4e6dd9",
         "green": "#6cc79a",
         "red": "#ee8a83",
         "orange": "#e6a862",

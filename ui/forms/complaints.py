@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,6 +14,8 @@ from ui.forms.spec import Field, FieldKind, fields_of
 from ui.shell.engine_gate import EngineStarting
 
 Path = tuple[str | int, ...]
+# A field of an item of a list, or the item: `aggregates.0.column`.
+_BELOW: Final = re.compile(r"\b[a-z_]+\.\d+(?:\.[a-z_]+)*\b")
 
 
 class Complaints:
@@ -45,6 +47,10 @@ class Complaints:
         taken = tuple(text for at, text in self._open if at[: len(path)] == path)
         self._open = [each for each in self._open if each[0][: len(path)] != path]
         return taken
+
+    def below(self, path: Path) -> tuple[tuple[Path, str], ...]:
+        """What is wrong here or anywhere below, each with its place; it is not taken."""
+        return tuple(each for each in self._open if each[0][: len(path)] == path)
 
     def rest(self) -> tuple[str, ...]:
         """What no field has taken."""
@@ -102,10 +108,37 @@ def _complaint(model: type[BaseModel], error: Any) -> tuple[Path, str]:
     return path, with_titles(model, text)
 
 
+def in_words(model: type[BaseModel], parameters: Mapping[str, Any], problem: StudioError) -> str:
+    """A problem of a node as its form says it: `Aggregates, row 1, Column: unknown column 'q'.`"""
+    path = _path(problem.field)
+    found = complaints_of(model, parameters, (problem,)).below(path[:1]) if path else ()
+    if not found:
+        return with_titles(model, problem.sentence)
+    at, text = found[0]
+    return f"{place_of(model, at)}: {text}"
+
+
+def place_of(model: type[BaseModel], path: Path) -> str:
+    """Where a path leads in the form of a model: `Aggregates, row 1, Column`; what the model lacks is as written."""
+    words: list[str] = []
+    current: type[BaseModel] | None = model
+    for part in path:
+        if isinstance(part, int):
+            words.append(f"row {part + 1}")
+            continue
+        field = next((each for each in fields_of(current) if each.name == part), None) if current else None
+        words.append(field.title if field else part)
+        current = field.model if field else None
+    return ", ".join(words)
+
+
 def with_titles(model: type[BaseModel], sentence: str) -> str:
     """A sentence with the names of fields as the form has them: Window size, not size_ms."""
-    titles = {field.name: field.title for field in fields_of(model) if "_" in field.name}
-    return re.sub(r"\b\w+_\w+\b", lambda word: titles.get(word[0], word[0]), sentence)
+    known = {field.name: field.title for field in fields_of(model)}
+    sentence = _BELOW.sub(
+        lambda word: place_of(model, _path(word[0])) if word[0].partition(".")[0] in known else word[0], sentence
+    )
+    return re.sub(r"\b\w+_\w+\b", lambda word: known.get(word[0], word[0]), sentence)
 
 
 def _first_word(message: str) -> str:

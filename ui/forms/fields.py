@@ -11,11 +11,13 @@ import streamlit as st
 
 from engine.model.schema import Schema, quote
 from ui.builder.editing import ABSENT
+from ui.components.code_area import code_area, line_numbers
 from ui.forms.binding import FormContext
 from ui.forms.files import file_field
 from ui.forms.grid import grid_field
 from ui.forms.items import computed_columns, items_field
 from ui.forms.marking import marked_html
+from ui.forms.offered import offered_field
 from ui.forms.source_columns import source_columns
 from ui.forms.spec import Field, FieldKind
 from ui.shell.durations import format_duration, parse_duration
@@ -43,6 +45,8 @@ def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
             _columns(field, form, look)
         case FieldKind.FILE:
             file_field(field, form)
+        case FieldKind.OFFERED if offered_field(field, form):
+            pass
         case FieldKind.GRID:
             grid_field(field, form)
         case FieldKind.TYPES if source_columns(form):
@@ -74,7 +78,10 @@ def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     if field.kind is FieldKind.EXPRESSION:
         form.expressions[key] = form.scope(field.port)
     hint = _placeholder(field)
-    if "\n" in text or len(text) > 200:
+    if field.kind is FieldKind.EXPRESSION and "\n" in text:
+        code_area(field.title, text, key=key, placeholder=hint, **look)
+        line_numbers(key)
+    elif "\n" in text or len(text) > 200:
         st.text_area(field.title, text, key=key, placeholder=hint, **look)
     else:
         st.text_input(field.title, text, key=key, placeholder=hint, live=_LIVE, **look)
@@ -154,6 +161,7 @@ def _number_value(text: str) -> object:
 
 _TEXTS: Final[dict[FieldKind, tuple[Callable[[Any], str], Callable[[str], object]]]] = {
     FieldKind.TEXT: (_plain, str),
+    FieldKind.OFFERED: (_plain, str),
     FieldKind.EXPRESSION: (_plain, str),
     FieldKind.DURATION: (_duration_text, _duration_value),
     FieldKind.WORDS: (_words_text, _words_value),

@@ -1,12 +1,16 @@
-"""The path of a file: typed, or a file dropped on the form. Its first lines are shown below."""
+"""The path of a file: typed, dropped on the form, or made of rows that are pasted. Its first lines are shown below."""
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import streamlit as st
 
+from engine.errors import PipelineError
 from engine.reading.named_folders import may_be_read
+from engine.reading.pasted import pasted
+from engine.registry import sources
 from ui.builder.editing import ABSENT
 from ui.builder.pending import said
 from ui.forms.binding import FormContext
@@ -41,9 +45,39 @@ def file_field(field: Field, form: FormContext) -> None:
         st.file_uploader(
             f"{field.title}: drop a file", key=upload, on_change=guarded(take), label_visibility="collapsed"
         )
+        if _takes_text(form):
+            _paste(field, form)
     place = _resolved(str(value))
     if value and may_be_read(place) and (lines := first_lines(place, most=4)):
         st.code("\n".join(lines), language=None)
+
+
+def _takes_text(form: FormContext) -> bool:
+    """Whether the source reads what `pasted` makes of a text."""
+    cls = sources().get(form.node.operator)
+    return cls is not None and any(ending in cls.opens for ending in (".csv", ".jsonl"))
+
+
+def _paste(field: Field, form: FormContext) -> None:
+    """A place to paste rows, which are kept as a file."""
+    key = form.key(f"{field.name}.paste")
+    st.text_area(
+        "Or paste rows, with their names in the first line", key=key, height=100, placeholder="id,amount\n1,9.50"
+    )
+
+    def take() -> None:
+        name, content = pasted(st.session_state.get(key) or "")
+        source = sources()[form.node.operator]
+        if Path(name).suffix not in source.opens:
+            message = f"These rows look like {Path(name).suffix[1:]}, which the source {source.title} does not read."
+            raise PipelineError(message, form.node.id, field.name)
+        path = keep(io.BytesIO(content), name, workspace.folder())
+        for parameter, value in source.parameters_for(path, content.decode().partition("\n")[0]).items():
+            form.write((*form.path, parameter), value, redraw=True)
+
+    st.button(
+        "Use these rows", key=form.key(f"{field.name}.pasted"), icon=":material/content_paste:", on_click=guarded(take)
+    )
 
 
 def _resolved(path: str) -> Path:

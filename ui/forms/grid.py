@@ -174,7 +174,7 @@ def _read(value: Any, type_: str) -> Any:
     text = value.strip()
     if not text:
         return None
-    if is_numeric(type_) or type_ in ("boolean", "?") or type_.startswith(("timestamp", "array", "map")):
+    if is_numeric(type_) or type_ in ("boolean", "?") or type_.startswith(("timestamp", "array", "map", "struct")):
         try:
             return json.loads(text.lower() if type_ == "boolean" else text)
         except json.JSONDecodeError:

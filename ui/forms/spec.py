@@ -32,6 +32,7 @@ class FieldKind(Enum):
     ITEMS = "items"
     GRID = "grid"
     TYPES = "types"
+    OFFERED = "offered"
     JSON = "json"
 
 
@@ -63,11 +64,16 @@ class Field:
 
 @cache
 def fields_of(model: type[BaseModel]) -> tuple[Field, ...]:
-    """The fields of a model: its own first, in order, those marked as last after the others; then all sources'."""
+    """The fields of a model: its own, files first and those marked as last at their end; then all sources'."""
     shared = [name for name in model.model_fields if issubclass(model, Source) and name in Source.model_fields]
     own = [name for name in model.model_fields if name not in shared]
-    own.sort(key=lambda name: bool(_extra(model.model_fields[name]).get("last")))
+    own.sort(key=lambda name: _place(_extra(model.model_fields[name])))
     return tuple(_field(name, model.model_fields[name]) for name in (*own, *shared))
+
+
+def _place(extra: dict[str, Any]) -> int:
+    """A file and what is chosen of it come first, what few need comes last."""
+    return 0 if extra.get("file") or extra.get("offered") else 2 if extra.get("last") else 1
 
 
 def _field(name: str, info: FieldInfo) -> Field:
@@ -126,6 +132,7 @@ def _kind(annotation: Any, extra: dict[str, Any]) -> tuple[FieldKind, tuple[str 
         "columns": FieldKind.COLUMNS,
         "expression": FieldKind.EXPRESSION,
         "file": FieldKind.FILE,
+        "offered": FieldKind.OFFERED,
     }
     for mark, kind in marked.items():
         if extra.get(mark):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from engine.model.guesses import key_column, measure_column
+from engine.model.guesses import group_column, key_column, measure_column
 from engine.model.schema import Schema
 from engine.windows.parameters import BOUNDS, GivenWindows, MadeWindows
 from ui.forms.spec import Field, FieldKind, fields_of
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ui.forms.binding import FormContext
 
 _TEN_SECONDS: Final = 10_000
+_GROUPS: Final = ("group_by", "partition_by")
 _STARTS: Final = {FieldKind.DURATION: _TEN_SECONDS, FieldKind.NUMBER: 3}
 
 
@@ -117,7 +118,7 @@ def _guess(field: Field, schema: Schema | None) -> Any:
         case FieldKind.COLUMN:
             return key_column(schema)
         case FieldKind.COLUMNS:
-            key = key_column(schema)
+            key = group_column(schema) if field.name in _GROUPS else key_column(schema)
             return None if key is None else [key]
         case FieldKind.EXPRESSION:
             return "true" if schema is None or field.name == "condition" else key_column(schema)

@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.contract.live import Begun
+from engine.errors import EngineUnavailable
 from engine.letting_go import let_go
+from storage.model import Run
 from storage.store import Store
+from ui.engines.known import engine_of, master_of
+from ui.runs.leftovers import empty_in_background, note_workspace
+from ui.runs.manager import runs
 
 
 def delete_run(store: Store, run_id: int) -> Sequence[str]:
     """Delete a run for good. What could not be removed, in sentences. Raises UnknownRun, RunIsRunning."""
     run, begun = store.runs.get(run_id), store.runs.live(run_id)
     store.runs.delete(run_id)
-    return let_go(run.document, begun) if begun is not None else ()
+    if begun is None:
+        return ()
+    return (*_state_removed(run, begun), *let_go(run.document, begun))
+
+
+def _state_removed(run: Run, begun: Begun) -> Sequence[str]:
+    """Have an engine empty its workspace of what the run needed to go on. Why it cannot be asked to, in a sentence."""
+    from engine.spark.run_files import live_folder
+
+    if not run.can_resume:
+        return ()
+    folder = live_folder(begun.name)
+    try:
+        has_workspace = bool(engine_of(master_of(run.engine)).workspace)
+    except EngineUnavailable:
+        return (f"The engine {run.engine} is not known any more. If it had a workspace, remove {folder} there.",)
+    if has_workspace:
+        empty_in_background([note_workspace(runs().work / f"run_{run.run_id}", run.engine, folder)])
+    return ()

@@ -63,11 +63,11 @@ def run_on_spark(job: Job, store: Store) -> None:
 
 @contextmanager
 def _files(job: Job, store: Store, engine: Engine, spark: Any) -> Iterator[RunFiles]:
-    """The files of a run. A workspace is emptied after it; what a live run needs to go on stays beside the store."""
-    from engine.spark.run_files import LocalFiles, files_of
+    """The files of a run. A workspace is emptied after it, but for what a live run needs to go on."""
+    from engine.spark.run_files import files_of, live_files
 
-    if job.live is not None and not engine.workspace:
-        yield LocalFiles(store.runs.state_folder(job.run_id) / f"attempt-{uuid4().hex}")
+    if job.live is not None:
+        yield live_files(engine, spark, store.runs.state_folder(job.run_id), job.live.name)
         return
     name = f"run-{job.run_id}-{uuid4().hex}"
     leftover = note_workspace(job.work, job.engine, name) if engine.workspace else None

@@ -87,6 +87,10 @@ class RunManager:
             live=Begun(str(place), live.interval_ms, live.records) if live is not None else None,
             made_by=person(),
         )
+        if live is not None:
+            begun = self._store.runs.live(run.run_id)
+            assert begun is not None
+            live.name = begun.name
         progress = Progress(epochs=epochs or 1, phase=waiting_for(engine.name))
         self._begin(run.run_id, pipeline, epochs, engine.name, master, place, progress, live)
         return run.run_id
@@ -115,7 +119,7 @@ class RunManager:
             raise PipelineError(message)
         master = master_of(run.engine)
         checkpoint = Checkpoint.from_json(begun.checkpoint) if begun.checkpoint else None
-        live = Live(Control(), begun.interval_ms, begun.records, checkpoint)
+        live = Live(Control(), begun.interval_ms, begun.records, checkpoint, name=begun.name)
         progress = Progress(epochs=run.epochs, phase="going on")
         pipeline, place = Pipeline.from_json(run.document), Path(begun.folder)
         self._store.runs.pause(run_id, paused=False)

@@ -25,6 +25,12 @@ _UNITS: Final = {
     "days": 86_400_000,
 }
 _SHORT: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
+_CHOICES: Final = 200
+# Steps that people count in, from a millisecond to a day.
+_STEPS_MS: Final = (
+    *(digit * scale for scale in (1, 10, 100) for digit in (1, 2, 5)),
+    *(1000 * seconds for seconds in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 86_400)),
+)
 _PART: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)?", re.IGNORECASE)
 
 
@@ -57,3 +63,10 @@ def format_duration(ms: int) -> str:
         if whole:
             parts.append(f"{whole} {unit}")
     return ("-" if ms < 0 else "") + " ".join(parts)
+
+
+def durations_to(top_ms: int, *exact_ms: int) -> list[int]:
+    """Lengths of time to choose from, in round steps from 0 to at least top_ms, with these exact ones among them."""
+    days = -(-top_ms // (_CHOICES * _STEPS_MS[-1]))
+    step = next((step for step in _STEPS_MS if top_ms <= step * _CHOICES), days * _STEPS_MS[-1])
+    return sorted({*range(0, top_ms + step, step), *exact_ms})

@@ -27,8 +27,13 @@ TOP_BAR: Final = """
 .st-key-looked-at [data-testid="stSelectbox"] { min-width: 0; }
 .st-key-looked-at [role="group"] { min-height: 2rem; height: 2rem; }
 .st-key-looked-at input { font-size: .87rem; text-overflow: ellipsis; padding-right: 0; }
-.looked-at-event { white-space: nowrap; font-size: .87rem; color: color-mix(in srgb, currentColor 66%, transparent); }
+.looked-at-event { white-space: nowrap; font-size: .87rem; color: color-mix(in srgb, currentColor 74%, transparent); }
 .st-key-page-tools button { min-height: 2rem; padding: 0 .5rem; }
+/* Streamlit's own is 4.2 : 1, too faint for text of this size: text colour at an opacity of 0.6. */
+[data-testid="stCaptionContainer"] { color: color-mix(in srgb, var(--ink) 74%, transparent); opacity: 1; }
+:is([data-testid="stButtonGroup"] button[data-selected="true"], [data-testid="stSliderThumbValue"]) p {
+  color: color-mix(in srgb, var(--accent) 65%, var(--ink));
+}
 /* Over the page, so that nothing moves when it goes. */
 .st-key-engine-note {
   position: fixed; bottom: .6rem; left: 50%; translate: -50%; z-index: 999990; width: auto !important;
@@ -107,10 +112,14 @@ WORKBENCH: Final = """
 .st-key-bench-panel [data-testid="stColumn"] [data-testid="stSelectbox"] button { padding: 0; width: 1.5rem; }
 
 .st-key-bench-drawer { border-top: 1px solid var(--hair); background: var(--paper); gap: 0; }
-.st-key-drawer-head { padding: .2rem .6rem; flex-wrap: nowrap; min-height: 2.5rem; }
+[data-testid="stElementContainer"]:has(> .st-key-drawer-grip), .st-key-drawer-grip {
+  position: absolute !important; inset: 0 0 auto 0; width: 100% !important; height: .5rem; z-index: 6; }
+.st-key-drawer-head { position: relative; padding: .2rem .6rem; flex-wrap: nowrap; min-height: 2.5rem; }
 .st-key-drawer-head button { min-height: 1.9rem; padding: 0 .55rem; white-space: nowrap; }
-.st-key-drawer-half, .st-key-drawer-full { overflow: auto; padding: 0 .8rem 1rem; gap: .4rem; }
-.st-key-drawer-half { height: clamp(11rem, 36dvh, 26rem); }
+.st-key-drawer-half, .st-key-drawer-full { flex: none !important; overflow: auto; padding: 0 .8rem 1rem; gap: .4rem; }
+.st-key-drawer-half {
+  height: clamp(6rem, var(--drawer-height, clamp(11rem, 36dvh, 26rem)), 100dvh - var(--bar) - 14rem);
+}
 .st-key-drawer-full { height: calc(100dvh - var(--bar) - 6.4rem); }
 
 /* A phone: one below the other, and the page scrolls. */
@@ -150,7 +159,7 @@ def colors() -> str:
     """The colours of the theme, as the CSS above calls them."""
     both = {
         name: ", ".join(str(st.get_option(f"theme.{theme}.{option}")) for theme in ("light", "dark"))
-        for name, option in (("paper", "backgroundColor"), ("accent", "primaryColor"))
+        for name, option in (("paper", "backgroundColor"), ("ink", "textColor"), ("accent", "primaryColor"))
     }
     return "<style>:root {" + "".join(f"--{name}: light-dark({pair});" for name, pair in both.items()) + "}</style>"
 

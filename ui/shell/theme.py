@@ -47,7 +47,7 @@ LATE: Final = PROBLEM
 REJECTED: Final = "#7d6a5c"
 SERIES: Final = ("#3f66c9", "#1c7f8c", "#8a5fbf", "#a8600c", "#4f7f2e", "#b4487f")
 
-MUTED: Final = "color-mix(in srgb, currentColor 62%, transparent)"
+MUTED: Final = "color-mix(in srgb, currentColor 74%, transparent)"
 LINE: Final = "color-mix(in srgb, currentColor 26%, transparent)"
 FAINT: Final = "color-mix(in srgb, currentColor 6%, transparent)"
 IMAGE_FORMAT: Final = "image-format"
@@ -125,14 +125,3 @@ def chart_config(name: str, **more: Any) -> dict[str, Any]:
 def draw_figure(chart: go.Figure, key: str) -> None:
     """Show a chart in the page's fonts and text colours (Streamlit's own theme), without the logo."""
     st.plotly_chart(chart, key=key, theme="streamlit", width="stretch", config=chart_config(key, scrollZoom=True))
-
-
-CODE: Final = """
-<style>
-/* Where code is typed a column is a character. */
-:is(textarea[aria-label="SQL"], textarea[aria-label="Flink SQL"]) {
-  font-family: var(--st-code-font, monospace) !important; font-size: .84rem !important; tab-size: 4;
-}
-</style>
-"""
-"""For a page on which code is typed."""

@@ -113,6 +113,11 @@ def value(cell: object) -> str:
             return str(cell)
 
 
+def at_line(line: int) -> str:
+    """Where a sentence about a text begins with the line that it is about, from 1; empty for 0."""
+    return f"Line {line}: " if line else ""
+
+
 def record(names: Sequence[str], values: Sequence[object]) -> str:
     """A record in one line: `id=5, ts=1000000111000`."""
     return ", ".join(f"{name}={value(cell)}" for name, cell in zip(names, values, strict=True))

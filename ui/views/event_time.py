@@ -10,8 +10,8 @@ from storage.event_time.idle_sources import lagging_sources
 from storage.model import Edge, Filter, LateRecord, Run, Timeline
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
 from ui.components.event_time.lag_chart import lag_chart
-from ui.components.event_time.late_downloads import late_download, rejected_download
-from ui.components.event_time.late_table import late_table, operator_sentences, rejected_table, summary_sentence
+from ui.components.event_time.late_records import late_records, rejected_rows
+from ui.components.event_time.late_table import operator_sentences, summary_sentence
 from ui.components.event_time.seq_range import seq_range
 from ui.components.event_time.time_findings import future_sentence, idle_sentence, lagging_sentences
 from ui.components.event_time.time_tables import arrival_table, operator_table, source_table
@@ -251,18 +251,7 @@ def _late(run: Run, records: int) -> None:
         return
     for sentence in operator_sentences(summaries):
         st.caption(sentence)
-    key = f"late-{run.run_id}"
-    offset = int(st.session_state.get(key, 0))
-    page = ledger.page(run.run_id, offset=offset, limit=_PAGE)
-    grid(
-        late_table(page.records, state.event),
-        key=f"{key}-grid",
-        on_pick=lambda seq: move_to(int(seq)),
-        height=380,
-        label="Late records",
-    )
-    pager(key, offset, _PAGE, page.total, what="late records")
-    late_download(run.run_id, page.total)
+    late_records(run, height=380)
     if state.event is not None and st.button(
         f"See what event {state.event:,} did", icon=":material/receipt_long:", key="late-to-changelog"
     ):
@@ -277,12 +266,7 @@ def _rejected(run: Run) -> None:
         f"**{words.count(run.rejected, 'row')}** of the sources could not be read; the run continued without "
         + ("it." if run.rejected == 1 else "them.")
     )
-    key = f"rejected-{run.run_id}"
-    offset = int(st.session_state.get(key, 0))
-    page = workspace.store().late.rejected(run.run_id, offset=offset, limit=_PAGE)
-    grid(rejected_table(page.records), key=f"{key}-grid", height=320, label="Rejected rows")
-    pager(key, offset, _PAGE, page.total, what="rejected rows")
-    rejected_download(run.run_id, page.total)
+    rejected_rows(run, height=320)
 
 
 def _show(run: Run) -> None:

@@ -11,35 +11,29 @@ from engine.scratch import scratch
 from storage.errors import QueryError
 from storage.model import Run
 from storage.queries.queries import MEMORY_LIMIT_MIB, ROW_LIMIT, TIME_LIMIT_S, QueryResult
+from ui.components.code_area import code_area, line_numbers
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.grid.spreadsheets import for_spreadsheets
 from ui.components.runs.run_picker import opened_run
+from ui.components.sql.asked import TEXT, adopt, ask, asked, take_back
 from ui.components.sql.query_chart import query_chart
 from ui.components.sql.schema_browser import schema_browser
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guarded
-from ui.shell.state import LONGEST_SQL, state
-from ui.shell.theme import CODE
 
-_TEXT: Final = "sql-text"
-_ASKED: Final = "sql-asked"
 _SHORT_S: Final = 0.5
+_SAVED: Final = 8
 
 
 @guarded
 def _ask(text: str) -> None:
-    st.session_state[_TEXT] = text
-    _asked(text)
+    st.session_state[TEXT] = text
+    ask(text)
 
 
 @guarded
 def _ask_what_is_written() -> None:
-    _asked(st.session_state[_TEXT])
-
-
-def _asked(text: str) -> None:
-    st.session_state[_ASKED] = text
-    state.update(sql=text if len(text) <= LONGEST_SQL else None)
+    ask(st.session_state[TEXT])
 
 
 def _writer(text: str, schema: str, *, safe: bool) -> Callable[[], bytes]:
@@ -52,19 +46,36 @@ def _writer(text: str, schema: str, *, safe: bool) -> Callable[[], bytes]:
     return write
 
 
+def _saved() -> None:
+    """The questions that somebody has saved under a name."""
+    questions = [view for view in workspace.store().saved_views.list() if view.query.get("sql")]
+    if not questions:
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.caption("Saved", width="content")
+        for view in questions[:_SAVED]:
+            st.button(
+                words.escaped(view.name),
+                key=f"saved-question-{view.view_id}",
+                type="tertiary",
+                icon=":material/bookmark:",
+                help=words.escaped(view.note) or None,
+                on_click=_ask,
+                args=(view.query["sql"],),
+            )
+
+
 def _editor(run: Run) -> None:
     examples = workspace.store().catalog.examples(run.run_id)
     with st.container(horizontal=True, gap="small"):
         for at, example in enumerate(examples):
             st.button(example.title, key=f"example-{at}", type="tertiary", on_click=_ask, args=(example.sql,))
-    if _TEXT not in st.session_state and state.sql is not None:
-        st.session_state[_ASKED] = state.sql
-    st.session_state.setdefault(_TEXT, state.sql or examples[0].sql)
-    st.html(CODE)
-    st.text_area(
+    _saved()
+    adopt(examples[0].sql)
+    code_area(
         "SQL",
-        key=_TEXT,
-        height=170,
+        key=TEXT,
+        height=190,
         label_visibility="collapsed",
         placeholder="SELECT ...",
         help="DuckDB's SQL. Tables of the chosen run need no prefix; those of another run are run_2.name.",
@@ -75,12 +86,6 @@ def _editor(run: Run) -> None:
             f"Read-only. Up to {ROW_LIMIT:,} rows are shown, and a query ends after {TIME_LIMIT_S:g} s or "
             f"{MEMORY_LIMIT_MIB:,} MiB."
         )
-
-
-@guarded
-def _cancel() -> None:
-    st.session_state.pop(_ASKED, None)
-    state.update(sql=None)
 
 
 def _answered(text: str, schema: str) -> QueryResult:
@@ -94,7 +99,7 @@ def _answered(text: str, schema: str) -> QueryResult:
             return
         if seconds_place is None:
             with place.container(horizontal=True, vertical_alignment="center"):
-                st.button("Cancel", icon=":material/stop_circle:", key="sql-cancel", on_click=_cancel)
+                st.button("Cancel", icon=":material/stop_circle:", key="sql-cancel", on_click=guarded(take_back))
                 seconds_place = st.empty()
         seconds_place.caption(f"Reading for {seconds:.0f} s ...")
 
@@ -137,14 +142,16 @@ def _show(run: Run) -> None:
     left, right = st.columns([2.6, 1], gap="medium")
     with left:
         _editor(run)
-        text = st.session_state.get(_ASKED)
+        text, line = asked(), 0
         if text is not None:
             try:
                 result = _answered(text, run.tables.schema)
             except QueryError as error:
-                st.error(as_sentence(error), icon=":material/error:")
+                line = error.line
+                st.error(f"{words.at_line(line)}{as_sentence(error)}", icon=":material/error:")
             else:
                 _result(result, text, run.tables.schema)
+        line_numbers(TEXT, wrong=text or "", line=line, runs="sql-ask")
     with right:
         schema_browser(run)
 

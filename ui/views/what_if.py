@@ -24,6 +24,7 @@ from ui.components.time_travel.event_player import move_to
 from ui.inspect.older_plans import with_late_rules
 from ui.runs.manager import runs
 from ui.shell import words, workspace
+from ui.shell.durations import durations_to
 from ui.shell.guard import guarded
 from ui.shell.navigation import go, lead_to
 from ui.shell.people import person
@@ -31,6 +32,7 @@ from ui.shell.state import state
 from ui.shell.theme import draw_figure
 
 _PAGE: Final = 50
+_STOPS: Final = 100
 
 
 def _top(asked: LateOperator, losses: Losses) -> int:
@@ -38,6 +40,12 @@ def _top(asked: LateOperator, losses: Losses) -> int:
     lateness = asked.rule.allowed_lateness_ms or 0
     wanted = max(losses.lossless_ms * 5 // 4, asked.delay_ms * 2, lateness * 2, asked.rule.window_ms, 1000)
     return -(-wanted // 1000) * 1000
+
+
+def _worth_trying(losses: Losses, other_ms: int) -> list[int]:
+    """The lengths at which one more record is kept, given what the other slider adds; some of them where many are."""
+    needed = sorted({int(each) - other_ms for each in losses.needed})
+    return [each for each in needed[:: 1 + len(needed) // _STOPS] if each > 0]
 
 
 @guarded
@@ -50,21 +58,22 @@ def _sliders(asked: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
     top, lateness = _top(asked, losses), asked.rule.allowed_lateness_ms
     st.session_state.setdefault(f"{key}-delay", asked.delay_ms)
     st.session_state.setdefault(f"{key}-lateness", lateness or 0)
+    now = int(st.session_state[f"{key}-delay"]), int(st.session_state[f"{key}-lateness"])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        delay_ms = st.slider(
-            f"Watermark delay of {' and '.join(asked.sources)} (ms)",
-            0,
-            top,
+        delay_ms = st.select_slider(
+            f"Watermark delay of {' and '.join(asked.sources)}",
+            durations_to(top, asked.delay_ms, now[0], *_worth_trying(losses, now[1])),
+            format_func=words.duration,
             key=f"{key}-delay",
             help="How far out of order records may arrive. "
             + ("Results wait this long." if asked.rule.delays_results else "Rows are kept this much longer."),
         )
         lateness_ms = 0
         if lateness is not None:
-            lateness_ms = st.slider(
-                f"Allowed lateness of {asked.node} (ms)",
-                0,
-                top,
+            lateness_ms = st.select_slider(
+                f"Allowed lateness of {asked.node}",
+                durations_to(top, lateness, now[1], *_worth_trying(losses, delay_ms)),
+                format_func=words.duration,
                 key=f"{key}-lateness",
                 help="How long a window accepts records after it has fired. Results do not come later, but are "
                 "corrected with -U and +U.",

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from engine.aggregates.accumulator_parts import Acc, Part, Slots
 from engine.aggregates.batch_sql import BatchCall
-from engine.aggregates.function import AggregateFunction, Reader, Values, comparable_needed
+from engine.aggregates.function import AggregateFunction, Reader, Values, hashable_needed
 from engine.aggregates.state import Word
 
 
@@ -43,7 +43,7 @@ class Collect(AggregateFunction):
     never_null = True
 
     def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
-        return comparable_needed(type_)
+        return hashable_needed(type_)
 
     def result_type(self, type_: str) -> str:
         return f"map<{type_},int>"

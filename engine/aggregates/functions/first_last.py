@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from engine.aggregates.accumulator_parts import Acc, Part, Slots, held, never_retracted
 from engine.aggregates.batch_sql import BatchCall, values_by_arrival
-from engine.aggregates.function import AggregateFunction, Reader, Values, comparable_needed
+from engine.aggregates.function import AggregateFunction, Reader, Values, hashable_needed
 from engine.aggregates.sorted_blocks import insert, remove
 from engine.aggregates.state import Word
 
@@ -71,7 +71,7 @@ class _ByArrival(AggregateFunction):
     folds_bundles = False
 
     def check_argument(self, argument: str, type_: str, *, retracting: bool) -> str | None:
-        return comparable_needed(type_) if retracting else None
+        return hashable_needed(type_) if retracting else None
 
     def keeps(self, values: Values) -> Slots:
         if values.retracting:

@@ -32,6 +32,12 @@ _JAAS: Final = "sasl.jaas.config"
 _JAAS_OPTION: Final = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _JAAS_PLAIN: Final = re.compile(r'(?i)(?:password|secret)\w*\s*=\s*(?!"\$\{env:\w+\}")')
 _JAAS_MODULES: Final = ("PlainLoginModule", "ScramLoginModule")
+# A pipeline can come from anybody: with these it would load a library into this process, or run a command.
+_RUNS_CODE: Final = frozenset(
+    ["plugin.library.paths", "ssl.engine.location", "ssl.engine.id", "ssl.providers", "sasl.kerberos.kinit.cmd"]
+)
+# librdkafka puts Kerberos' options into the command line of kinit, which a shell reads.
+_KERBEROS_WORD: Final = re.compile(r"[\w./@:-]*")
 _RENAMED: Final = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
     "request.timeout.ms": "socket.timeout.ms",
@@ -69,8 +75,17 @@ _WITHOUT_EFFECT: Final = frozenset(
 
 
 def check_options(properties: Mapping[str, str], node: str) -> None:
-    """Raise PipelineError for a secret that stands there itself, and for what librdkafka cannot do."""
+    """Raise PipelineError for a secret that stands there itself, and for what librdkafka cannot or must not do."""
     for name, value in properties.items():
+        if name in _RUNS_CODE:
+            message = (
+                f"properties: {name} would load a library or run a command on this machine, which no pipeline may. "
+                "Leave it out."
+            )
+            raise PipelineError(message, node, "properties")
+        if name.startswith("sasl.kerberos.") and not (_KERBEROS_WORD.fullmatch(value) or is_named(value)):
+            message = f"properties: {name} becomes a word of a command, so it has letters, digits and . / @ : _ - only."
+            raise PipelineError(message, node, "properties")
         is_plain = bool(_JAAS_PLAIN.search(value)) if name == _JAAS else _SECRET.search(name) and not is_named(value)
         if is_plain:
             message = (
@@ -144,13 +159,17 @@ class Heard:
 
 
 class Client:
-    """A consumer that belongs to no group. Raises SourceError, and everything it does with the brokers, too."""
+    """A consumer that belongs to no group. Raises SourceError, and everything it does with the brokers, too.
+
+    Raises PipelineError for an option that must not be there: who asks for a topic's columns has planned nothing yet.
+    """
 
     def __init__(self, servers: str, properties: Mapping[str, str], node: str) -> None:
         from confluent_kafka import Consumer, KafkaException
 
         self.servers = servers
         self._node = node
+        check_options(properties, node)
         try:
             settings, secrets = _settings(servers, properties)
         except NotSet as error:
@@ -177,6 +196,11 @@ class Client:
             message = f"properties: {self._said(error)}."
             raise SourceError(message, node, "properties") from error
         self.close = weakref.finalize(self, self.consumer.close)
+
+    def topics_like(self, pattern: str) -> list[str]:
+        """The topics whose whole names match a pattern, sorted; not those that Kafka keeps for itself."""
+        known = sorted(self._asked(lambda: self.consumer.list_topics(timeout=ANSWER_S)).topics)
+        return [name for name in known if not name.startswith("__") and re.fullmatch(pattern, name)]
 
     def partitions(self, topics: Iterable[str]) -> list[Place]:
         """The partitions of some topics."""
@@ -226,12 +250,12 @@ class Client:
         found = self._asked(lambda: self.consumer.committed(asked, ANSWER_S))
         return [one.offset if one.offset >= 0 else None for one in found]
 
-    def answers(self, topic: str) -> bool:
+    def answers(self) -> bool:
         """Whether a broker answers, in a moment."""
         from confluent_kafka import KafkaException
 
         try:
-            self.consumer.list_topics(topic, _MOMENT_S)
+            self.consumer.list_topics(timeout=_MOMENT_S)
         except KafkaException:
             return False
         return True

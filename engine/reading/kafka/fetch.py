@@ -112,6 +112,8 @@ class Fetching:
         """Read these, too."""
         from confluent_kafka import TopicPartition
 
+        if not logs:
+            return
         self._check(logs)
         for log in logs:
             self._numbers[log.place] = len(self.logs)
@@ -144,7 +146,7 @@ class Fetching:
         """Why nothing comes; "" where that is not so."""
         heard = self._client.heard
         if heard.trouble and time.monotonic() - self._probed_s > _LONGEST_S:
-            if self._client.answers(self.logs[0].topic):
+            if self._client.answers():
                 heard.trouble = ""
             self._probed_s = time.monotonic()
         if not heard.trouble:

@@ -16,12 +16,20 @@ _OFFSETS: Final = re.compile(r"\s*partition:(\d+),\s*offset:(\d+)\s*")
 
 @dataclass(frozen=True)
 class Extent:
-    """What of some topics is wanted. begins, ends: a mode, and its offsets or its time. options: of the client."""
+    """What of some topics is wanted. begins, ends: a mode, and its offsets or its time. options: of the client.
+
+    pattern: of the topics' names, in place of the names.
+    """
 
     topics: tuple[str, ...]
+    pattern: str
     begins: tuple[str, str]
     ends: tuple[str, str]
     options: Mapping[str, str]
+
+    def places(self, client: Client) -> list[Place]:
+        """The partitions that there are. Raises SourceError."""
+        return client.partitions(client.topics_like(self.pattern) if self.pattern else self.topics)
 
 
 def specific_offsets(text: str, where: str, node: str) -> dict[int, int]:
@@ -45,7 +53,12 @@ def first_logs(extent: Extent, client: Client, node: str, *, is_bounded: bool) -
     end_mode, end_text = extent.ends
     if end_mode == "unbounded" and is_bounded:
         end_mode = "latest-offset"
-    places = client.partitions(extent.topics)
+    places = extent.places(client)
+    if not places:
+        if not is_bounded:
+            return []
+        message = f"topic_pattern: no topic is called like {extent.pattern!r}."
+        raise SourceError(message, node, "topic_pattern")
     starts = _offsets(extent, client, places, mode, text, node)
     ends: list[int] | list[None] = [None] * len(places)
     if end_mode != "unbounded":

@@ -8,34 +8,43 @@ each partition is its position: nothing is committed to a consumer group.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from engine.contract.operator import Derived, Parameters
-from engine.contract.scan import Scan
-from engine.contract.source import Source, TypedColumn
-from engine.contract.stream import Json
+from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
-from engine.model.schema import Column, Schema
+from engine.model.schema import Column, Schema, flink_type
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.csv_scan import CsvReader
 from engine.reading.envelopes import EnvelopeFile
 from engine.reading.file_source import one_character
 from engine.reading.flink_table import create_table
+from engine.reading.inference import infer_json
+from engine.reading.json_sample import columns_in, itself, object_in
 from engine.reading.json_scan import EnvelopeReader, JsonReader
 from engine.reading.kafka.client import Client, check_options
 from engine.reading.kafka.fetch import Fetching, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
-from engine.reading.kept_messages import ForNow, Keeping, forget, new_place, pieces_of
 from engine.reading.message_rows import METADATA, Format, MessageReader, Raw
+from engine.reading.secrets import NOTE, names_any
+from engine.reading.served import ColumnsThere, ServedSource
 from engine.reading.typed_rows import RowTypes
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from engine.reading.kafka.stream import KafkaStream
 
+DISCOVERY: Final = "scan.topic-partition-discovery.interval"
+DISCOVERY_MS: Final = 300_000
+# So many messages are looked at for columns and types.
+_SAMPLE: Final = 1000
 KeyFormat = Literal["json", "csv", "raw"]
 
 
@@ -53,11 +62,11 @@ class MetadataColumn(Parameters):
     of: Literal["timestamp", "timestamp-type", "offset", "partition", "topic"] = Field("timestamp", title="What it is")
 
 
-class KafkaTopics(Source):
+class KafkaTopics(ServedSource):
     """A source over topics."""
 
+    asks_for_columns: ClassVar[str] = "Take the columns of the first messages"
     connector: ClassVar[str]
-    is_served: ClassVar[bool] = True
     envelopes: ClassVar[Mapping[str, type[EnvelopeFile]]] = {}
     """By format, those whose messages are changes."""
 
@@ -65,6 +74,19 @@ class KafkaTopics(Source):
         "", title="Bootstrap servers", description="Brokers as host:port, separated by commas: localhost:9092."
     )
     topic: str = Field("", title="Topic", description="Its name; several are separated by semicolons.")
+    topic_pattern: str = Field(
+        "",
+        title="Pattern of topics",
+        description="In place of their names: a regular expression, such as orders-.*, that whole names match.",
+        json_schema_extra={"last": True},
+    )
+    discovery_interval_ms: int = Field(
+        DISCOVERY_MS,
+        ge=0,
+        title="Look for more every",
+        description="How often a live run looks for new topics and partitions, and reads them whole. 0: never.",
+        json_schema_extra={"duration": True, "last": True},
+    )
     columns: tuple[TypedColumn, ...] = Field(
         (), title="Columns", description="Their names and types, in the order in which CSV has them."
     )
@@ -104,18 +126,15 @@ class KafkaTopics(Source):
         "", title="NULL text", description="The text that stands for NULL in CSV.", json_schema_extra={"last": True}
     )
 
-    _kept: ForNow | None = PrivateAttr(None)
-    _most: int | None = PrivateAttr(None)
-
     @property
+    @abstractmethod
     def value_format(self) -> str:
         """The format of values."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def keys(self) -> tuple[str, ...]:
         """The columns that the key has."""
-        raise NotImplementedError
 
     @property
     def is_upsert(self) -> bool:
@@ -135,7 +154,7 @@ class KafkaTopics(Source):
     @property
     def place(self) -> Extent:
         """What of the topics is wanted."""
-        return Extent(tuple(self.topics), self.begins, self.ends, self.options)
+        return Extent(tuple(self.topics), self.topic_pattern, self.begins, self.ends, self.options)
 
     @property
     def topics(self) -> list[str]:
@@ -147,9 +166,15 @@ class KafkaTopics(Source):
         if not self.servers.strip():
             message = "servers: there is no address of a broker. Give it as host:port, such as localhost:9092."
             raise PipelineError(message, node, "servers")
-        if not self.topics:
-            message = "topic: there is none. Give its name."
+        if bool(self.topics) == bool(self.topic_pattern):
+            both = "there are names and a pattern; one of the two says what is read." if self.topics else ""
+            message = f"topic: {both or 'there is none. Give its name, or a pattern of names.'}"
             raise PipelineError(message, node, "topic")
+        try:
+            re.compile(self.topic_pattern)
+        except re.error as error:
+            message = f"topic_pattern: {self.topic_pattern!r} is no regular expression: {error}."
+            raise PipelineError(message, node, "topic_pattern") from error
         check_options(self.options, node)
         for where, (mode, text) in (("start", self.begins), ("end", self.ends)):
             self._check_offsets(where, mode, text, node)
@@ -190,45 +215,44 @@ class KafkaTopics(Source):
             self.key_prefix,
         )
 
-    def scan(self, node: str, folder: Path) -> Scan:
-        """The messages that are there as it begins, received into files of this run. Raises SourceError."""
-        reader = self.reader(node, folder)
+    @property
+    def origin(self) -> str:
+        """The topics."""
+        return self.topic or self.topic_pattern
+
+    def received(self, node: str, folder: Path, most: int | None) -> Iterator[pa.RecordBatch]:
+        """The messages that are there as the run begins. Raises SourceError."""
         client = Client(self.servers, self.options, node)
-        self._kept = ForNow()
-        place = self._kept.path
-        keeping = Keeping(place, new_place(self.topics[0]))
-        what: list[Json] = []
         try:
             fetching = Fetching(client, first_logs(self.place, client, node, is_bounded=True))
-            for rows in fetching.all(self._most):
-                what.append(keeping.keep(messages_of(rows, fetching.logs)))
+            for rows in fetching.all(most):
+                yield messages_of(rows, fetching.logs)
         except SourceError as error:
             raise SourceError(error.sentence, node, error.field) from error
         finally:
             client.close()
-        return Scan(pieces_of(what, place, self.topic), reader)
 
-    def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
-        """The files of what was received."""
-        return tuple(sorted(self._kept.path.rglob("*.arrow"))) if self._kept is not None else ()
+    def columns_there(self, node: str, folder: Path) -> ColumnsThere:
+        """Those of the first messages. Raises SourceError."""
+        envelope = self.envelopes.get(self.value_format)
+        if self.value_format != "json" and envelope is None:
+            message = f"columns: messages in {self.value_format} do not name them. Type their names."
+            raise SourceError(message, node, "columns")
+        batches = self.received(node, folder, _SAMPLE)
+        values = [value for batch in batches for value in batch.column("value").to_pylist() if value is not None]
+        objects = [found for value in values if (found := object_in(value)) is not None]
+        rows_of, infer = (itself, infer_json) if envelope is None else (envelope.rows_of, envelope.infer)
+        columns = columns_in(objects, rows_of, infer)
+        if not columns:
+            message = f"columns: the first {len(values):,} messages of {self.origin} have none. Type their names."
+            raise SourceError(message, node, "columns")
+        return ColumnsThere([TypedColumn(name=column.name, type=flink_type(column.type)) for column in columns])
 
-    def stream(self, node: str, folder: Path) -> KafkaStream:
+    def stream(self, node: str, folder: Path, run: str) -> KafkaStream:
         """What comes."""
         from engine.reading.kafka.stream import KafkaStream
 
-        return KafkaStream(self, node, folder, self.reader(node, folder))
-
-    def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
-        """The first messages."""
-        some = self.model_copy()
-        some._most = rows
-        return some
-
-    def let_go(self, node: str, folder: Path, position: Json) -> Sequence[str]:
-        """The messages that a run kept."""
-        if position is not None:
-            forget(folder, position["kept"])
-        return ()
+        return KafkaStream(self, node, folder, run, self.reader(node, folder))
 
     def sql(self, node: str, schema: Schema, primary_key: Sequence[str], options: Mapping[str, str]) -> str:
         """The table in Flink SQL. options: further ones of the connector."""
@@ -236,11 +260,13 @@ class KafkaTopics(Source):
         formats += [(self.key_format, "key")] if self.key_format is not None else []
         settings = {
             "connector": self.connector,
-            "topic": self.topic,
+            **({"topic": self.topic} if self.topic else {"topic-pattern": self.topic_pattern}),
             "properties.bootstrap.servers": self.servers,
             **{f"properties.{name}": value for name, value in self.options.items()},
             **options,
         }
+        if self.discovery_interval_ms != DISCOVERY_MS:
+            settings[DISCOVERY] = f"{self.discovery_interval_ms} ms"
         for name, prefix in formats:
             where = f"{prefix}." if prefix else ""
             settings[f"{where}format"] = name
@@ -257,8 +283,7 @@ class KafkaTopics(Source):
             settings["value.fields-include"] = "ALL" if self.value_has_key else "EXCEPT_KEY"
         known = {each.name: each.of for each in self.metadata}
         table = create_table(node, schema, self, settings, primary_key, known)
-        secret = "-- Flink knows no ${env:...}: put the value of the variable there.\n"
-        return (secret if any("${env:" in value for value in self.options.values()) else "") + table
+        return (NOTE if names_any(self.options.values()) else "") + table
 
     def _columns(self, node: str) -> list[Column]:
         columns = [Column(each.name, declared_type(each.type, node, "columns")) for each in self.columns]

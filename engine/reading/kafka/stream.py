@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
@@ -14,10 +13,8 @@ from engine.reading.kafka.client import Client
 from engine.reading.kafka.fetch import Fetching, Log, messages_of
 from engine.reading.kafka.offsets import first_logs
 from engine.reading.kafka.source import KafkaTopics
-from engine.reading.kept_messages import Keeping, new_place, pieces_of
+from engine.reading.kept_messages import Keeping, pieces_of, place_of
 from engine.reading.message_rows import MessageReader
-
-_DISCOVERY_MS: Final = 300_000
 
 
 @dataclass
@@ -31,6 +28,7 @@ class KafkaStream:
     source: KafkaTopics
     node: str
     folder: Path
+    run: str
     reader: MessageReader
     _client: Client | None = None
     _fetching: Fetching | None = None
@@ -68,14 +66,15 @@ class KafkaStream:
         return Taken(
             what or None,
             {"kept": self._place, "logs": [log.to_json() for log in fetching.logs]},
-            is_end=fetching.is_over,
+            # Where no topic is there yet, one may come.
+            is_end=bool(fetching.logs) and fetching.is_over,
             behind=f"{count:,} messages" if count else "",
             notes=notes,
         )
 
     def read(self, what: Json) -> Scan:
         """Its pieces."""
-        return Scan(pieces_of(what, self.folder, self.source.topic), self.reader)
+        return Scan(pieces_of(what, self.folder, self.source.origin), self.reader)
 
     def close(self) -> None:
         """Leave the brokers alone."""
@@ -86,7 +85,7 @@ class KafkaStream:
         client = self._client = Client(self.source.servers, self.source.options, self.node)
         if position is None:
             logs = first_logs(self.source.place, client, self.node, is_bounded=False)
-            self._place = new_place(self.source.topics[0])
+            self._place = place_of(self.source.origin, self.node, self.run)
         else:
             logs = [Log(topic, number, at, clock, end) for topic, number, at, clock, end in position["logs"]]
             self._place = position["kept"]
@@ -94,13 +93,14 @@ class KafkaStream:
         self._keeping = Keeping(self.folder, self._place)
 
     def _discover(self, fetching: Fetching) -> None:
-        """Partitions that were added are read from their start, as in Flink."""
-        if self.source.ends[0] != "unbounded" or (time.monotonic() - self._listed_s) * 1000 < _DISCOVERY_MS:
+        """Partitions and topics that were added are read from their start, as in Flink."""
+        interval_ms, since_ms = self.source.discovery_interval_ms, (time.monotonic() - self._listed_s) * 1000
+        if self.source.ends[0] != "unbounded" or not interval_ms or since_ms < interval_ms:
             return
         self._listed_s = time.monotonic()
         assert self._client is not None
         try:
-            there = self._client.partitions(self.source.topics)
+            there = self.source.place.places(self._client)
             known = {(log.topic, log.partition) for log in fetching.logs}
             new = [place for place in there if place not in known]
             bounds = self._client.bounds(new) if new else []

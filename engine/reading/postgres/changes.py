@@ -12,6 +12,7 @@ Source: Flink CDC, PostgresSource and RowDataDebeziumDeserializeSchema.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -32,6 +33,29 @@ if TYPE_CHECKING:
 _UTC: Final = "+00"
 _CHANGE, _PLACE, _NUMBER, _KIND, _REASON, _RAW = "change", "place", "number", "kind", "reason", "raw"
 _VALUE: Final = "c{}"
+_DIGITS: Final = 38
+
+
+_TYPES: Final = {
+    "smallint": "smallint",
+    "integer": "int",
+    "bigint": "bigint",
+    "real": "float",
+    "double precision": "double",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp without time zone": "timestamp_ntz",
+    "timestamp with time zone": "timestamp",
+}
+_DECIMAL: Final = re.compile(r"numeric\((\d+),(\d+)\)")
+_PRECISION: Final = re.compile(r"^(timestamp)\(\d\)")
+
+
+def type_of(written: str) -> str:
+    """The type here of a column whose type PostgreSQL writes so. What has no other is read as text."""
+    if (match := _DECIMAL.fullmatch(written)) and int(match[1]) <= _DIGITS:
+        return f"decimal({match[1]},{match[2]})"
+    return _TYPES.get(_PRECISION.sub(r"\1", written), "string")
 
 
 class Unreadable(ValueError):

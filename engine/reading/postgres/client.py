@@ -39,6 +39,11 @@ class Address:
         """The server, as a person calls it."""
         return f"{self.host}:{self.port}/{self.database}"
 
+    @property
+    def table_name(self) -> str:
+        """The table with its schema, as a person calls it."""
+        return f"{self.schema}.{self.table}"
+
 
 class Snapshot(NamedTuple):
     """Which transactions a reader sees: those below `limit`, but for the open ones."""
@@ -94,11 +99,22 @@ class Database:
         )
         if not rows:
             message = (
-                f"there is no table {self.address.schema}.{self.address.table} in {self.address.name}, or "
+                f"there is no table {self.address.table_name} in {self.address.name}, or "
                 f"{self.address.user} may not see it."
             )
             raise SourceError(message, self._node, "table")
         return [row[0] for row in rows]
+
+    def described(self) -> list[tuple[str, str, bool]]:
+        """The columns of the table: names, types as PostgreSQL writes them, whether they are of its primary key."""
+        self.columns()
+        rows = self._ask(
+            "SELECT attname, format_type(atttypid, atttypmod), EXISTS (SELECT 1 FROM pg_index i WHERE i.indisprimary "
+            "AND i.indrelid = attrelid AND attnum = ANY(i.indkey)) FROM pg_attribute WHERE attrelid = to_regclass(%s) "
+            "AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+            [self._table],
+        )
+        return [(str(name), str(type_), bool(is_key)) for name, type_, is_key in rows]
 
     def has_whole_rows(self) -> bool:
         """Whether a change comes with the whole row before it."""
@@ -116,21 +132,32 @@ class Database:
             raise SourceError(message, self._node)
 
     def prepare(self, slot: str, owner: str) -> bool:
-        """Make the slot and its publication where they are not there. Whether another run had the slot."""
-        if not self._ask("SELECT 1 FROM pg_publication WHERE pubname = %s", [slot]):
-            self._ask(f"CREATE PUBLICATION {_quoted(slot)} FOR TABLE {self._table}")
+        """Make the slot and its publication where they are not there. Whether another run had the slot.
+
+        The publication is first: a slot knows only what was there before it, and so whose it is, whenever this ends.
+        """
         found = self._ask("SELECT plugin, database FROM pg_replication_slots WHERE slot_name = %s", [slot])
-        if not found:
-            self._ask("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [slot])
-        elif found[0] != ("pgoutput", self.address.database):
+        if found and found[0] != ("pgoutput", self.address.database):
             message = (
                 f"slot: the replication slot {slot} is there already, for {found[0][1]} with {found[0][0]}. Choose "
                 "another name."
             )
             raise SourceError(message, self._node, "slot")
         before = self.owner(slot)
+        if not self._ask("SELECT 1 FROM pg_publication WHERE pubname = %s", [slot]):
+            self._ask(f"CREATE PUBLICATION {_quoted(slot)} FOR TABLE {self._table}")
+        elif not self._is_published(slot):
+            if not before:
+                message = (
+                    f"slot: the publication {slot} is there already, without {self.address.table_name}. Add the table "
+                    "to it, or choose another name."
+                )
+                raise SourceError(message, self._node, "slot")
+            self._ask(f"ALTER PUBLICATION {_quoted(slot)} SET TABLE {self._table}")
         self._ask(f"COMMENT ON PUBLICATION {_quoted(slot)} IS {_literal(f'{_OURS} {owner}')}")
-        return bool(before) and bool(found)
+        if not found:
+            self._ask("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [slot])
+        return bool(before) and before != owner and bool(found)
 
     def owner(self, slot: str) -> str:
         """Which run has the slot."""
@@ -184,6 +211,11 @@ class Database:
         """Remove the slot and its publication."""
         self._ask("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s", [slot])
         self._ask(f"DROP PUBLICATION IF EXISTS {_quoted(slot)}")
+
+    def _is_published(self, publication: str) -> bool:
+        """Whether a publication has the table."""
+        known = "SELECT 1 FROM pg_publication_tables WHERE pubname = %s AND schemaname = %s AND tablename = %s"
+        return bool(self._ask(known, [publication, self.address.schema, self.address.table]))
 
     @property
     def _table(self) -> str:

@@ -17,7 +17,7 @@ from typing import Final
 from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import SourceError
-from engine.reading.kept_messages import Keeping, new_place, pieces_of
+from engine.reading.kept_messages import Keeping, pieces_of, place_of
 from engine.reading.postgres.changes import ChangeReader, Rows
 from engine.reading.postgres.client import Address, Database, Gone, Snapshot, text_of_lsn
 from engine.reading.postgres.pgoutput import Begin, Commit, Decoder, Relation, RowChange, Truncated
@@ -41,6 +41,7 @@ class PostgresStream:
     slot: str
     node: str
     folder: Path
+    run: str
     rows: Rows
     reader: ChangeReader
     with_snapshot: bool
@@ -75,7 +76,7 @@ class PostgresStream:
 
     def read(self, what: Json) -> Scan:
         """Its pieces."""
-        return Scan(pieces_of(what, self.folder, f"{self.address.schema}.{self.address.table}"), self.reader)
+        return Scan(pieces_of(what, self.folder, self.address.table_name), self.reader)
 
     def close(self) -> None:
         """Hang up. The slot stays, for whoever goes on."""
@@ -110,7 +111,7 @@ class PostgresStream:
                 message = f"columns: {self.address.table} has no {missing[0]!r}. It has {', '.join(known)}."
                 raise SourceError(message, self.node, "columns")
             if self.needs_whole_rows and not database.has_whole_rows():
-                table = f"{self.address.schema}.{self.address.table}"
+                table = self.address.table_name
                 message = (
                     f"PostgreSQL does not send the rows before changes of {table}. ALTER TABLE {table} REPLICA "
                     "IDENTITY FULL, or let changes go by the key: changelog-mode upsert."
@@ -125,7 +126,7 @@ class PostgresStream:
         return self._database
 
     def _begun(self, database: Database, limit: Limit, *, ending: bool) -> Taken:
-        place = new_place(f"{self.address.schema}.{self.address.table}")
+        place = place_of(self.address.table_name, self.node, self.run)
         self._keeping = Keeping(self.folder, place)
         was_others = database.prepare(self.slot, place)
         left: list[Json] = []

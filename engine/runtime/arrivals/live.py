@@ -8,10 +8,8 @@ in the order of arrival that the pipeline asks for, within the epoch.
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Event
@@ -24,12 +22,14 @@ from engine.contract.source import Source
 from engine.contract.stream import Limit, Stream, Taken
 from engine.errors import PipelineError, RunCancelled
 from engine.planner import NodePlan, Plan
+from engine.reading.kept_messages import ForNow, cut_out
 from engine.runtime.arrivals.ingest import EPOCH, Before, EpochEvents, ingest
 from engine.runtime.arrivals.intake import Given, take_in
 from engine.runtime.arrivals.waiting import Waiting
 from engine.runtime.epoch import Kept
 from engine.runtime.keyed.states import StateFile
 from engine.spark.run_files import RunFiles
+from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,13 +63,15 @@ class LiveEvents:
         recorder: Recorder,
         cancel: Event,
     ) -> None:
-        check(plan, files)
+        check(plan)
         self._recorder = recorder
         self._cancel = cancel
         self._plan, self._spark, self._files, self._live = plan, spark, files, live
         self._folder = folder
         self._progress = progress
-        self._streams: dict[str, Stream] = {node.id: _source(node).stream(node.id, folder) for node in plan.sources}
+        self._streams: dict[str, Stream] = {
+            node.id: _source(node).stream(node.id, folder, live.name) for node in plan.sources
+        }
         begun = live.checkpoint
         self._before = Before() if begun is None else Before.from_json(begun.before)
         self._positions = {} if begun is None else dict(begun.positions)
@@ -80,9 +82,10 @@ class LiveEvents:
         self._is_held = False
         self._seconds = 0.0
         self._decision = Decision({})
-        self._synced: set[str] = set()
+        self._synced: frozenset[str] = frozenset()
         self._waiting = Waiting.of(plan)
         self._held: frozenset[str] = frozenset()
+        self._sent: dict[str, ForNow] = {}
         self.can_be_idle = self._waiting.can_be_idle
         self.was_stopped = False
 
@@ -117,11 +120,13 @@ class LiveEvents:
     def checkpoint(self, events: EpochEvents, kept: Kept) -> str:
         """What the run needs to go on after this epoch. Its files are on the disk."""
         states = {
-            node: [{**asdict(file), "path": self._inside(file.path)} for file in files]
+            node: [{**asdict(file), "path": self._run.inside(file.path)} for file in files]
             for node, files in kept.states.items()
         }
-        bundles = {node: [self._inside(path) for path in paths] for node, paths in kept.bundles.items()}
-        self._sync(kept.paths)
+        bundles = {node: [self._run.inside(path) for path in paths] for node, paths in kept.bundles.items()}
+        # Spark asks no disk to write: the store must not name a file that goes with the power.
+        self._files.sync(kept.paths - self._synced)
+        self._synced = kept.paths
         after = events.ingested.after
         known = after.to_json()
         return Checkpoint(events.number, known, self._positions, self._ended, states, bundles, kept.marks).to_json()
@@ -131,39 +136,25 @@ class LiveEvents:
         begun = self._live.checkpoint
         if begun is None:
             return Kept({}, {})
-        root = self._root
+        place = self._run.place
         return Kept(
             {
-                node: tuple(StateFile(**{**file, "path": str(root / file["path"])}) for file in files)
+                node: tuple(StateFile(**{**file, "path": place(file["path"])}) for file in files)
                 for node, files in begun.states.items()
             },
-            {node: tuple(str(root / path) for path in paths) for node, paths in begun.bundles.items()},
+            {node: tuple(map(place, paths)) for node, paths in begun.bundles.items()},
             begun.marks,
         )
 
     def sweep(self, kept: Kept) -> None:
         """Delete the files of the run that its last epoch does not name, and those of attempts that failed."""
-        remove_all_but(self._root, kept.paths)
+        self._files.forget()
+        self._files.sweep(kept.paths)
 
     @property
-    def _root(self) -> Path:
+    def _run(self) -> Workspace:
         """The folder of the run; that of this attempt is in it."""
-        return Path(self._files.workspace.root).parent
-
-    def _inside(self, path: str) -> str:
-        return str(Path(path).relative_to(self._root))
-
-    def _sync(self, paths: Iterable[str]) -> None:
-        """Spark asks no disk to write: the store must not name a file that goes with the power."""
-        new = [Path(path) for path in paths if path not in self._synced]
-        folders = {folder for path in new for folder in path.parents if folder.is_relative_to(self._root)}
-        for path in [*new, *folders]:
-            place = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(place)
-            finally:
-                os.close(place)
-        self._synced = set(paths)
+        return self._files.workspace.around
 
     def _next(self) -> Decision | None:
         """What the next epoch takes; None where there is none."""
@@ -248,6 +239,10 @@ class LiveEvents:
     def _given(self, node: NodePlan, decision: Decision) -> Given:
         given = self._streams[node.id].read(decision.took[node.id])
         if isinstance(given, Scan):
+            if not self._files.are_here:
+                # What is kept of messages grows with the run; the workers get those of the epoch.
+                self._sent[node.id] = ForNow()
+                given = replace(given, parts=tuple(cut_out(part, self._sent[node.id].path) for part in given.parts))
             inputs = tuple(Path(part.path) for part in given.parts if hasattr(part, "path"))
             return Given(node, _source(node), given, inputs)
         return Given(node, given, None, given.inputs(node.id, self._folder))
@@ -288,34 +283,13 @@ def _now_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
-def check(plan: Plan, files: RunFiles) -> None:
+def check(plan: Plan) -> None:
     """Raise PipelineError for a plan that cannot run live."""
     if plan.pipeline.arrival.mode == "listed":
         message = (
             "arrival.mode: a live run cannot know which events will come, so nothing can list them. Choose in_turn."
         )
         raise PipelineError(message, "", "arrival.mode")
-    if not files.are_here:
-        message = (
-            "a live run keeps its state in files that this machine sees, and the engine shares none with it. "
-            "Choose local[n] or spark://."
-        )
-        raise PipelineError(message)
-
-
-def remove_all_but(root: Path, kept: Iterable[str]) -> None:
-    """Delete the files below a folder, but for these, and folders that are empty then."""
-    names = set(kept)
-    for folder, _, own in os.walk(root, topdown=False):
-        for name in own:
-            path = os.path.join(folder, name)
-            if path not in names:
-                # A task of a dead client may still be writing there; it is its own.
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
-        if folder != str(root):
-            with contextlib.suppress(OSError):
-                os.rmdir(folder)
 
 
 def _source(node: NodePlan) -> Source:

@@ -32,6 +32,7 @@ from engine.planner import NodePlan
 from engine.runtime.edges.records import EdgeRecords, longer, of_kinds
 from engine.runtime.keyed.hashing import Hashes, bucket_of, hashes_of
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
+from engine.spark.type_names import type_name
 from engine.spark.workspace import PartFile, Workspace
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ def pieces_of(
     workspace: Workspace, frame: DataFrame, step: Keyed, folder: Sequence[str]
 ) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
     """A gathered frame as pieces; and in mini-batch the files of the records whose bundle is still open."""
-    arrow = pa.schema([(field.name, arrow_type(field.dataType.simpleString())) for field in frame.schema.fields])
+    arrow = pa.schema([(field.name, arrow_type(type_name(field.dataType))) for field in frame.schema.fields])
     bundled = step.bundling is not None
 
     def task(batches: Batches) -> Iterator[Report]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from engine.contract.columnar_kernel import NEVER
 from engine.contract.frames import ENDS, KIND, PORT, SEQ, STEP
 from engine.contract.kernel import End, Kernel, Key, KeyLoop, Late, Output, Saved
+from engine.model.row_types import to_pylist
 from engine.model.timeline import MIN_WATERMARK, Timeline
 from engine.runtime.arrivals.clocks import Clock, due_until
 from engine.runtime.keyed.bucket import load
@@ -58,7 +59,7 @@ class PlainTask:
             known = frozenset(part.had_state.tolist())
             entries = iter(self._rows(part.rows, timeline))
             counts = np.bincount(part.groups, minlength=part.size).tolist()
-            keys = list(zip(*(key.to_pylist() for key in part.keys), strict=True)) or [()] * part.size
+            keys = list(zip(*map(to_pylist, part.keys), strict=True)) or [()] * part.size
             times.start()
             for place, (key, count) in enumerate(zip(keys, counts, strict=True)):
                 if not part.is_rest:
@@ -102,7 +103,7 @@ class PlainTask:
 
         def column(name: str) -> list[Any]:
             if name not in lists:
-                lists[name] = rows.column(name).to_pylist()
+                lists[name] = to_pylist(rows.column(name))
             return lists[name]
 
         seqs = rows.column(SEQ).to_numpy()

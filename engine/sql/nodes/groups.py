@@ -116,7 +116,17 @@ def _is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any]
         elif node.operator != "filter" and node.parameters.get("kind") not in _LEFT_ONLY:
             break
         node = by_id[emitter.input_of(node.id)]
-    return is_unique and node.operator not in _NUMBERING
+    return is_unique and node.operator not in _NUMBERING and not _hides_keys(emitter, node.id)
+
+
+def _hides_keys(emitter: Emitter, name: str) -> bool:
+    """Whether the keys of a node come from a table with a watermark, through which Flink does not see them here."""
+    inputs = [edge.source for edge in emitter.edges if edge.target == name]
+    if not inputs:
+        return any(column.time is not None for column in emitter.derived[name].schema)
+    operator = next(node.operator for node in emitter.nodes if node.id == name)
+    passes_on = operator in ("project", "filter") or operator.endswith("join")
+    return passes_on and any(_hides_keys(emitter, each) for each in inputs)
 
 
 def _is_its_argument(call: dict[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from engine.model.options import MINI_BATCH, is_on
 from engine.model.schema import quote
-from engine.sql.algebra import Rank, Relation, Select, SortKey, free_name, plain, ref
+from engine.sql.algebra import Over, Rank, Relation, Select, SortKey, free_name, mentioned, plain, ref
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.window_ranks import window_rank
 
@@ -27,12 +27,12 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
     used = [
         name
         for name in relation.input.columns
-        if name in needed or name in relation.partition or name in order or name in end
+        if relation.is_whole or name in needed or name in relation.partition or name in order or name in end
     ]
     ranked = window_rank(emitter, relation, used, wants_number=wants_number)
     if ranked is None:
         below, more = _with_inner_rank(relation.input)
-        emitted = emitter.emit(below, [*used, *more])
+        emitted = emitter.emit(below, [*used, *more, *_over(below)])
         used += more
         ranked = _deduplicated(emitter, relation, emitted, used) if not wants_number else None
         ranked = ranked or _top_n(emitter, relation, emitted, used, wants_number=wants_number)
@@ -68,6 +68,17 @@ def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
         return relation, [name]
     name = free_name(inner.name, relation.columns)
     return Select(inner, (*relation.items, (name, ref(inner.name)))), [name]
+
+
+def _over(relation: Relation) -> list[str]:
+    """The columns right below that are aggregates OVER rows: Flink computes them, although a rank leaves them out."""
+    below = relation.input if isinstance(relation, Select) else relation
+    if not isinstance(below, Over):
+        return []
+    calls = {name for name, _ in below.calls}
+    if not isinstance(relation, Select):
+        return [name for name in below.columns if name in calls]
+    return [name for name, item in relation.items if mentioned(item) & calls]
 
 
 def _deduplicated(emitter: Emitter, relation: Rank, emitted: Emitted, used: list[str]) -> Emitted | None:
@@ -122,9 +133,9 @@ def _top_n(emitter: Emitter, relation: Rank, emitted: Emitted, used: list[str], 
 def _key(emitter: Emitter, emitted: Emitted) -> list[str]:
     """The relation's columns that identify a row of an updating input: with them it need not be kept whole."""
     derived = emitter.derived[emitted.node]
-    if derived.is_insert_only or not derived.upsert_keys:
+    key = derived.shortest_key
+    if derived.is_insert_only or key is None:
         return []
-    key = min(derived.upsert_keys, key=lambda names: (len(names), sorted(names)))
     return [column for column, name in emitted.names.items() if name in key]
 
 

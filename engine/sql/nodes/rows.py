@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from engine.model.schema import quote
+from engine.model.row_types import fields_of
+from engine.model.schema import quote, spark_text
 from engine.registry import operators
 from engine.sql.algebra import (
     Called,
@@ -85,7 +86,9 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
         items = [
             (
                 name,
-                quote(part.names[name]) if type_ == target else f"CAST({quote(part.names[name])} AS {target.upper()})",
+                quote(part.names[name])
+                if type_ == target
+                else f"CAST({quote(part.names[name])} AS {spark_text(target)})",
             )
             for name, type_, target in zip(columns, type_names, common, strict=True)
         ]
@@ -118,12 +121,26 @@ def unnested(emitter: Emitter, relation: Unnested, needed: frozenset[str]) -> Em
         "names": [names[name] for name in relation.names],
         "keeps_empty": relation.keeps_empty,
     }
-    if writer.type_of(collection).startswith("map<"):
+    type_ = writer.type_of(collection)
+    if type_.startswith("map<"):
         parameters["elements"] = "entries" if len(relation.names) > 1 else "copies"
+    elif type_.startswith("array<struct<"):
+        parameters["fields"] = _fields(type_[6:-1], relation)
     if relation.position is not None:
         parameters["position"] = names[relation.position]
     node = emitter.add("unnest", parameters, [emitted.node], relation.at)
     return Emitted(node, {**emitted.names, **names}, emitted.arrival)
+
+
+def _fields(type_: str, relation: Unnested) -> list[str]:
+    """The fields of a row, which become columns. Raises SqlRejected where they are not as many as the names."""
+    fields = [name for name, _ in fields_of(type_)]
+    if len(fields) != len(relation.names):
+        message = (
+            f"the rows have the fields {', '.join(fields)}. Name them all: UNNEST(...) AS u ({', '.join(fields)})."
+        )
+        raise SqlRejected(message, relation.at)
+    return fields
 
 
 def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitted:

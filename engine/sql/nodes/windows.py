@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -31,7 +32,11 @@ def windowed(emitter: Emitter, relation: Windowed, needed: frozenset[str]) -> Em
 
 
 def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
-    """Aggregates over the rows before each row."""
+    """Aggregates over the rows before each row; what nobody reads is not computed, and drops no late rows."""
+    read = tuple(call for call in relation.calls if call[0] in needed)
+    if not read:
+        return emitter.emit(relation.input, needed)
+    relation = replace(relation, calls=read)
     if len(relation.order) != 1 or relation.order[0].descending:
         message = (
             "an aggregate OVER rows is ordered by one column, ascending: an event time, a processing time, or another."

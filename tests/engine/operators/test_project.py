@@ -17,7 +17,7 @@ from tests.engine.planning import KnownTypes, plan_of, rows
 
 SOURCE = rows("k string, g string, v bigint, rt bigint", event_time="rt")
 CDC = rows("k string, g string, v bigint", changelog=True, primary_key=["k", "g"])
-TYPES = {"v * 2": "bigint", "rt + 1": "bigint", "struct(k)": "struct<k:string>"}
+TYPES = {"v * 2": "bigint", "rt + 1": "bigint", "make_dt_interval(1)": "interval day to second"}
 
 
 def project(**expressions: str) -> tuple[str, Mapping[str, Any]]:
@@ -76,7 +76,7 @@ def test_two_columns_of_one_name_are_refused_whatever_their_case() -> None:
 
 def test_a_type_that_no_column_can_have_is_refused() -> None:
     with pytest.raises(ExpressionError, match=r"p: columns\.0\.expression: .* is not supported"):
-        node_plan(SOURCE, s="struct(k)")
+        node_plan(SOURCE, s="make_dt_interval(1)")
 
 
 def test_the_step_is_one_native_projection() -> None:

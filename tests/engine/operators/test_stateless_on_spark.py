@@ -90,9 +90,16 @@ def checked(pipeline: Pipeline, spark: SparkSession) -> None:
         ),
         (("filter", {"condition": "rand() > 0.5"}), r"x: condition: .* rand\(\) gives another result each time"),
         (computed(n="sum(v)"), r"x: columns\.0\.expression: 'sum\(v\)' cannot be used: .*"),
-        (computed(n="struct(v)"), r"x: columns\.0\.expression: .* is not supported. Available: "),
+        (computed(n="make_dt_interval(1)"), r"x: columns\.0\.expression: .* is not supported. Available: "),
     ],
-    ids=["half a condition", "an unknown column", "no boolean", "another result each time", "an aggregate", "a struct"],
+    ids=[
+        "half a condition",
+        "an unknown column",
+        "no boolean",
+        "another result each time",
+        "an aggregate",
+        "a length of time",
+    ],
 )
 def test_an_expression_is_checked_before_the_run(step: tuple[str, dict], sentence: str, spark: SparkSession) -> None:
     with pytest.raises(ExpressionError, match=sentence):

@@ -36,6 +36,15 @@ def test_of_updates_the_old_elements_are_taken_back_and_nothing_is_a_key() -> No
     assert unnested(source, collection="m", names=["x"], elements="copies").schema.names == ("k", "m", "x")
 
 
+def test_the_fields_of_rows_become_columns() -> None:
+    source = rows("k string, a array<string>")
+    source[1]["columns"][1]["type"] = "ARRAY<ROW<id INT, name STRING>>"
+    made = unnested(source, collection="a", names=["i", "n"], fields=["id", "name"])
+    assert [(column.name, column.type) for column in made.schema][2:] == [("i", "int"), ("n", "string")]
+    with pytest.raises(StudioError, match="fields: unknown field 'nam'"):
+        unnested(source, collection="a", names=["n"], fields=["nam"])
+
+
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,19 @@ def test_columns_that_a_projection_or_an_aggregate_leaves_out_are_left_out_befor
     chain = pipeline_of("t -> big -> p -> total -> out", t=wide, big=big, p=only_v, total=TOTAL, out=CHANGELOG)
     filtered = plan(chain, KnownTypes({"w > 10": "boolean"}), Path())
     assert filtered.node("big").schema.names == ("k", "v", "w")
+
+
+def test_readers_of_different_columns_share_whole_rows_but_above_a_watermark_each_has_its_own() -> None:
+    def normalisers(**more: Any) -> dict[str, tuple[str, ...]]:
+        ddl = "k string, v bigint, w bigint, at timestamp"
+        wide = rows(ddl, changelog=True, updates_by_key=True, primary_key=["k"], **more)
+        nodes = {name: ("project", {"columns": [{"name": "x", "expression": name}]}) for name in ("v", "w")}
+        found = plan_of("t -> v -> both -> out\nt -> w -> both", t=wide, both=("union", {}), out=CHANGELOG, **nodes)
+        return {node.id: node.schema.names for node in found.nodes if node.operator.operator == "changelog_normalize"}
+
+    assert normalisers() == {"t normalised": ("k", "v", "w", "at")}
+    apart = normalisers(event_time="at", watermark_delay_ms=0)
+    assert apart == {"t normalised": ("k", "v"), "t normalised 2": ("k", "w")}
 
 
 def test_a_changelog_that_may_repeat_is_normalised_whoever_reads_it() -> None:

@@ -24,7 +24,7 @@ class Reader:
         self.position: Any = None
         self.notes: list[str] = []
         self.now_ms = 0
-        self.stream: Stream = source.stream("n", folder)
+        self.stream: Stream = source.stream("n", folder, "run")
 
     def poll(self, limit: Limit = ALL, **how: bool) -> Taken:
         self.now_ms += 1000
@@ -46,7 +46,7 @@ class Reader:
 
     def again(self) -> None:
         """In another process."""
-        self.stream = self.source.stream("n", self.folder)
+        self.stream = self.source.stream("n", self.folder, "run")
 
 
 def csv(folder: Path, path: str = "in", **parameters: Any) -> Reader:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engine.model.pipeline import Pipeline
 from engine.script import Script, Written, script_of, sql_of
 from engine.script.views import plain_node
-from engine.spark.analyzer import SparkAnalyzer
+from tests.analyzing import analyzer_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 def read(text: str, spark: SparkSession, folder: Path = Path()) -> Script:
     """The pipeline of a script."""
-    return script_of(text, SparkAnalyzer(lambda: spark), folder)
+    return script_of(text, analyzer_of(spark), folder)
 
 
 def written(pipeline: Pipeline, spark: SparkSession, folder: Path = Path()) -> Written:
     """The script of a pipeline."""
-    return sql_of(pipeline, SparkAnalyzer(lambda: spark), folder)
+    return sql_of(pipeline, analyzer_of(spark), folder)
 
 
 def content(pipeline: Pipeline) -> dict[str, Any]:

@@ -23,6 +23,9 @@ ORDERS = """
     );
     SELECT note, COUNT(*) AS n FROM orders GROUP BY note;
 """
+PATTERN = ORDERS.replace(
+    "'topic' = 'orders'", "'topic-pattern' = 'orders-.*', 'scan.topic-partition-discovery.interval' = '30 s'"
+)
 USERS = """
     CREATE TABLE users (id BIGINT, name STRING, PRIMARY KEY (id) NOT ENFORCED) WITH (
       'connector' = 'upsert-kafka', 'topic' = 'users', 'properties.bootstrap.servers' = 'localhost:9092',
@@ -45,7 +48,7 @@ def parameters(text: str, spark: SparkSession) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "text", [ORDERS, USERS, CHANGES, USERS.replace("users (id", "users (v INT METADATA FROM 'partition', id")]
+    "text", [ORDERS, PATTERN, USERS, CHANGES, USERS.replace("users (id", "users (v INT METADATA FROM 'partition', id")]
 )
 def test_a_table_over_a_topic_and_back_is_itself(text: str, spark: SparkSession) -> None:
     pipeline = read(text, spark).pipeline
@@ -73,7 +76,12 @@ def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
     ("text", "sentence"),
     [
         (USERS.replace("'topic' = 'users', ", ""), "users: 'topic' is missing: 'topic' = 'orders'."),
-        (USERS.replace("'topic' =", "'topic-pattern' ="), "'topic-pattern' is not supported"),
+        (USERS.replace("'topic' =", "'topic-pattern' = '(', 'topic-of' ="), "'(' is no regular expression"),
+        (USERS.replace("'topic' =", "'topic-pattern' = 'u.*', 'topic' ="), "there are names and a pattern"),
+        (
+            USERS.replace("'topic' =", "'scan.topic-partition-discovery.interval' = 'soon', 'topic' ="),
+            "is a time such as 5 min, not 'soon'",
+        ),
         (
             USERS.replace("= 'json'\n", "= 'debezium-json'\n"),
             "the format 'debezium-json' is not supported for upsert-kafka",

@@ -195,12 +195,20 @@ REFUSED = [
     ("\nCREATE TABLE t (k WRONG); SELECT k FROM t", "line 2, column 19: k: unknown type 'WRONG'"),
     ("CREATE TABLE t (k); SELECT k FROM t", "the column k has no type"),
     (
-        "CREATE TABLE t (k STRING) WITH ('connector' = 'jdbc');\nSELECT k FROM t",
-        "line 1, column 1: t: the connector 'jdbc' is not supported. Available: filesystem",
+        "CREATE TABLE t (k STRING) WITH ('connector' = 'elasticsearch-7');\nSELECT k FROM t",
+        "line 1, column 1: t: the connector 'elasticsearch-7' is not supported. Available: filesystem",
+    ),
+    (
+        "CREATE TABLE t (k STRING) WITH ('connector' = 'jdbc', 'table-name' = 't');\nSELECT k FROM t",
+        "line 1, column 1: t: 'url' is missing: 'url' = 'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE'.",
+    ),
+    (
+        "CREATE TABLE t (k STRING) WITH ('connector' = 'jdbc', 'url' = 'jdbc:mysql://h/db');\nSELECT k FROM t",
+        "t: the URL 'jdbc:mysql://h/db' is not supported. Available: 'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE'.",
     ),
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'avro'); SELECT k FROM t",
-        "t: the format 'avro' is not supported. Available: csv, json, parquet, debezium-json",
+        "t: the format 'avro' is not supported. Available: csv, json, parquet, excel, debezium-json",
     ),
     (
         "CREATE TABLE t (k INT) WITH ('connector' = 'filesystem', 'path' = 'none', 'format' = 'csv'); SELECT k FROM t",

@@ -32,7 +32,7 @@ def test_an_address_that_is_none_is_a_sentence(tmp_path: Path, address: str) -> 
 
 
 def test_a_live_run_reads_what_was_posted_once(tmp_path: Path) -> None:
-    stream = HttpRows(path="orders", types=TYPES, monitor_interval_ms=1).stream("n", tmp_path)
+    stream = HttpRows(path="orders", types=TYPES, monitor_interval_ms=1).stream("n", tmp_path, "run")
     taken = stream.poll(None, ALL, 0)
     assert taken.what is None
     found = []

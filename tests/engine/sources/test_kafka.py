@@ -15,6 +15,7 @@ from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import PipelineError, SourceError
 from engine.model.changelog import SYMBOLS
+from engine.reading.kafka.client import Client, check_options
 from engine.reading.kafka.stream import KafkaStream
 from engine.reading.kept_messages import forget
 from engine.sources.kafka import Kafka
@@ -98,6 +99,21 @@ def test_messages_that_cannot_be_read_are_rejected_with_their_offset(
     ]
 
 
+def test_the_first_messages_have_the_columns(brokers: Cluster, topic: str, tmp_path: Path) -> None:
+    brokers.send(topic, {"id": 1, "at": "2024-05-01 10:00:00"}, None, "{", {"id": 2.5, "more": True})
+    found = source(brokers, topic, columns=[]).columns_there("n", tmp_path)
+    assert [(column.name, column.type) for column in found.columns] == [
+        ("id", "DOUBLE"),
+        ("at", "TIMESTAMP(3)"),
+        ("more", "BOOLEAN"),
+    ]
+    with pytest.raises(SourceError, match="messages in csv do not name them"):
+        source(brokers, topic, format="csv").columns_there("n", tmp_path)
+    changes = source(brokers, topic, format="debezium-json")
+    with pytest.raises(SourceError, match="have none. Type their names"):
+        changes.columns_there("n", tmp_path)
+
+
 def test_csv_keys_and_metadata_are_columns(brokers: Cluster, topic: str, tmp_path: Path) -> None:
     brokers.send(topic, "1;a", "2", "3;b\n4;c", key='{"k": "u"}', ms=1_700_000_000_000)
     brokers.send(topic, "5;d", key="[", ms=1_700_000_000_000)
@@ -155,37 +171,56 @@ def test_a_run_begins_and_ends_where_it_is_told(brokers: Cluster, topic: str, tm
 
 def test_a_live_run_goes_on_and_what_it_took_can_be_read_again(brokers: Cluster, topic: str, tmp_path: Path) -> None:
     brokers.send(topic, {"id": 0}, {"id": 1}, {"id": 2})
-    stream = source(brokers, topic).stream("n", tmp_path)
+    stream = source(brokers, topic).stream("n", tmp_path, "run")
     taken, found = take(stream, limit=Limit(2, 1 << 20), wanted=2)
     assert found == [(0, None), (1, None)]
     assert taken.behind == "1 messages"
     stream.close()
     # Another process: what was received and not taken comes again.
-    again = source(brokers, topic).stream("n", tmp_path)
+    again = source(brokers, topic).stream("n", tmp_path, "run")
     brokers.send(topic, {"id": 3})
     after, found = take(again, taken.position, wanted=2)
     assert found == [(2, None), (3, None)]
-    assert records(source(brokers, topic).stream("n", tmp_path).read(taken.what)) == [(0, None), (1, None)]
+    assert records(source(brokers, topic).stream("n", tmp_path, "run").read(taken.what)) == [(0, None), (1, None)]
     brokers.send(topic, {"id": 4}, partition=2)
     last = again.poll(after.position, ALL, 0, ending=True)
     assert records(again.read(last.what)) == [(4, None)]
     assert last.is_end
     again.close()
-    source(brokers, topic).let_go("n", tmp_path, last.position)
+    source(brokers, topic).let_go("n", tmp_path, "run", last.position)
     assert not list((tmp_path / "received").iterdir())
     forget(tmp_path, "elsewhere")
+
+
+def test_topics_that_match_a_pattern_are_read_and_so_are_those_that_come_later(
+    brokers: Cluster, topic: str, tmp_path: Path
+) -> None:
+    like = source(brokers, "", topic_pattern=f"{topic}-[ab]", discovery_interval_ms=1)
+    with pytest.raises(SourceError, match="no topic is called like"):
+        bounded(like, tmp_path)
+    stream = like.stream("n", tmp_path, "run")
+    assert stream.poll(None, ALL, 0).what is None
+    for name, number in ((f"{topic}-a", 1), (f"{topic}-c", 3), (topic, 4)):
+        brokers.send(name, {"id": number})
+    taken, found = take(stream)
+    assert found == [(1, None)]
+    brokers.send(f"{topic}-b", {"id": 2})
+    _, found = take(stream, taken.position)
+    assert found == [(2, None)]
+    stream.close()
+    assert sorted(row[0] for row in bounded(like, tmp_path)[0]) == [1, 2]
 
 
 def test_messages_that_expired_are_said_and_a_topic_that_was_made_anew_too(
     brokers: Cluster, topic: str, tmp_path: Path
 ) -> None:
     brokers.send(topic, {"id": 0})
-    stream = source(brokers, topic).stream("n", tmp_path)
+    stream = source(brokers, topic).stream("n", tmp_path, "run")
     taken, _ = take(stream)
     stream.close()
     # A mocked partition keeps five megabytes.
     brokers.send(topic, *("x" * 500_000 for _ in range(14)), {"id": 1})
-    again = source(brokers, topic).stream("n", tmp_path)
+    again = source(brokers, topic).stream("n", tmp_path, "run")
     after, found = take(again, taken.position)
     assert found == [(1, None)]
     again.close()
@@ -200,7 +235,7 @@ def test_messages_that_expired_are_said_and_a_topic_that_was_made_anew_too(
 
 
 def _notes(kafka: Kafka, folder: Path, position: Json) -> list[str]:
-    stream = kafka.stream("n", folder)
+    stream = kafka.stream("n", folder, "run")
     taken = stream.poll(position, ALL, 0)
     stream.close()
     return list(taken.notes)
@@ -217,7 +252,7 @@ def test_brokers_that_are_gone_and_come_back_are_waited_for(topic: str, tmp_path
     with cluster_elsewhere() as (brokers, process):
         brokers.send(topic, {"id": 0})
         patience = [{"name": name, "value": "1000"} for name in ("request.timeout.ms", "reconnect.backoff.max.ms")]
-        stream = source(brokers, topic, properties=patience).stream("n", tmp_path)
+        stream = source(brokers, topic, properties=patience).stream("n", tmp_path, "run")
         taken, _ = take(stream)
         process.send_signal(signal.SIGSTOP)
         for _ in range(600):
@@ -233,6 +268,30 @@ def test_brokers_that_are_gone_and_come_back_are_waited_for(topic: str, tmp_path
         assert found == [(1, None)]
         assert not stream.poll(taken.position, ALL, 0).notes
         stream.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("plugin.library.paths", "/tmp/evil.so", "plugin.library.paths would load a library"),
+        ("ssl.engine.location", "/tmp/evil.so", "ssl.engine.location would load a library"),
+        ("ssl.engine.id", "dynamic", "ssl.engine.id would load a library"),
+        ("ssl.providers", "evil", "ssl.providers would load a library"),
+        ("sasl.kerberos.kinit.cmd", "touch /tmp/x", "sasl.kerberos.kinit.cmd would load a library or run a command"),
+        ("sasl.kerberos.principal", "a; touch /tmp/x", "sasl.kerberos.principal becomes a word of a command"),
+        ("sasl.kerberos.keytab", "$(touch /tmp/x)", "sasl.kerberos.keytab becomes a word of a command"),
+    ],
+)
+def test_no_option_loads_a_library_or_runs_a_command(name: str, value: str, sentence: str) -> None:
+    with pytest.raises(PipelineError, match=sentence):
+        check_options({name: value}, "n")
+    with pytest.raises(PipelineError, match=sentence):
+        Client("localhost:1", {name: value}, "n")
+
+
+def test_what_kerberos_needs_is_let_through() -> None:
+    check_options({"sasl.kerberos.principal": "app/host@REALM.ORG", "sasl.kerberos.keytab": "/etc/app.keytab"}, "n")
+    check_options({"sasl.kerberos.principal": "${env:PRINCIPAL}"}, "n")
 
 
 def test_secrets_have_a_name_and_never_stand_in_a_message(

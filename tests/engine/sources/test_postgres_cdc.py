@@ -11,6 +11,7 @@ import pytest
 
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import PipelineError, SourceError
+from engine.reading.kept_messages import place_of
 from engine.reading.postgres.client import Database
 from engine.reading.postgres.stream import PostgresStream
 from engine.sources.postgres_cdc import PostgresCdc
@@ -61,10 +62,38 @@ def test_a_bounded_run_reads_the_rows_of_the_moment(postgres: Server, table: str
     assert not postgres.run(f"SELECT 1 FROM pg_replication_slots WHERE slot_name = 's_{table}'")
 
 
+def test_the_server_knows_the_columns_and_the_key(postgres: Server, table: str, tmp_path: Path) -> None:
+    types = "i int, d numeric(10,2), n numeric, f real, t timestamp(3), day date, b boolean, j jsonb, a int[]"
+    postgres.run(f"ALTER TABLE {table} ADD COLUMN {types.replace(', ', ', ADD COLUMN ')}")
+    found = source(postgres, table, columns=[]).columns_there("n", tmp_path)
+    assert [(column.name, column.type) for column in found.columns] == [
+        ("id", "BIGINT"),
+        ("note", "STRING"),
+        ("at", "TIMESTAMP_LTZ(3)"),
+        ("i", "INT"),
+        ("d", "DECIMAL(10, 2)"),
+        ("n", "STRING"),
+        ("f", "FLOAT"),
+        ("t", "TIMESTAMP(3)"),
+        ("day", "DATE"),
+        ("b", "BOOLEAN"),
+        ("j", "STRING"),
+        ("a", "STRING"),
+    ]
+    assert list(found.primary_key) == ["id"]
+    # They are what the table is read as.
+    postgres.run(f"UPDATE {table} SET i = 7, d = 1.5, f = 0.5, t = '2024-05-01', day = '2024-05-01', a = '{{1}}'")
+    read = source(postgres, table, columns=[column.model_dump() for column in found.columns])
+    scan = read.scan("n", tmp_path)
+    assert [part.rejected for piece in scan.parts for part in scan.read(piece)] == [[]]
+    with pytest.raises(SourceError, match="there is no table public.nothing"):
+        source(postgres, "nothing").columns_there("n", tmp_path)
+
+
 def test_rows_and_then_changes_each_once_though_nobody_acknowledged_them(
     postgres: Server, table: str, tmp_path: Path
 ) -> None:
-    stream = source(postgres, table).stream("n", tmp_path)
+    stream = source(postgres, table).stream("n", tmp_path, "run")
     # The slot has the first of these too, and the snapshot does not have the second.
     database = Database(stream.address, "n")
     database.prepare(stream.slot, "")
@@ -83,20 +112,20 @@ def test_rows_and_then_changes_each_once_though_nobody_acknowledged_them(
     assert changes == [("-U", 1, "a"), ("+U", 1, "b"), ("-D", 2, None)]
     stream.close()
     # Killed before that was kept: the same again, and what was kept can be read.
-    again = source(postgres, table).stream("n", tmp_path)
+    again = source(postgres, table).stream("n", tmp_path, "run")
     assert polled(again, taken.position)[1] == changes
     # Killed after it was kept and before it was acknowledged: nothing again.
     again.close()
-    third = source(postgres, table).stream("n", tmp_path)
+    third = source(postgres, table).stream("n", tmp_path, "run")
     postgres.run(f"INSERT INTO {table} VALUES (5, 'c', NULL)")
     last, new = polled(third, after.position, ending=True)
     assert new == [("+I", 5, "c")]
     assert [row[:3] for row in records(third.read(after.what))] == changes
     third.close()
-    assert source(postgres, table).let_go("n", tmp_path, last.position) == ()
+    assert source(postgres, table).let_go("n", tmp_path, "run", last.position) == ()
     assert not postgres.run(f"SELECT 1 FROM pg_replication_slots WHERE slot_name = 's_{table}'")
     assert not postgres.run(f"SELECT 1 FROM pg_publication WHERE pubname = 's_{table}'")
-    gone = source(postgres, table).stream("n", tmp_path)
+    gone = source(postgres, table).stream("n", tmp_path, "run")
     with pytest.raises(SourceError, match="the replication slot .* is gone"):
         gone.poll(last.position, ALL, 0)
     gone.close()
@@ -105,9 +134,9 @@ def test_rows_and_then_changes_each_once_though_nobody_acknowledged_them(
 def test_by_the_key_a_change_needs_no_row_before_it(postgres: Server, table: str, tmp_path: Path) -> None:
     postgres.run(f"ALTER TABLE {table} REPLICA IDENTITY DEFAULT")
     with pytest.raises(SourceError, match=f"ALTER TABLE public.{table} REPLICA IDENTITY FULL, or let changes go"):
-        source(postgres, table).stream("n", tmp_path).poll(None, ALL, 0)
+        source(postgres, table).stream("n", tmp_path, "run").poll(None, ALL, 0)
     stream = source(postgres, table, changelog_mode="upsert", primary_key=["id"], start="latest-offset").stream(
-        "n", tmp_path
+        "n", tmp_path, "run"
     )
     taken, rows = polled(stream)
     assert rows == []
@@ -136,30 +165,57 @@ def test_a_server_that_is_gone_and_comes_back_is_waited_for(
     postgres: Server, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("engine.reading.postgres.stream._AGAIN_S", 0.0)
-    stream = source(postgres, table).stream("n", tmp_path)
+    stream = source(postgres, table).stream("n", tmp_path, "run")
     taken, _ = polled(stream)
     postgres.stop()
     waiting = stream.poll(taken.position, ALL, 0)
     assert waiting.notes[0].startswith(f"PostgreSQL at 127.0.0.1:{postgres.port}/postgres: ")
     assert waiting.notes[0].endswith("The run waits for it, and goes on by itself.")
     with pytest.raises(SourceError, match="Check the address and the user, and whether the server is running"):
-        source(postgres, table).stream("n", tmp_path).poll(None, ALL, 0)
-    [sentence] = source(postgres, table).let_go("n", tmp_path, {**taken.position, "kept": "received/none"})
+        source(postgres, table).stream("n", tmp_path, "run").poll(None, ALL, 0)
+    [sentence] = source(postgres, table).let_go("n", tmp_path, "run", {**taken.position, "kept": "received/none"})
     assert f"SELECT pg_drop_replication_slot('s_{table}')" in sentence
     with pytest.raises(SourceError, match="The source cannot end before it answers; resume the run then"):
         stream.poll(taken.position, ALL, 0, ending=True)
     postgres.start()
-    [sentence] = source(postgres, table).let_go("n", tmp_path, None)
-    assert f"If no other run has it: SELECT pg_drop_replication_slot('s_{table}')" in sentence
     postgres.run(f"INSERT INTO {table} VALUES (7, 'back', NULL)")
     assert polled(stream, waiting.position)[1] == [("+I", 7, "back")]
     # Another run takes the slot: this one says so instead of missing changes.
-    other = source(postgres, table).stream("n", tmp_path)
+    other = source(postgres, table).stream("n", tmp_path, "other")
     assert "was another run's" in polled(other)[0].notes[0]
     with pytest.raises(SourceError, match="another run has taken over the replication slot"):
         stream.poll(waiting.position, ALL, 0)
     stream.close()
     other.close()
+    # Of what is deleted, only the other one is the slot's run; that it has no epoch does not matter.
+    for run, left in (("run", 1), ("other", 0)):
+        assert source(postgres, table).let_go("n", tmp_path, run, None) == ()
+        assert not list(tmp_path.glob(f"received/*-{place_of('', 'n', run)[-12:]}"))
+        slots = postgres.run(f"SELECT count(*) FROM pg_replication_slots WHERE slot_name = 's_{table}'")
+        assert slots == [(left,)]
+
+
+def test_a_slot_that_is_used_for_another_table_has_its_changes(postgres: Server, table: str, tmp_path: Path) -> None:
+    first = source(postgres, table).stream("n", tmp_path, "run")
+    polled(first)
+    # Begun anew, as after a kill before anything was kept: it is its own slot.
+    again = source(postgres, table).stream("n", tmp_path, "run")
+    assert polled(again)[0].notes == ()
+    postgres.run(f"CREATE TABLE other_{table} (LIKE {table})", f"ALTER TABLE other_{table} REPLICA IDENTITY FULL")
+    other = source(postgres, f"other_{table}", slot=f"s_{table}").stream("n", tmp_path, "other")
+    taken, rows = polled(other)
+    assert rows == []
+    postgres.run(
+        f"INSERT INTO other_{table} VALUES (8, 'here', NULL)", f"INSERT INTO {table} VALUES (8, 'there', NULL)"
+    )
+    assert polled(other, taken.position)[1] == [("+I", 8, "here")]
+    for stream in (first, again, other):
+        stream.close()
+    postgres.run(f"CREATE PUBLICATION p_{table} FOR TABLE {table}")
+    foreign = source(postgres, f"other_{table}", slot=f"p_{table}").stream("n", tmp_path, "third")
+    with pytest.raises(SourceError, match=f"the publication p_{table} is there already, without public.other_{table}"):
+        foreign.poll(None, ALL, 0)
+    foreign.close()
 
 
 def test_what_is_wrong_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

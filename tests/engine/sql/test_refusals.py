@@ -65,6 +65,18 @@ REFUSED = [
         "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF t.rt ON t.v > w.p",
         "a temporal join needs the versioned table's primary key in ON: l.k = v.k.",
     ),
+    ("SELECT t.k.c FROM t", "there is no field 'c' in 'k': it is string, which has no fields."),
+    ("SELECT CAST(ROW(k) AS ROW<a INT, b INT>) AS r FROM t", "a ROW of 2 fields is made of one of as many"),
+    ("SELECT r.* FROM (SELECT ROW(k, v) AS r FROM t)", "the fields of 'r' are not known here. Name them one by one"),
+    ("SELECT x.* FROM t", "unknown column 'x'"),
+    (
+        "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY rt MEASURES A.v AS x PATTERN (A) DEFINE A AS TRUE)",
+        "line 1, column 17: MATCH_RECOGNIZE is not supported. Compare a row with the one before it by LAG(v)",
+    ),
+    (
+        "SELECT JSON_ARRAYAGG(v) FILTER (WHERE v > 1) AS j FROM t",
+        "line 1, column 8: JSON_ARRAYAGG takes no FILTER, OVER or WITHIN GROUP, as in Flink. Filter in a sub-query.",
+    ),
     ("SELECT a FROM (VALUES (1), (2, 3)) AS x(a)", "the first row of VALUES has 1 values, this one has 2."),
     ("SELECT a FROM (VALUES (1), (1 + 1)) AS x(a)", "VALUES takes literals here, not 1 + 1. Write the value itself."),
     ("SELECT a FROM u AS x(a, b)", "2 names are given for 3 columns."),

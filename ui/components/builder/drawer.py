@@ -19,18 +19,17 @@ from ui.components.builder.plan_panel import node_plan, whole_plan
 from ui.components.builder.run_tab import edge_in_run, node_in_run
 from ui.components.builder.sql_tab import sql_tab
 from ui.components.changelog.table_as_of import table_as_of
-from ui.components.event_time.late_table import late_table, rejected_table, summary_sentence
-from ui.components.grid import grid
-from ui.components.shell.pager import pager
-from ui.components.time_travel.event_player import event_player, move_to
-from ui.forms.complaints import with_titles, without_field
+from ui.components.event_time.late_records import late_records, rejected_rows
+from ui.components.event_time.late_table import summary_sentence
+from ui.components.grip import drawer_grip
+from ui.components.time_travel.event_player import event_player
+from ui.forms.complaints import in_words
 from ui.runs.overlay import Overlay
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guard, guarded, take_fields
 from ui.shell.navigation import go
 from ui.shell.state import state
 
-_PAGE: Final = 50
 _NO_RUN: Final = "Run the pipeline, then select a node or an edge."
 
 
@@ -50,6 +49,8 @@ def _whole(drafting: Drafting, verdict: Check, shown: Overlay | None, drawn: tup
     with guard():
         size = bench().size(shown)
         with st.container(key="drawer-head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+            if size == "half":
+                drawer_grip()
             tab = _head(verdict, size)
         if size != "closed":
             with st.container(key=f"drawer-{size}"):
@@ -168,7 +169,7 @@ def _late(shown: Overlay | None) -> None:
     if shown is None:
         st.caption("Records that came too late, and rows that could not be read. Run the pipeline to see them.")
         return
-    run, ledger = shown.run, workspace.store().late
+    run = shown.run
     if not run.late and not run.rejected:
         st.success("No record was late, and no row was rejected.", icon=":material/check_circle:")
         return
@@ -176,24 +177,16 @@ def _late(shown: Overlay | None) -> None:
         _late_records(run)
     if run.rejected:
         st.markdown(f"**{words.count(run.rejected, 'rejected row')}**")
-        key = f"bench-rejected-{run.run_id}"
-        page = ledger.rejected(run.run_id, offset=int(st.session_state.get(key, 0)), limit=_PAGE)
-        grid(rejected_table(page.records), key=f"{key}-grid", label="Rejected rows")
-        pager(key, int(st.session_state.get(key, 0)), _PAGE, page.total, what="rejected rows")
+        rejected_rows(run)
     if st.button("Look at event time", icon=":material/timeline:", type="tertiary", key="bench-event-time"):
         go("event_time")
 
 
 def _late_records(run: Run) -> None:
     store = workspace.store()
-    key = f"bench-late-{run.run_id}"
-    offset = int(st.session_state.get(key, 0))
     records = sum(edge.total for edge in store.runs.edges(run.run_id) if edge.role == "source")
     st.markdown(summary_sentence(store.late.summary(run.run_id), store.late.events(run.run_id), records))
-    page = store.late.page(run.run_id, offset=offset, limit=_PAGE)
-    table = late_table(page.records, state.event)
-    grid(table, key=f"{key}-grid", on_pick=lambda seq: move_to(int(seq)), label="Late records")
-    pager(key, offset, _PAGE, page.total, what="late records")
+    late_records(run)
 
 
 def _plan(verdict: Check, shown: Overlay | None, node_id: str) -> None:
@@ -212,15 +205,16 @@ def _plan(verdict: Check, shown: Overlay | None, node_id: str) -> None:
 
 def problem_list(drafting: Drafting, verdict: Check) -> None:
     """Everything that is wrong, each with a button that goes there."""
-    known = {node.id: operator_class(node.operator) for node in drafting.pipeline.nodes}
+    known = {node.id: node for node in drafting.pipeline.nodes}
     wrong = errors(verdict)
     if not wrong:
         st.success("Nothing is wrong: the pipeline can run.", icon=":material/check_circle:")
     for at, problem in enumerate(wrong):
         sentence, button = st.columns([6, 1], vertical_alignment="center")
         where = f"**{problem.node}**: " if problem.node else ""
-        cls = known.get(problem.node)
-        said = without_field(problem) if cls is None else with_titles(cls, without_field(problem))
+        node = known.get(problem.node)
+        cls = operator_class(node.operator) if node else None
+        said = in_words(cls, node.parameters, problem) if node and cls else problem.sentence
         sentence.markdown(f":red[:material/error: {where}{as_sentence(said)}]")
         if problem.node in known:
             goto = f"goto|{at}|{problem.node}"

@@ -12,6 +12,7 @@ from engine.contract.source import Source
 from engine.model.changelog import APPEND
 from engine.model.pipeline import Edge, Node
 from engine.planner import Check
+from engine.reading.served import ServedSource
 from ui.builder.checking import edge_reason, input_schemas, output_schema
 from ui.builder.drafting import Drafting
 from ui.builder.editing import (
@@ -31,6 +32,7 @@ from ui.components.completion import completion
 from ui.forms.binding import FormContext
 from ui.forms.complaints import complaints_of
 from ui.forms.fields import draw_field, show_complaints
+from ui.forms.served_columns import served_columns
 from ui.forms.spec import Field, fields_of
 from ui.shell.guard import as_sentence, guarded
 from ui.shell.state import remembered
@@ -62,6 +64,8 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
     shown = [field for field in asked if not field.is_rare]
     shown = shown[:_SHOWN] if len(shown) > _FOLD_ABOVE else shown
     for field in shown:
+        if field.name == "columns" and issubclass(cls, ServedSource):
+            served_columns(form, cls)
         draw_field(field, form)
     _more(form, [field for field in asked if field not in shown], key)
     if issubclass(cls, Source):

@@ -10,7 +10,7 @@ from ui.builder.editing import edge_at
 from ui.components.builder.bench import bench
 from ui.components.builder.inspector import edge_inspector, node_actions, node_inspector
 from ui.components.builder.pipeline_form import pipeline_form
-from ui.components.panel_grip import panel_grip
+from ui.components.grip import panel_grip
 from ui.shell import words
 from ui.shell.guard import guarded
 
@@ -24,7 +24,7 @@ def panel(drafting: Drafting, verdict: Check) -> None:
     node = next((each for each in drafting.pipeline.nodes if each.id == drafting.selection), None)
     with st.container(key="bench-panel"):
         close = guarded(lambda: opened.close_panel(drafting))
-        panel_grip(key="panel-grip", on_close=close)
+        panel_grip(on_close=close)
         with st.container(key="bench-panel-head", horizontal=True, vertical_alignment="center", gap="xsmall"):
             ends = f"{edge.source} → {edge.target}" if edge is not None else "Pipeline"
             st.markdown(f"**{words.escaped(node.id if node is not None else ends)}**", width="content")

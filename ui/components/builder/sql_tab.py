@@ -16,9 +16,9 @@ from engine.sql import SqlRejected
 from ui.builder.drafting import Drafting
 from ui.builder.editing import placed_like, unplaced
 from ui.builder.pending import pending
+from ui.components.code_area import code_area, line_numbers
 from ui.shell import workspace
 from ui.shell.engine_gate import EngineStarting, gate
-from ui.shell.theme import CODE
 
 _KEPT: Final = "sql-tab"
 _HEIGHT: Final = 420
@@ -77,8 +77,7 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
             _take(drafting, kept, typed)
 
     pending().draw(key, text, take)
-    st.html(CODE)
-    st.text_area(
+    code_area(
         "Flink SQL",
         text,
         height=_HEIGHT,
@@ -86,10 +85,12 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
         placeholder="CREATE TABLE ...; INSERT INTO ... SELECT ...;",
         label_visibility="collapsed",
     )
-    if kept.trouble is not None:
-        st.error(kept.trouble.sentence, icon=":material/error:")
-        if kept.trouble.line:
-            st.code(kept.trouble.marked, language=None)
+    trouble = kept.trouble
+    line_numbers(key, wrong=trouble.text if trouble else "", line=trouble.line if trouble else 0)
+    if trouble is not None:
+        st.error(trouble.sentence, icon=":material/error:")
+        if trouble.line:
+            st.code(trouble.marked, language=None)
     written = kept.written.warnings if kept.written is not None else ()
     for warning in dict.fromkeys([*kept.warnings, *written]):
         st.caption(f":material/info: {warning}")

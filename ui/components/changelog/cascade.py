@@ -49,7 +49,6 @@ def cascade_table(
                     Cell(kinds=(record.kind,)),
                     Cell(words.record(edge.names, record.values)),
                     Cell(reason, tone="active" if branch.is_fired else "quiet", is_prose=True),
-                    Cell(record.step.hex(), is_code=True),
                 ),
                 pick=place_text((name_of(edge), record.row)) if pickable else "",
                 is_current=current == (name_of(edge), record.row),
@@ -59,4 +58,4 @@ def cascade_table(
         rows.append(
             Row(note=f"… and {words.count(len(cascade) - _SHOWN, 'more record')}, in the changelogs of the edges.")
         )
-    return Table(("edge", "kind", "record", "why", "step"), rows)
+    return Table(("edge", "kind", "record", "why"), rows)

@@ -1,54 +1,107 @@
-"""The filtered changelog as a file, written by the store when it is asked for, and never kept in the session."""
+"""A changelog or a table as a file, written by the store when it is asked for, and never kept in the session."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 import streamlit as st
 
 from engine.scratch import scratch
+from storage.changelogs.exports import ENDINGS, Format
 from storage.model import Edge, Filter
 from ui.components.grid.spreadsheets import for_spreadsheets
 from ui.components.runs.run_picker import name_of
 from ui.shell import words, workspace
 
-# The browser gets a file from memory: beyond this many records CSV is compressed, to about a tenth.
-_PLAIN_CSV: Final = 1_000_000
-Format = Literal["csv", "parquet"]
-
-
-def _writer(edge: Edge, wanted: Filter, file_name: str, format_: Format, *, safe: bool) -> Callable[[], bytes]:
-    def write() -> bytes:
-        with scratch("export") as folder:
-            path = folder / file_name
-            workspace.store().changelog.export(
-                *(edge.run_id, edge.node, path, edge.port), filter=wanted, format=format_, for_spreadsheets=safe
-            )
-            return path.read_bytes()
-
-    return write
+# The browser gets a file from memory: beyond this many records text is compressed, to about a tenth.
+_PLAIN: Final = 1_000_000
+_MIMES: Final[dict[Format, str]] = {
+    "csv": "text/csv",
+    "json": "application/x-ndjson",
+    "debezium": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+    "duckdb": "application/octet-stream",
+    "sqlite": "application/vnd.sqlite3",
+}
+_TITLES: Final[dict[Format, str]] = {
+    "csv": "CSV",
+    "json": "JSON Lines",
+    "debezium": "Debezium JSON",
+    "parquet": "Parquet",
+    "duckdb": "DuckDB file",
+    "sqlite": "SQLite file",
+}
+_FIRST: Final[tuple[Format, ...]] = ("csv", "parquet")
 
 
 def downloads(edge: Edge, wanted: Filter, total: int) -> None:
-    """Two buttons; the file is made when one is pressed."""
-    stem = f"run{edge.run_id}-{name_of(edge)}".replace(" ", "-")
-    csv = f"{stem}.csv.gz" if total > _PLAIN_CSV else f"{stem}.csv"
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
-        files: tuple[tuple[str, str, Format, str], ...] = (
-            ("CSV", csv, "csv", "application/gzip" if csv.endswith(".gz") else "text/csv"),
-            ("Parquet", f"{stem}.parquet", "parquet", "application/vnd.apache.parquet"),
+    """The records that pass a filter: two buttons, and a menu with the other formats."""
+
+    def write(path: Path, format_: Format) -> None:
+        workspace.store().changelog.export(
+            *(edge.run_id, edge.node, path, edge.port), filter=wanted, format=format_, for_spreadsheets=safe
         )
+
+    files = _Files(f"run{edge.run_id}-{name_of(edge)}", total, "record", write)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         safe = for_spreadsheets("changelog")
-        for label, name, format_, mime in files:
-            st.download_button(
-                label,
-                _writer(edge, wanted, name, format_, safe=safe),
-                name,
-                mime,
-                key=f"download-{format_}",
-                icon=":material/download:",
-                on_click="ignore",
-                disabled=total == 0,
-                help=f"{words.count(total, 'record')} as {name}",
-            )
+        for format_ in _FIRST:
+            files.button(format_)
+        with st.popover("More formats", disabled=total == 0):
+            for format_ in ENDINGS:
+                if format_ not in _FIRST:
+                    files.button(format_)
+
+
+def table_downloads(edge: Edge, event: int, total: int) -> None:
+    """The table after an event: a menu with all formats."""
+
+    def write(path: Path, format_: Format) -> None:
+        workspace.store().changelog.export_table(
+            *(edge.run_id, edge.node, event, path, edge.port), format=format_, for_spreadsheets=safe
+        )
+
+    files = _Files(f"run{edge.run_id}-{name_of(edge)}-after-{event}", total, "row", write)
+    with st.popover("Download", icon=":material/download:", disabled=total == 0):
+        safe = for_spreadsheets("table")
+        for format_ in ENDINGS:
+            files.button(format_)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Records or rows as files, each made when its button is pressed. what: one of them."""
+
+    stem: str
+    total: int
+    what: str
+    write: Callable[[Path, Format], None]
+
+    def button(self, format_: Format) -> None:
+        """Draw the button of a format."""
+        is_packed = self.total > _PLAIN and format_ in ("csv", "json", "debezium")
+        name = f"{self.stem}{ENDINGS[format_]}{'.gz' if is_packed else ''}".replace(" ", "-")
+        st.download_button(
+            _TITLES[format_],
+            _content(self.write, name, format_),
+            name,
+            "application/gzip" if is_packed else _MIMES[format_],
+            key=f"download-{self.what}-{format_}",
+            icon=":material/download:",
+            on_click="ignore",
+            disabled=self.total == 0,
+            help=f"{words.count(self.total, self.what)} as {name}",
+        )
+
+
+def _content(write: Callable[[Path, Format], None], name: str, format_: Format) -> Callable[[], bytes]:
+    def content() -> bytes:
+        with scratch("export") as folder:
+            path = folder / name
+            write(path, format_)
+            return path.read_bytes()
+
+    return content

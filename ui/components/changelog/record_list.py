@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.model.position import readable
 from storage.model import Change, Edge, Record
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
@@ -74,9 +75,7 @@ def _table(edge: Edge, rows: tuple[Row, ...]) -> Table:
 
 
 def _position(record: Record) -> tuple[Cell, Cell]:
-    step = record.step.hex()
-    shown = step if len(step) <= 12 else f"{step[:4]}…{step[-6:]}"
-    return Cell(f"{record.seq:,}", is_number=True), Cell(shown, is_code=True, note=step if shown != step else "")
+    return Cell(f"{record.seq:,}", is_number=True), Cell(readable(record.step), is_code=True)
 
 
 def _cells(edge: Edge, record: Record) -> list[Cell]:

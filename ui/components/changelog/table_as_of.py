@@ -8,6 +8,7 @@ from typing import Final, Literal, cast
 import streamlit as st
 
 from storage.model import Edge, TableAsOf, TableRow
+from ui.components.changelog.changelog_download import table_downloads
 from ui.components.changelog.record_list import cell_of, number_columns
 from ui.components.grid import Row, Table, grid
 from ui.components.shell.pager import pager
@@ -63,6 +64,7 @@ def table_as_of(edge: Edge, event: int, *, height: int | None) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**Table after event {event:,}** · {words.count(page.total, 'row')}")
         st.space("stretch")
+        table_downloads(edge, event, page.total)
         if edge.upsert_key and page.total > 1:
             st.segmented_control(
                 "Order",

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
+from storage.event_time.late import Sorted
 from storage.model import LateRecord, LateSummary, RejectedRow
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 
+_LATE_SORTS: Final = {
+    "why": "reason",
+    "late by": "late_by",
+    "window it missed": "window",
+    "would be kept by": "kept_by",
+    "event": "event",
+}
 
-def late_table(records: Sequence[LateRecord], event: int | None) -> Table:
-    """One line per late record and window, in arrival order."""
+
+def late_table(records: Sequence[LateRecord], event: int | None, order: Sorted | None = None) -> Table:
+    """One line per late record and window, why it was late first. order: how they are sorted."""
     day = _only_day(records)
     columns: tuple[str, ...] = (
-        "event",
         "why",
         "late by",
         "window it missed",
-        "kept by a delay of",
+        "would be kept by",
+        "event",
         "operator",
         f"event time ({day or 'UTC'})",
         "watermark at arrival",
@@ -27,11 +37,11 @@ def late_table(records: Sequence[LateRecord], event: int | None) -> Table:
     rows = [
         Row(
             (
-                Cell(f"{late.seq:,}", is_number=True),
                 Cell(late.reason, is_prose=True),
                 Cell(words.duration(late.lateness_ms) if late.lateness_ms is not None else "", tone="bad"),
                 Cell(words.window(late.window_start_ms, late.window_end_ms, day)),
                 Cell(_kept_by(late), tone="good"),
+                Cell(f"{late.seq:,}", is_number=True),
                 Cell(late.node, is_strong=True),
                 _instant(late.event_time_ms, day),
                 _instant(late.watermark_ms, day),
@@ -46,13 +56,13 @@ def late_table(records: Sequence[LateRecord], event: int | None) -> Table:
         at = columns.index("window it missed")
         columns = columns[:at] + columns[at + 1 :]
         rows = [replace(row, cells=[*row.cells[:at], *row.cells[at + 1 :]]) for row in rows]
-    return Table(columns, rows, frozenset({"event"}))
+    return Table(columns, rows, frozenset({"event"}), sorts=_LATE_SORTS, sorted_by=order)
 
 
-def rejected_table(rows: Sequence[RejectedRow]) -> Table:
-    """One line per row that could not be read."""
+def rejected_table(rows: Sequence[RejectedRow], order: Sorted | None = None) -> Table:
+    """One line per row that could not be read, why first. order: how they are sorted."""
     return Table(
-        ("reason", "line", "the original row", "file", "source"),
+        ("why", "line", "the original row", "file", "source"),
         [
             Row(
                 (
@@ -66,6 +76,8 @@ def rejected_table(rows: Sequence[RejectedRow]) -> Table:
             for row in rows
         ],
         frozenset({"line"}),
+        sorts={"why": "reason", "line": "line", "source": "source"},
+        sorted_by=order,
     )
 
 

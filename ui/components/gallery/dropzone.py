@@ -1,7 +1,8 @@
-"""Drop a file, get a pipeline."""
+"""Drop a file or paste rows, get a pipeline."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from engine.examples.from_file import first_pipeline, readable
+from engine.reading.pasted import pasted
 from ui.builder.drafting import open_draft
 from ui.builder.importing import ENDINGS, Imported, imported, is_document
 from ui.shell import workspace
@@ -21,11 +23,35 @@ from ui.shell.uploads import keep
 def dropzone() -> None:
     """Keep the dropped file, make a first pipeline of it, and open that in the builder."""
     _uploader(
-        "Drop a file here: CSV, JSON Lines or Parquet, or a pipeline as JSON or SQL",
+        "Drop a file here: CSV, JSON Lines, Parquet, Excel, SQLite or DuckDB, or a pipeline as JSON or SQL",
         [*dict.fromkeys([*(suffix[1:] for suffix in readable()), *ENDINGS])],
         "drop",
         _from_file,
     )
+
+
+def paste_rows() -> None:
+    """Make a first pipeline of rows that are pasted, and open it in the builder."""
+    corner = remembered("paste-corner", {"taken": 0, "opened": False})
+    key = f"paste|{corner['taken']}"
+    st.text_area(
+        "Rows with their names in the first line",
+        key=key,
+        height=160,
+        placeholder="Copy cells from a spreadsheet, CSV or JSON Lines, and paste them here.",
+    )
+
+    def take() -> None:
+        name, content = pasted(st.session_state[key])
+        folder = workspace.folder()
+        open_draft(first_pipeline(keep(io.BytesIO(content), name, folder), folder))
+        corner["taken"] += 1
+        corner["opened"] = True
+
+    st.button("Make a pipeline of them", icon=":material/content_paste:", type="primary", on_click=guarded(take))
+    if corner["opened"]:
+        corner["opened"] = False
+        go("build")
 
 
 def import_document() -> None:

@@ -25,20 +25,44 @@ def _renderer() -> Any:
     return registered(Path(__file__).parent, '<div class="root"></div>')
 
 
-def _draw(key: str, data: dict[str, object], on_pick: Callable[[str], None] | None) -> None:
+def _draw(
+    key: str,
+    data: dict[str, object],
+    on_pick: Callable[[str], None] | None,
+    on_sort: Callable[[str], None] | None = None,
+) -> None:
     def picked() -> None:
         chosen = st.session_state[key].get("picked")
         if on_pick is not None and chosen is not None:
             on_pick(str(chosen))
 
-    _renderer()(key=key, data={**data, "pickable": on_pick is not None}, on_picked_change=picked)
+    def sorted_by() -> None:
+        chosen = st.session_state[key].get("sorted")
+        if on_sort is not None and chosen is not None:
+            on_sort(str(chosen))
+
+    _renderer()(
+        key=key,
+        data={**data, "pickable": on_pick is not None},
+        on_picked_change=picked,
+        on_sorted_change=sorted_by,
+    )
 
 
 def grid(
-    table: Table, *, key: str, on_pick: Callable[[str], None] | None = None, height: int | None = None, label: str = ""
+    table: Table,
+    *,
+    key: str,
+    on_pick: Callable[[str], None] | None = None,
+    on_sort: Callable[[str], None] | None = None,
+    height: int | None = None,
+    label: str = "",
 ) -> None:
-    """Draw a table. on_pick is called with the `pick` of the row that the user chose, before the page reruns."""
-    _draw(key, {"html": html_of(table), "height": height, "label": label, "shape": "grid"}, on_pick)
+    """Draw a table. on_pick is called with the `pick` of the row that the user chose, before the page reruns.
+
+    on_sort: with the name in `sorts` of the column whose head was pressed.
+    """
+    _draw(key, {"html": html_of(table), "height": height, "label": label, "shape": "grid"}, on_pick, on_sort)
 
 
 def chips(shown: Sequence[Chip], *, key: str, on_pick: Callable[[str], None], label: str) -> None:

@@ -28,6 +28,7 @@ def chips_html(shown: Sequence[Chip]) -> str:
     """The chips as HTML buttons."""
     return "".join(
         f'<button type="button" data-pick="{escape(chip.pick)}" aria-pressed="{str(chip.is_on).lower()}" '
-        f'aria-label="{KIND_WORDS[chip.kind]}: {chip.count:,}">{kind_badge(chip.kind)} {chip.count:,}</button>'
+        f'aria-label="{chip.pick} {chip.count:,}, {KIND_WORDS[chip.kind]}">'
+        f"{kind_badge(chip.kind)} {chip.count:,}</button>"
         for chip in shown
     )

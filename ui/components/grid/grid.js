@@ -10,8 +10,10 @@ export default ({ data, parentElement, setTriggerValue }) => {
   if (isGrid) root.tabIndex = 0;
   if (root.shown !== data.html) {
     const pressed = parentElement.activeElement?.dataset?.pick;
+    const sorting = parentElement.activeElement?.dataset?.sort;
     root.shown = data.html;
     root.innerHTML = data.html;
+    if (sorting) root.querySelector(`[data-sort="${sorting}"]`)?.focus();
     if (pressed && !isGrid) root.querySelector(`[data-pick="${pressed}"]`)?.focus();
     const current = root.querySelector("tr.current");
     if (current) {
@@ -24,6 +26,8 @@ export default ({ data, parentElement, setTriggerValue }) => {
   }
   const pick = (element) => element && setTriggerValue("picked", element.dataset.pick);
   root.onclick = (event) => {
+    const head = event.target.closest("[data-sort]");
+    if (head) return setTriggerValue("sorted", head.dataset.sort);
     // Somebody who marks text to copy it does not mean to pick.
     if (data.pickable && !String(getSelection())) pick(event.target.closest("[data-pick]"));
   };

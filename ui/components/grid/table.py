@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import Final
 
 from engine.model.changelog import RowKind
+from storage.event_time.late import Sorted
 from ui.shell import words
 from ui.shell.theme import kind_badge
 
@@ -64,20 +65,37 @@ class Row:
 class Table:
     """A page of rows under its columns.
 
-    numbers: the columns that are set to the right. narrow: those that take no more room than they need.
+    numbers: the columns that are set to the right. narrow: those that take no more room than they need. sorts: by
+    which name the store sorts a column, where it can. sorted_by: the column that the rows are sorted by now.
     """
 
     columns: Sequence[str]
     rows: Sequence[Row]
     numbers: frozenset[str] = frozenset()
     narrow: frozenset[str] = frozenset()
+    sorts: Mapping[str, str] = field(default_factory=dict)
+    sorted_by: Sorted | None = None
 
 
 def html_of(table: Table) -> str:
     """The table as HTML."""
-    head = "".join(f'<th scope="col"{_class(*_of_column(table, name))}>{escape(name)}</th>' for name in table.columns)
+    head = "".join(_head(table, name) for name in table.columns)
     body = "".join(_row(row, len(table.columns)) for row in table.rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _head(table: Table, name: str) -> str:
+    marks = _class(*_of_column(table, name))
+    by = table.sorts.get(name)
+    if by is None:
+        return f'<th scope="col"{marks}>{escape(name)}</th>'
+    way = ""
+    if table.sorted_by is not None and table.sorted_by.by == by:
+        way = "descending" if table.sorted_by.descending else "ascending"
+    sign = {"descending": "↓", "ascending": "↑"}.get(way, "↕")
+    told = f' aria-sort="{way}"' if way else ""
+    sort = f'<button data-sort="{escape(by)}">{escape(name)} <span aria-hidden="true">{sign}</span></button>'
+    return f'<th scope="col"{marks}{told}>{sort}</th>'
 
 
 def _of_column(table: Table, name: str) -> tuple[str, str]:

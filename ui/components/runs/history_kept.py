@@ -6,28 +6,44 @@ from typing import Final
 
 import streamlit as st
 
-from storage.model import Run
-from storage.recording.retention import Keep
+from storage.model import Edge, Run
+from storage.recording.retention import Keep, KeepOfEdge, can_keep_less
 from ui.shell import workspace
 from ui.shell.guard import guarded
 
 _EVENTS: Final = "keep-events"
 _HOURS: Final = "keep-hours"
+_EDGE: Final = "keep-edge"
+_EDGE_RECORDS: Final = "keep-edge-records"
+_EDGE_HOURS: Final = "keep-edge-hours"
 
 
 def say_kept(run: Run) -> None:
-    """Say from where on a run's history is kept, where some of it has gone."""
-    if run.kept_from > 1:
-        st.caption(
-            f":material/auto_delete: History is kept from event {run.kept_from:,} on. Of what came before, tables that "
-            "are updated have the rows that were there then; what is only ever added to has none."
-        )
+    """Say from where on a run's history is kept, where some of it has gone, and that of its edges."""
+    edges = workspace.store().runs.edges(run.run_id) if run.is_live else ()
+    less = [edge for edge in edges if edge.kept_from > run.kept_from]
+    if run.kept_from == 1 and not less:
+        return
+    said = f"History is kept from event {run.kept_from:,} on" if run.kept_from > 1 else "All events are kept"
+    if less:
+        said += ", but " + ", ".join(f"of {edge.name} from event {edge.kept_from:,} on" for edge in less)
+    st.caption(
+        f":material/auto_delete: {said}. Of what came before, tables that are updated have the rows that were there "
+        "then; what is only ever added to has none."
+    )
 
 
 @guarded
 def _keep(run_id: int) -> None:
     events, hours = (st.session_state.get(f"{key}-{run_id}") for key in (_EVENTS, _HOURS))
     workspace.store().retention.set(run_id, Keep(int(events) if events else None, float(hours) if hours else None))
+
+
+@guarded
+def _keep_of_edge(edge: Edge) -> None:
+    records, hours = (st.session_state.get(_key(key, edge)) for key in (_EDGE_RECORDS, _EDGE_HOURS))
+    keep = KeepOfEdge(int(records) if records else None, float(hours) if hours else None)
+    workspace.store().retention.set_edge(edge, keep)
 
 
 def keep_choice(run: Run) -> None:
@@ -56,8 +72,53 @@ def keep_choice(run: Run) -> None:
             on_change=_keep,
             args=(run.run_id,),
         )
+        _edge_choice(run)
         st.caption(
             "What is older goes with one of the next epochs, for good. The rows that are still in a table stay: "
             "tables are right as of every event that is kept."
         )
         st.caption(f"The store takes {store.size() / 1e6:,.0f} MB.")
+
+
+def _edge_choice(run: Run) -> None:
+    """Less of one edge than of the run."""
+    retention = workspace.store().retention
+    edges = {edge.name: edge for edge in workspace.store().runs.edges(run.run_id) if can_keep_less(edge)}
+    if not edges:
+        return
+    chosen = st.selectbox(
+        "Less of one edge",
+        list(edges),
+        index=None,
+        key=f"{_EDGE}-{run.run_id}",
+        placeholder="as much of all of them",
+        help="Of the sources as much is kept as of the run: it is recorded and checked from there.",
+    )
+    if chosen is None:
+        return
+    edge = edges[chosen]
+    keep = retention.of_edge(edge)
+    st.session_state.setdefault(_key(_EDGE_RECORDS, edge), keep.records)
+    st.session_state.setdefault(_key(_EDGE_HOURS, edge), keep.hours)
+    st.number_input(
+        f"The last so many records of {chosen}",
+        1,
+        value=None,
+        key=_key(_EDGE_RECORDS, edge),
+        placeholder="those of the events that are kept",
+        on_change=_keep_of_edge,
+        args=(edge,),
+    )
+    st.number_input(
+        f"The records of the last hours of {chosen}",
+        0.01,
+        value=None,
+        key=_key(_EDGE_HOURS, edge),
+        placeholder="whatever their age",
+        on_change=_keep_of_edge,
+        args=(edge,),
+    )
+
+
+def _key(what: str, edge: Edge) -> str:
+    return f"{what}-{edge.run_id}-{edge.table}"

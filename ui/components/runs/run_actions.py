@@ -15,6 +15,7 @@ from ui.runs.deleting import delete_run
 from ui.runs.manager import runs
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
+from ui.shell.navigation import go
 from ui.shell.state import state
 
 
@@ -78,6 +79,8 @@ def _engine_key(run: Run) -> str:
 def _again_form(run: Run) -> None:
     """The options of a run and the button that starts it once more."""
     run_engine(run.engine, key=_engine_key(run))
+    if st.button("Add or test engines", icon=":material/dns:", type="tertiary", key="run-engines"):
+        go("engines")
     st.number_input(
         "Epochs",
         1,

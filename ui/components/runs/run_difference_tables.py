@@ -110,7 +110,6 @@ def record_pairs_table(
             Row(
                 (
                     Cell(f"{record.seq:,}", is_number=True),
-                    Cell(record.step.hex(), is_code=True),
                     *_side(pair.left, names, pair.is_same),
                     *_side(pair.right, names, pair.is_same),
                 ),
@@ -118,8 +117,8 @@ def record_pairs_table(
                 is_current=record.seq == event,
             )
         )
-    columns = ("event", "step", f"{left} kind", left, f"{right} kind", right)
-    return Table(columns, rows, frozenset({"event"}), frozenset({"event", "step", columns[2], columns[4]}))
+    columns = ("event", f"{left} kind", left, f"{right} kind", right)
+    return Table(columns, rows, frozenset({"event"}), frozenset({"event", columns[1], columns[3]}))
 
 
 def _side(record: Record | None, names: Sequence[str], same: bool) -> tuple[Cell, Cell]:

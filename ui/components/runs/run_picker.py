@@ -95,4 +95,4 @@ def settled_edge(run: Run) -> Edge | None:
 
 def name_of(edge: Edge) -> str:
     """An edge's name: its node, with the port where it is not the only one."""
-    return edge.node if edge.port == "out" else f"{edge.node}.{edge.port}"
+    return edge.name

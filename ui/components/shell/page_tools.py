@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 import streamlit as st
 
 from storage.errors import UnknownRun
+from ui.components.shell.saved_views import saved_views
 from ui.export.page import page_as_html
 from ui.export.record import aside, recorded
 from ui.shell import workspace
 from ui.shell.frame import PRESENTED, colors
 from ui.shell.guard import guarded
+from ui.shell.navigation import View
 from ui.shell.state import state
 from ui.shell.theme import IMAGE_FORMAT
 
@@ -45,14 +46,7 @@ def _about() -> str:
     return " · ".join(parts)
 
 
-def _link() -> str:
-    """The address of the page with everything that is open."""
-    query = urlencode(state.as_query())
-    page = str(st.context.url or "").partition("?")[0]
-    return f"{page}?{query}" if query else page
-
-
-def page_tools(title: str, room: DeltaGenerator | None) -> None:
+def page_tools(view: View, room: DeltaGenerator | None) -> None:
     """Draw the tools, once per page, after it. room: in the bar above the page; in a presentation there is none."""
     if room is None:
         st.html(colors() + PRESENTED)
@@ -65,12 +59,13 @@ def page_tools(title: str, room: DeltaGenerator | None) -> None:
                 args=(False,),
             )
         return
-    about, elements = _about(), recorded()
+    title, about, elements = view.title, _about(), recorded()
 
     def make() -> str:
         return page_as_html(f"Changelog Studio: {title}", about, elements())
 
     with aside(), room:
+        saved_views(view)
         with st.popover("Export", icon=":material/ios_share:", type="tertiary"):
             name = f"{title.lower().replace(' ', '-')}{f'-run-{state.run}' if state.run is not None else ''}.html"
             st.download_button(
@@ -84,8 +79,6 @@ def page_tools(title: str, room: DeltaGenerator | None) -> None:
                 width="stretch",
                 help="One file with the page's texts, tables and charts; it needs no network.",
             )
-            st.caption("The link to what is shown here")
-            st.code(_link(), language=None, wrap_lines=True)
             st.session_state.setdefault(IMAGE_FORMAT, "png")
             st.segmented_control(
                 "Charts are saved as",

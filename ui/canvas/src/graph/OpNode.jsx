@@ -59,6 +59,7 @@ export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ {
           position={Position.Left}
           className={data.isTaken[port] ? 'taken' : 'free'}
           style={{ top: `${((at + 1) * 100) / (ports.length + 1)}%` }}
+          role="img"
           aria-label={`input ${port} of ${id}`}
           data-port={`${id}.${port}`}
         >
@@ -75,6 +76,7 @@ export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ {
             className={at > 0 ? 'inserting' : outputClass(facts.mode)}
             style={{ top: `${((at + 1) * 100) / (outputs.length + 1)}%` }}
             data-port={`${id}.${port}`}
+            role="img"
             aria-label={
               at > 0 ? `output ${port} of ${id}` : `output of ${id}${facts.mode ? `: ${facts.mode.join(' ')}` : ''}`
             }

@@ -1,0 +1,50 @@
+r"""Rows that somebody pastes, as a file that a source reads: a JSON object per line, or fields between separators.
+
+    {"id": 1}         .jsonl; an array of objects becomes one per line
+    a<tab>b           .tsv, as spreadsheets and query tools copy
+    a,b  a;b  a|b     .csv
+
+The first line has the names.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final, NamedTuple
+
+from engine.errors import PipelineError
+
+MOST_CHARS: Final = 5_000_000
+"""So much text is taken at once; what is larger is a file."""
+
+
+class Pasted(NamedTuple):
+    """A file: its name and what it holds."""
+
+    name: str
+    content: bytes
+
+
+def pasted(text: str) -> Pasted:
+    """The file of a text. Raises PipelineError for one without a row."""
+    rows = text.strip("\r\n").lstrip("\ufeff")
+    if not rows.strip():
+        message = "There is no row. Copy cells from a spreadsheet, CSV or JSON Lines, and paste them."
+        raise PipelineError(message)
+    if len(rows) > MOST_CHARS:
+        message = f"There are more than {MOST_CHARS:,} characters. Save them as a file, and drop that."
+        raise PipelineError(message)
+    if rows.lstrip()[:1] in ("{", "["):
+        return Pasted("pasted.jsonl", _one_per_line(rows).encode())
+    ending = ".tsv" if "\t" in rows.splitlines()[0] else ".csv"
+    return Pasted(f"pasted{ending}", f"{rows}\n".encode())
+
+
+def _one_per_line(text: str) -> str:
+    """An array of objects, or one object over several lines, as lines; lines as they are."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return f"{text}\n"
+    rows = value if isinstance(value, list) else [value]
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

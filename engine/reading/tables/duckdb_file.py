@@ -1,0 +1,136 @@
+"""A DuckDB file, opened to read only: its tables and views, and their values as texts.
+
+Types are those of the table; a HUGEINT is a decimal, a list, a structure or a map is a string with its JSON, a blob one
+of hexadecimal digits, and so is anything that Spark has no type for, as DuckDB prints it. Instants are UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Final
+
+from engine.errors import SourceError
+from engine.model.schema import Column
+from engine.reading.files import InputFile
+from engine.reading.tables.databases import identifier, order_of
+from engine.reading.tables.kept_rows import TextRow
+from engine.reading.tables.table_file import where_it_is
+
+if TYPE_CHECKING:
+    import duckdb
+
+_FETCHED: Final = 10_000
+_MAIN: Final = "main"
+# A view of a stranger's file reads no other file and loads nothing.
+_CONFINED: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "enable_external_access": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "memory_limit": "1GB",
+    "threads": "2",
+}
+_TYPES: Final = {
+    "BOOLEAN": "boolean",
+    "TINYINT": "tinyint",
+    "SMALLINT": "smallint",
+    "INTEGER": "int",
+    "BIGINT": "bigint",
+    "UTINYINT": "smallint",
+    "USMALLINT": "int",
+    "UINTEGER": "bigint",
+    "UBIGINT": "decimal(20,0)",
+    "HUGEINT": "decimal(38,0)",
+    "FLOAT": "float",
+    "DOUBLE": "double",
+    "DATE": "date",
+    "TIMESTAMP": "timestamp_ntz",
+    "TIMESTAMP_S": "timestamp_ntz",
+    "TIMESTAMP_MS": "timestamp_ntz",
+    "TIMESTAMP_NS": "timestamp_ntz",
+    "TIMESTAMP WITH TIME ZONE": "timestamp",
+}
+_DECIMAL: Final = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+_NESTED: Final = re.compile(r".*\]|(STRUCT|MAP|UNION)\b.*", re.DOTALL)
+
+
+@contextmanager
+def _opened(file: InputFile, node: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    import duckdb
+
+    place = where_it_is(file, node)
+    try:
+        with closing(duckdb.connect(place, read_only=True, config=_CONFINED)) as database:
+            database.execute("SET TimeZone = 'UTC'")
+            yield database
+    except duckdb.ConnectionException as error:
+        message = f"path: {file.name} is in use by this studio, perhaps as its store. Copy it, and read the copy."
+        raise SourceError(message, node, "path") from error
+    except duckdb.Error as error:
+        said = str(error).partition("\n")[0].rstrip(".")
+        message = f"path: {file.name} cannot be read as a DuckDB file: {said}. Choose another file."
+        raise SourceError(message, node, "path") from error
+
+
+def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
+    """The names of its tables and views; with their schema where that is not the main one. Raises SourceError."""
+    with _opened(file, node) as database:
+        return tuple(_listed(database))
+
+
+def columns_of(file: InputFile, table: str, node: str) -> tuple[Column, ...]:
+    """The columns of a table. Raises SourceError."""
+    with _opened(file, node) as database:
+        return tuple(Column(name, _type(declared)) for name, declared in _declared(database, table))
+
+
+def rows_of(file: InputFile, table: str, named: Sequence[str], event_time: str | None, node: str) -> Iterator[TextRow]:
+    """The rows in their order, numbered from 1. Raises SourceError."""
+    with _opened(file, node) as database:
+        declared = _declared(database, table)
+        columns = [Column(name, _type(type_)) for name, type_ in declared]
+        order = ", ".join(f"{identifier(name)} NULLS FIRST" for name in order_of(columns, named, event_time, node))
+        wanted = ", ".join(_as_text(identifier(name), type_) for name, type_ in declared)
+        cursor = database.execute(f"SELECT {wanted} FROM {_qualified(database, table)} ORDER BY {order}")
+        number = 0
+        while rows := cursor.fetchmany(_FETCHED):
+            for row in rows:
+                number += 1
+                yield TextRow(number, row)
+
+
+def _declared(database: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]]:
+    found = database.execute(f"DESCRIBE SELECT * FROM {_qualified(database, table)}").fetchall()
+    return [(row[0], row[1]) for row in found]
+
+
+def _listed(database: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
+    """The tables and views: by what a person calls them, schema and name. Those of the main schema come first."""
+    asked = (
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal "
+        "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+    )
+    found = sorted(database.execute(asked).fetchall(), key=lambda each: (each[0] != _MAIN, each))
+    named: dict[str, tuple[str, str]] = {}
+    for schema, name in found:
+        named.setdefault(name if schema == _MAIN else f"{schema}.{name}", (schema, name))
+    return named
+
+
+def _qualified(database: duckdb.DuckDBPyConnection, table: str) -> str:
+    return ".".join(map(identifier, _listed(database).get(table, (_MAIN, table))))
+
+
+def _type(declared: str) -> str:
+    if match := _DECIMAL.fullmatch(declared):
+        return f"decimal({match[1]},{match[2]})"
+    return _TYPES.get(declared, "string")
+
+
+def _as_text(column: str, declared: str) -> str:
+    if declared == "BLOB":
+        return f"lower(hex({column}))"
+    if _NESTED.fullmatch(declared):
+        return f"to_json({column})::VARCHAR"
+    return f"{column}::VARCHAR"

@@ -1,0 +1,100 @@
+"""Rows of a table as texts, written once by the app to a file that workers read in parts.
+
+    line     BIGINT  the number of the row, as a person finds it there
+    broken   STRING  why the row as a whole cannot be read; null where it can
+    0, 1 ..  STRING  the values, by the place of their column
+
+Who owns the table may change it at any time: a run reads what was there when it began.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from engine.contract.scan import LINE_BYTES, RAW_CHARS, ReadPart, Rejected
+from engine.reading.files import local_file
+from engine.reading.parquet_scan import ParquetPart, parts_of
+from engine.reading.storage import open_file
+from engine.reading.typed_rows import RowTypes, records_of
+
+_LINE: Final = "line"
+_BROKEN: Final = "broken"
+_ROWS: Final = 20_000
+_CHARS: Final = 16 << 20
+
+
+class TextRow(NamedTuple):
+    """A row of a table. values: a text by column, None for null. broken: why it cannot be read, or None."""
+
+    line: int
+    values: Sequence[str | None]
+    broken: str | None = None
+
+
+def keep_rows(rows: Iterable[TextRow], width: int, path: Path, called: str) -> tuple[ParquetPart, ...]:
+    """Write rows to a file, and say in which parts it is read. called: the table, as people see it. Raises OSError."""
+    fields = [pa.field(_LINE, pa.int64()), pa.field(_BROKEN, pa.string())]
+    fields += [pa.field(str(at), pa.string()) for at in range(width)]
+    schema = pa.schema(fields)
+    with pq.ParquetWriter(path, schema) as writer:
+        held: list[TextRow] = []
+        chars = 0
+        for row in map(_bounded, rows):
+            held.append(row)
+            chars += sum(len(value) for value in row.values if value is not None)
+            if len(held) >= _ROWS or chars >= _CHARS:
+                writer.write_batch(_batch(held, schema))
+                held, chars = [], 0
+        writer.write_batch(_batch(held, schema))
+    return parts_of([local_file(path, called)])
+
+
+def _bounded(row: TextRow) -> TextRow:
+    """A row that is larger than any line of a file may be is broken, and loses its values."""
+    if sum(len(value.encode(errors="replace")) for value in row.values if value is not None) <= LINE_BYTES:
+        return row
+    said = f"the row has more than {LINE_BYTES >> 20} MB"
+    return TextRow(row.line, [None if value is None else value[:RAW_CHARS] for value in row.values], said)
+
+
+def _batch(rows: Sequence[TextRow], schema: pa.Schema) -> pa.RecordBatch:
+    columns: list[Sequence[object]] = [[row.line for row in rows], [row.broken for row in rows]]
+    columns += [[row.values[at] for row in rows] for at in range(len(schema) - 2)]
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+@dataclass(frozen=True)
+class KeptRowsReader:
+    """Reads a part. rows: all columns of the table, in order, with their types."""
+
+    rows: RowTypes
+
+    def __call__(self, part: ParquetPart) -> Iterator[ReadPart]:
+        """Its records, and the rows of which a value does not fit."""
+        with open_file(part.path) as stream, pq.ParquetFile(stream) as file:
+            for batch in file.iter_batches(batch_size=_ROWS, row_groups=list(part.groups)):
+                yield self._read(batch, part.name)
+
+    def _read(self, batch: pa.RecordBatch, called: str) -> ReadPart:
+        lines: list[int] = batch.column(_LINE).to_pylist()
+        texts = [batch.column(str(at)) for at in range(len(self.rows.columns))]
+        columns, reasons = self.rows.judged(texts)
+        broken = enumerate(batch.column(_BROKEN).to_pylist())
+        reasons |= {at: why for at, why in broken if why is not None}
+        records, kept = records_of(self.rows.batch(columns), lines, set(reasons))
+        rejected = [Rejected(called, lines[at], self._raw(texts, at), reason) for at, reason in sorted(reasons.items())]
+        return ReadPart(records, called, kept, rejected)
+
+    def _raw(self, texts: Sequence[pa.Array], at: int) -> str:
+        """The row as JSON, without what is null."""
+        values = zip(self.rows.columns, (column[at].as_py() for column in texts), strict=True)
+        held = {column.name: value for column, value in values if value is not None}
+        return json.dumps(held, ensure_ascii=False)[:RAW_CHARS]

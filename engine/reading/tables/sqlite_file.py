@@ -1,0 +1,105 @@
+"""A SQLite file, opened to read only: its tables and views, and their values as texts.
+
+A column's type is what its values are, as SQLite takes any value in any column:
+
+    integers                        bigint; boolean where it was declared as one
+    integers and reals              double
+    texts of a column of numbers    as CSV has them
+    texts                           string, but for dates and times
+    blobs                           string, as hexadecimal digits
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from engine.errors import SourceError
+from engine.model.schema import Column
+from engine.reading.files import InputFile
+from engine.reading.inference import infer_text
+from engine.reading.tables.databases import identifier, order_of
+from engine.reading.tables.kept_rows import TextRow
+from engine.reading.tables.table_file import where_it_is
+
+_SAMPLE: Final = 1000
+_WAIT_S: Final = 5.0
+_FETCHED: Final = 1000
+
+
+@contextmanager
+def _opened(file: InputFile, node: str) -> Iterator[sqlite3.Connection]:
+    uri = f"{Path(where_it_is(file, node)).absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, timeout=_WAIT_S)) as database:
+            # A text that is no UTF-8 is read all the same. Views of a stranger's file call no function with effects.
+            database.text_factory = lambda raw: raw.decode(errors="replace")
+            database.execute("PRAGMA query_only = ON")
+            database.execute("PRAGMA trusted_schema = OFF")
+            yield database
+    except (sqlite3.Error, ValueError) as error:
+        message = f"path: {file.name} cannot be read as a SQLite file: {error}. Choose another file."
+        raise SourceError(message, node, "path") from error
+
+
+def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
+    """The names of its tables and views. Raises SourceError."""
+    with _opened(file, node) as database:
+        found = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY type, name")
+        return tuple(name for (name,) in found if not name.startswith("sqlite_"))
+
+
+@lru_cache(maxsize=64)
+def columns_of(file: InputFile, table: str, node: str) -> tuple[Column, ...]:
+    """The columns of a table, with the types of its first values. Raises SourceError."""
+    with _opened(file, node) as database:
+        found = database.execute(f"PRAGMA table_info({identifier(table)})")
+        declared = [(row[1], str(row[2]).upper()) for row in found]
+        first = database.execute(f"SELECT * FROM {identifier(table)} LIMIT {_SAMPLE}").fetchall()
+    values = list(zip(*first, strict=True)) if first else [()] * len(declared)
+    return tuple(Column(name, _type(type_, held)) for (name, type_), held in zip(declared, values, strict=True))
+
+
+def rows_of(file: InputFile, table: str, named: Sequence[str], event_time: str | None, node: str) -> Iterator[TextRow]:
+    """The rows in their order, numbered from 1. Raises SourceError."""
+    columns = columns_of(file, table, node)
+    order = ", ".join(f"{identifier(name)} COLLATE BINARY" for name in order_of(columns, named, event_time, node))
+    wanted = ", ".join(identifier(column.name) for column in columns)
+    with _opened(file, node) as database:
+        cursor = database.execute(f"SELECT {wanted} FROM {identifier(table)} ORDER BY {order}")
+        cursor.arraysize = _FETCHED
+        for number, row in enumerate(cursor, start=1):
+            yield TextRow(number, [_text(value) for value in row])
+
+
+def _type(declared: str, values: Sequence[Any]) -> str:
+    found = {type(value) for value in values if value is not None}
+    if found <= {int} and "BOOL" in declared and set(values) <= {0, 1, None}:
+        return "boolean"
+    if found <= {int, float} and found:
+        return "double" if float in found else "bigint"
+    if not found:
+        return "bigint" if "INT" in declared else "double" if _is_real(declared) else "string"
+    texts = infer_text(None if value is None else _text(value) for value in islice(values, _SAMPLE))
+    is_text = any(word in declared for word in ("CHAR", "CLOB", "TEXT", "BLOB")) or bytes in found
+    return texts if not is_text or texts in ("date", "timestamp", "timestamp_ntz") else "string"
+
+
+def _is_real(declared: str) -> bool:
+    return any(word in declared for word in ("REAL", "FLOA", "DOUB"))
+
+
+def _text(value: Any) -> str | None:
+    match value:
+        case None | str():
+            return value
+        case bytes():
+            return value.hex()
+        case float():
+            return repr(value)
+    return str(value)

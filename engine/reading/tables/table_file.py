@@ -1,0 +1,144 @@
+"""What sources have in common that read one table of a file: which table, its columns, rows that the app keeps.
+
+TableFile.open_table  ->  OpenTable(called, columns, rows)
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final, Self
+
+from pydantic import Field, PrivateAttr
+
+from engine.contract.operator import Derived
+from engine.contract.scan import Scan
+from engine.errors import PipelineError, SourceError, unknown_name
+from engine.model.schema import Column
+from engine.reading.columns import check_names
+from engine.reading.file_source import RowFile
+from engine.reading.files import InputFile
+from engine.reading.kept_messages import ForNow
+from engine.reading.profile import ROWS, ColumnProfile, TimeProposal, profile_columns
+from engine.reading.tables.kept_rows import KeptRowsReader, TextRow, keep_rows
+from engine.reading.typed_rows import RowTypes
+
+_KEPT: Final = "rows.parquet"
+
+
+@dataclass(frozen=True)
+class OpenTable:
+    """A table that is there. called: as people see it, with its file. rows: from the first one, whenever it is asked.
+
+    notes: by column, why it is called otherwise than there.
+    """
+
+    called: str
+    columns: tuple[Column, ...]
+    rows: Callable[[], Iterator[TextRow]]
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+class TableFile(RowFile):
+    """A source over a table of a file."""
+
+    table: str = Field(
+        "",
+        title="Table",
+        description="Its name. Empty: the only one that the file has.",
+        json_schema_extra={"offered": True},
+    )
+
+    _kept: ForNow | None = PrivateAttr(None)
+    _most: int | None = PrivateAttr(None)
+
+    @abstractmethod
+    def tables(self, file: InputFile, node: str) -> tuple[str, ...]:
+        """The names of what the file holds, in the order in which a person is shown them. Raises SourceError."""
+
+    @abstractmethod
+    def open_table(self, file: InputFile, table: str, node: str) -> OpenTable:
+        """One of them. Raises SourceError."""
+
+    def offered(self, field: str, node: str, folder: Path) -> tuple[str, ...]:
+        """The tables of the file."""
+        return self.tables(self.file(node, folder), node) if field == "table" else ()
+
+    def file(self, node: str, folder: Path) -> InputFile:
+        """The file. Raises SourceError for several."""
+        files = self.files(node, folder)
+        if len(files) > 1:
+            message = f"path: {self.path} is {len(files)} files; a table is read from one. Name it."
+            raise SourceError(message, node, "path")
+        return files[0]
+
+    def chosen(self, file: InputFile, node: str) -> str:
+        """The table's name. Raises PipelineError that lists those that there are."""
+        known = self.tables(file, node)
+        if self.table in known:
+            return self.table
+        if not known:
+            message = f"path: {file.name} has no table. Choose another file."
+            raise SourceError(message, node, "path")
+        if self.table:
+            message = f"table: {unknown_name('table', self.table, known)}. Choose one of them."
+            raise PipelineError(message, node, "table")
+        return self.where_none_is_named(known, node)
+
+    def where_none_is_named(self, known: Sequence[str], node: str) -> str:
+        """The only table. Raises PipelineError."""
+        if len(known) > 1:
+            message = f"table: there are {len(known)}: {', '.join(known[:20])}. Choose one of them."
+            raise PipelineError(message, node, "table")
+        return known[0]
+
+    def derive(self, node: str, folder: Path) -> Derived:
+        """The table's columns."""
+        return self.described(node, self._columns(self._opened(node, folder), node))
+
+    def scan(self, node: str, folder: Path) -> Scan:
+        """The rows of the moment, which are kept for the workers. Raises SourceError."""
+        table = self._opened(node, folder)
+        columns = self._columns(table, node)
+        timed = {column.name: column for column in self.described(node, columns).schema}
+        types = RowTypes(tuple(timed.get(column.name, column) for column in columns), self.kind_column)
+        self._kept = ForNow()
+        rows = islice(table.rows(), self._most)
+        parts = keep_rows(rows, len(columns), self._kept.path / _KEPT, table.called)
+        return Scan(parts, KeptRowsReader(types))
+
+    def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
+        """The file with the rows that were kept."""
+        return () if self._kept is None else (self._kept.path / _KEPT,)
+
+    def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
+        """The same, which stops after the first rows."""
+        some = self.model_copy()
+        some._most = rows
+        return some
+
+    def profile(self, node: str, folder: Path) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
+        """What the first rows say of the columns."""
+        table = self._opened(node, folder)
+        rows = [row.values for row in islice(table.rows(), ROWS) if row.broken is None]
+        texts = list(zip(*rows, strict=True)) if rows else [() for _ in table.columns]
+        return profile_columns(table.columns, texts, dict(table.notes))
+
+    def _opened(self, node: str, folder: Path) -> OpenTable:
+        file = self.file(node, folder)
+        return self.open_table(file, self.chosen(file, node), node)
+
+    def _columns(self, table: OpenTable, node: str) -> tuple[Column, ...]:
+        check_names([column.name for column in table.columns], node, "table")
+        return self.overridden(table.columns, node)
+
+
+def where_it_is(file: InputFile, node: str) -> str:
+    """The path of a database, which is opened in place. Raises SourceError for one that is not on this machine."""
+    if not file.is_here:
+        message = f"path: {file.name} is not on this machine, where a database has to be to be opened. Copy it here."
+        raise SourceError(message, node, "path")
+    return file.path

@@ -1,0 +1,88 @@
+"""A sheet of an Excel workbook, row by row; also of one that LibreOffice wrote.
+
+Input: .xlsx, .xlsm, .xlsb, .xls or .ods. The first row with a value has the names, or none has. Cells are read as
+`engine.reading.tables.workbook` says; of a formula the value that was stored with it.
+Output: insert-only, or what `kind_column` says, in the order of the rows. A row is rejected, with sheet and row, where
+a value does not fit its type. Types are inferred from the first `sample_rows` rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import ClassVar
+
+from pydantic import Field
+
+from engine.errors import SourceError
+from engine.model.schema import Column, Schema
+from engine.reading.columns import usable_names
+from engine.reading.csv_sample import renamed_columns
+from engine.reading.file_source import SampleRows
+from engine.reading.files import InputFile
+from engine.reading.inference import infer_text
+from engine.reading.tables.kept_rows import TextRow
+from engine.reading.tables.table_file import OpenTable, TableFile
+from engine.reading.tables.workbook import header_in, rows_of_sheet, sheets_of
+
+
+class Excel(TableFile):
+    """A sheet of a workbook."""
+
+    operator: ClassVar[str] = "excel"
+    title: ClassVar[str] = "Excel"
+    summary: ClassVar[str] = "A sheet of a workbook, row by row."
+    endings: ClassVar[tuple[str, ...]] = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+    opens = endings
+
+    table: str = Field(
+        "", title="Sheet", description="Its name. Empty: the first one.", json_schema_extra={"offered": True}
+    )
+    header: bool = Field(True, title="First row has names", description="The first row that is not empty.")
+    sample_rows: SampleRows = 1000
+
+    def tables(self, file: InputFile, node: str) -> tuple[str, ...]:
+        """The sheets."""
+        return sheets_of(file, node)
+
+    def where_none_is_named(self, known: Sequence[str], node: str) -> str:
+        """The first sheet."""
+        return known[0]
+
+    def open_table(self, file: InputFile, table: str, node: str) -> OpenTable:
+        """A sheet, with types from its first rows."""
+        columns, notes = _columns(file, table, self.header, self.sample_rows, node)
+        width = len(columns)
+
+        def rows() -> Iterator[TextRow]:
+            return islice(rows_of_sheet(file, table, node), int(self.header), None)
+
+        if not width:
+            message = f"table: the sheet {table!r} of {file.name} is empty. Choose another one."
+            raise SourceError(message, node, "table")
+        return OpenTable(f"{file.name}, sheet {table}", columns, rows, notes)
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """As a format of files, which Flink itself does not have."""
+        options = {"format": self.operator, "excel.sheet": self.table, "excel.header": str(self.header).lower()}
+        table = self.table_sql(node, schema, options)
+        return f"-- Flink reads no workbooks: save the sheet as CSV for it.\n{table}"
+
+
+@lru_cache(maxsize=64)
+def _columns(
+    file: InputFile, sheet: str, header: bool, sample: int, node: str
+) -> tuple[tuple[Column, ...], tuple[tuple[str, str], ...]]:
+    """The columns of a sheet, and what is said of their names."""
+    first = list(islice(rows_of_sheet(file, sheet, node), sample + header))
+    if not first:
+        return (), ()
+    names = header_in(first[0].values) if header else [""] * len(first[0].values)
+    held = [row.values for row in first[int(header) :]]
+    texts = list(zip(*held, strict=True)) if held else [()] * len(names)
+    columns = tuple(Column(name, infer_text(each)) for name, each in zip(usable_names(names), texts, strict=True))
+    return columns, tuple(renamed_columns(names).items()) if header else ()
+
+
+SOURCE = Excel

@@ -1,0 +1,24 @@
+"""Spark's types by the names that schemas call them by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.model.row_types import row_type
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
+
+
+def type_name(type_: DataType) -> str:
+    """A type as Spark's DDL writes it; the names of fields in backticks, which Spark leaves out in its own texts."""
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if isinstance(type_, StructType):
+        return row_type((field.name, type_name(field.dataType)) for field in type_.fields)
+    if isinstance(type_, ArrayType):
+        return f"array<{type_name(type_.elementType)}>"
+    if isinstance(type_, MapType):
+        return f"map<{type_name(type_.keyType)},{type_name(type_.valueType)}>"
+    name: Any = type_.simpleString()
+    return str(name)

@@ -1,0 +1,69 @@
+"""JSON_ARRAYAGG and JSON_OBJECTAGG, as aggregates that are there, and JSON made of what they collect.
+
+JSON_ARRAYAGG(v)                     the texts of LISTAGG in brackets
+JSON_OBJECTAGG(KEY k VALUE v)        the rows of ARRAY_AGG, by key
+
+So a retraction takes the first value that is the same out, as in Flink. ABSENT ON NULL leaves NULLs out, and is what
+JSON_ARRAYAGG means without a word; NULL ON NULL is what JSON_OBJECTAGG means.
+Source: Flink JsonArrayAggFunction, JsonObjectAggFunction.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+from engine.sql.algebra import Expr
+from engine.sql.rejected import SqlRejected
+
+NAMES: Final = ("JSON_ARRAYAGG", "JSON_OBJECTAGG")
+
+
+def with_json_aggregates(query: exp.Select) -> exp.Select:
+    """The query with other calls in their places. Raises SqlRejected for one with a FILTER, DISTINCT or OVER."""
+    if not any(_is_call(node) for node in query.find_all(exp.Anonymous)):
+        return query
+    rewritten = query.transform(_instead)
+    assert isinstance(rewritten, exp.Select)
+    return rewritten
+
+
+def _is_call(node: Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.upper() in NAMES
+
+
+def _instead(node: Expr) -> Expr:
+    if isinstance(node, exp.Filter | exp.Window | exp.WithinGroup) and _is_call(node.this):
+        message = f"{node.this.name.upper()} takes no FILTER, OVER or WITHIN GROUP, as in Flink. Filter in a sub-query."
+        raise SqlRejected(message, node)
+    if not isinstance(node, exp.Anonymous) or not _is_call(node):
+        return node
+    clauses = {one.this.name: one.expression for one in node.expressions if isinstance(one, exp.Kwarg)}
+    arguments = [one for one in node.expressions if not isinstance(one, exp.Kwarg)]
+    is_array = node.name.upper() == NAMES[0]
+    if len(arguments) != (1 if is_array else 2):
+        message = "Write JSON_ARRAYAGG(v) or JSON_OBJECTAGG(KEY k VALUE v)."
+        raise SqlRejected(message, node)
+    on_null = clauses.get("on_null")
+    leaves_out = is_array if on_null is None else not isinstance(on_null, exp.Null)
+    value = arguments[-1].transform(_instead)
+    member = exp.FormatJson(this=value)
+    conditions: list[Expr] = [exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null()))] if leaves_out else []
+    if is_array:
+        return exp.JSONArray(expressions=[_collected("LISTAGG", member, conditions, node)])
+    key = arguments[0]
+    conditions.append(exp.Not(this=exp.Is(this=key.copy(), expression=exp.Null())))
+    pair = exp.Tuple(expressions=[key, exp.JSONKeyValue(this=exp.FormatJson(this=key.copy()), expression=member)])
+    return exp.JSONObject(expressions=[_collected("ARRAY_AGG", pair, conditions, node)])
+
+
+def _collected(name: str, value: Expr, conditions: list[Expr], at: Expr) -> Expr:
+    call = exp.Anonymous(this=name, expressions=[value])
+    call.meta.update(at.meta)
+    if not conditions:
+        return call
+    whole = conditions[0]
+    for condition in conditions[1:]:
+        whole = exp.And(this=whole, expression=condition)
+    return exp.Filter(this=call, expression=exp.Where(this=whole))

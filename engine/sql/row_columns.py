@@ -1,0 +1,56 @@
+"""Which fields the rows in a column have, as far as the tables below a query declare it.
+
+A query is read before its types are known; only `r.*` and UNNEST without names need the fields by then.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from engine.model.row_types import fields_of, has_row, is_row
+from engine.model.schema import Schema
+from engine.sql.algebra import Aggregate, Expr, Join, Relation, Scan, Select, Union
+
+
+def rows_in(schema: Schema) -> tuple[tuple[str, str], ...]:
+    """The columns that hold rows, with their types."""
+    return tuple((column.name, column.type) for column in schema if has_row(column.type))
+
+
+def row_type_of(relation: Relation, value: Expr) -> str | None:
+    """The type of a bound column, or of a field of one, where it holds rows; None where that is not known."""
+    bare = value.unnest()
+    if isinstance(bare, exp.Column):
+        return _column(relation, bare.name)
+    if isinstance(bare, exp.Dot):
+        below = row_type_of(relation, bare.this)
+        type_ = dict(fields_of(below)).get(bare.expression.name) if below is not None and is_row(below) else None
+        return type_ if type_ is not None and has_row(type_) else None
+    return None
+
+
+def fields_in(relation: Relation, value: Expr) -> tuple[str, ...]:
+    """The names of the fields of a row, or of the rows in an array; none where they are not known."""
+    type_ = row_type_of(relation, value) or ""
+    row = type_[len("array<") : -1] if type_.startswith("array<") else type_
+    return tuple(name for name, _ in fields_of(row)) if is_row(row) else ()
+
+
+def _column(relation: Relation, name: str) -> str | None:
+    match relation:
+        case Scan():
+            return dict(relation.table.rows).get(name)
+        case Select(input=below, items=items) | Aggregate(input=below, groups=items):
+            item = dict(items).get(name)
+            return row_type_of(below, item) if item is not None else None
+        case Join():
+            if name in relation.left.columns:
+                return _column(relation.left, name)
+            own = next((own for own, there in relation.right_names.items() if there == name), None)
+            return _column(relation.right, own) if own is not None else None
+        case Union():
+            at = relation.columns.index(name)
+            return _column(relation.inputs[0], relation.inputs[0].columns[at])
+        case _:
+            inner: Relation | None = getattr(relation, "input", None)
+            return _column(inner, name) if inner is not None and name in inner.columns else None

@@ -1,0 +1,129 @@
+"""ROW constructors, fields, comparison and casts as Spark SQL.
+
+ROW(a, b) has the fields EXPR$0 and EXPR$1. Two rows are equal where all their fields are, NULL and NULL among them; of
+two constructors the fields are compared one by one, so that a NULL makes the answer unknown.
+Source: Flink RowRowConverter, RowToStringCastRule, RowToRowCastRule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from sqlglot import exp
+
+from engine.model.row_types import fields_of, has_row, is_row
+from engine.model.schema import map_types, quote
+from engine.sql.algebra import Expr, plain
+from engine.sql.rejected import SqlRejected
+
+if TYPE_CHECKING:
+    from engine.sql.writer import ExpressionWriter
+
+_STRUCT: Final = "named_struct("
+
+
+def constructed(node: Expr) -> Sequence[Expr] | None:
+    """The values of ROW(a, b) or (a, b); None for anything else."""
+    bare = node.unnest()
+    if isinstance(bare, exp.Tuple) or (isinstance(bare, exp.Anonymous) and bare.name.upper() == "ROW"):
+        values: Sequence[Expr] = bare.expressions
+        return values
+    return None
+
+
+def row(writer: ExpressionWriter, values: Sequence[Expr], at: Expr) -> str:
+    """A row of these values. Raises SqlRejected for one without any."""
+    if not values:
+        message = "ROW() needs a value: ROW(a, b)."
+        raise SqlRejected(message, at)
+    return _struct((f"EXPR${place}", writer.write(value)) for place, value in enumerate(values))
+
+
+def field(writer: ExpressionWriter, node: exp.Dot) -> str:
+    """A field of a row. Raises SqlRejected where there is none of that name."""
+    value = writer.write(node.this)
+    type_ = writer.type_of(value)
+    name = node.expression.name
+    known = [known for known, _ in fields_of(type_)] if is_row(type_) else []
+    if name not in known:
+        there = f"it has {', '.join(known)}" if known else f"it is {type_}, which has no fields"
+        message = f"there is no field {name!r} in {node.this.name or 'the value'!r}: {there}."
+        raise SqlRejected(message, node)
+    inner = value if plain(node.this) is not None or isinstance(node.this, exp.Dot) else f"({value})"
+    return f"{inner}.{quote(name)}"
+
+
+def equal_fields(left: Expr, right: Expr) -> Expr | None:
+    """Two constructors as equal, field by field; None where one is none."""
+    own, others = constructed(left), constructed(right)
+    if not own or not others or len(own) != len(others):
+        return None
+    whole: Expr | None = None
+    for one, other in zip(own, others, strict=True):
+        same = exp.EQ(this=one.copy(), expression=other.copy())
+        whole = same if whole is None else exp.And(this=whole, expression=same)
+    return whole
+
+
+def of_one_type(writer: ExpressionWriter, values: Sequence[str]) -> list[str]:
+    """Written values, each row among them with the names of the first row that is no NULL."""
+    if not any(_STRUCT in value for value in values):
+        return list(values)
+    types = [writer.type_of(value) for value in values]
+    first = next((type_ for type_ in types if has_row(type_)), "")
+    return [
+        value if type_ in (first, "void") or not has_row(type_) else f"CAST({value} AS {first})"
+        for value, type_ in zip(values, types, strict=True)
+    ]
+
+
+def cast_row(writer: ExpressionWriter, value: str, node: exp.Cast, cast: Callable[[str, exp.DataType], str]) -> str:
+    """A row with other names and types. cast: a written value in a type. Raises SqlRejected for another number."""
+    type_ = writer.type_of(value)
+    wanted = node.to.expressions
+    if type_ == "void":
+        return "NULL"
+    given = fields_of(type_) if is_row(type_) else ()
+    if len(given) != len(wanted):
+        message = f"a ROW of {len(wanted)} fields is made of one of as many, but the value is {type_}."
+        raise SqlRejected(message, node)
+    made = _struct(
+        (target.name, cast(f"({value}).{quote(name)}", target.kind))
+        for (name, _), target in zip(given, wanted, strict=True)
+    )
+    return f"CASE WHEN {value} IS NOT NULL THEN {made} END"
+
+
+def as_text(value: str, type_: str, depth: int = 0) -> str:
+    """A value as Flink prints it in rows, lists and maps: (1, NULL), [a, b], {k=v}; NULL where it is NULL."""
+    item, key = f"x{depth}", f"e{depth}"
+    if is_row(type_):
+        parts = (_part(f"({value}).{quote(name)}", inner, depth) for name, inner in fields_of(type_))
+        inside = f"concat('(', concat_ws(', ', {', '.join(parts)}), ')')"
+    elif type_.startswith("array<"):
+        parts_ = f"transform({value}, {item} -> {_part(item, type_[6:-1], depth + 1)})"
+        inside = f"concat('[', array_join({parts_}, ', '), ']')"
+    elif type_.startswith("map<"):
+        of_key, of_value = map_types(type_[4:-1])
+        entry = f"concat({_part(f'{key}.key', of_key, depth + 1)}, '=', {_part(f'{key}.value', of_value, depth + 1)})"
+        inside = f"concat('{{', array_join(transform(map_entries({value}), {key} -> {entry}), ', '), '}}')"
+    elif type_ == "boolean":
+        return f"upper(CAST({value} AS STRING))"
+    elif type_ in ("timestamp", "timestamp_ntz"):
+        return f"date_format({value}, 'yyyy-MM-dd HH:mm:ss.SSS')"
+    else:
+        return f"CAST({value} AS STRING)"
+    return f"CASE WHEN {value} IS NOT NULL THEN {inside} END"
+
+
+def _part(value: str, type_: str, depth: int) -> str:
+    return f"coalesce({as_text(value, type_, depth)}, 'NULL')"
+
+
+def _struct(fields: Iterable[tuple[str, str]]) -> str:
+    parts: list[str] = []
+    for name, value in fields:
+        escaped = name.replace("\\", "\\\\").replace("'", "\\'")
+        parts.append(f"'{escaped}', {value}")
+    return f"{_STRUCT}{', '.join(parts)})"

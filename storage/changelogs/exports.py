@@ -1,0 +1,154 @@
+"""Changelogs and tables as files.
+
+    csv        a header; texts that a spreadsheet would run can be made harmless
+    json       JSON Lines, an object per record
+    debezium   what Flink's format debezium-json writes: an update is a delete and an insert, {before, after, op}
+    parquet    typed columns
+    duckdb     a database with one table, typed
+    sqlite     a database with one table; what SQLite has no type for is a text
+
+A record of a changelog has seq, step and kind before its columns; a row of a table and a change of Debezium only its
+columns. CSV and JSON are compressed where the path ends in .gz. A file appears when it is whole.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Final, Literal
+
+import duckdb
+
+from storage.changelogs.filters import conditions
+from storage.database.connection import Database, first_sentence
+from storage.database.edge_records import records_of, select_columns
+from storage.database.sql import identifier, literal
+from storage.errors import ExportFailed
+from storage.model import Edge, Filter
+from storage.spreadsheets import harmless, harmless_sql
+
+Format = Literal["csv", "json", "debezium", "parquet", "duckdb", "sqlite"]
+ENDINGS: Final[dict[Format, str]] = {
+    "csv": ".csv",
+    "json": ".jsonl",
+    "debezium": ".debezium.jsonl",
+    "parquet": ".parquet",
+    "duckdb": ".duckdb",
+    "sqlite": ".sqlite",
+}
+_FETCHED: Final = 10_000
+_OPTIONS: Final = {"csv": "FORMAT csv, HEADER", "json": "FORMAT json", "debezium": "FORMAT json"}
+_PARQUET: Final = "FORMAT parquet, COMPRESSION zstd"
+
+
+def write_changelog(database: Database, edge: Edge, wanted: Filter, path: Path, format_: Format, *, safe: bool) -> int:
+    """Write the records that pass a filter, in their order, and say how many. safe: for spreadsheets.
+
+    Raises ExportFailed, UnknownColumn.
+    """
+    where, values = conditions(edge, wanted)
+    if format_ == "debezium":
+        select = _debezium(edge)
+    else:
+        step = "c.step" if format_ in ("parquet", "duckdb", "sqlite") else "hex(c.step)"
+        select = f"c.seq, {step} AS step, c.kind::VARCHAR AS kind{_columns(edge, format_, safe)}"
+    query = f"SELECT {select} FROM {records_of(edge)} c WHERE {where}"
+    return _write(database, query, values, path, format_, edge.table)
+
+
+def write_table(database: Database, edge: Edge, rows: str, path: Path, format_: Format, *, safe: bool) -> int:
+    """Write the rows of a table in the order of their key, and say how many.
+
+    rows: the FROM and WHERE that give them, as alias c. Raises ExportFailed.
+    """
+    select = _debezium(edge, is_table=True) if format_ == "debezium" else _columns(edge, format_, safe)[2:] or "c.seq"
+    keys = [f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in edge.upsert_key]
+    query = f"SELECT {select} FROM {rows} ORDER BY {', '.join([*keys, 'c.rowid'])}"
+    return _write(database, query, {}, path, format_, edge.table)
+
+
+def _write(database: Database, query: str, values: dict[str, object], path: Path, format_: Format, table: str) -> int:
+    part = path.with_name(path.name + ".part")
+    rows = path.with_name(path.name + ".rows.part")
+    options = _OPTIONS.get(format_, _PARQUET)
+    if format_ in _OPTIONS and path.suffix == ".gz":
+        options += ", COMPRESSION gzip"
+    # A database is filled from a file, so that it is never attached to the store.
+    convert = _CONVERTED.get(format_)
+    try:
+        # What an export that was killed has left behind.
+        part.unlink(missing_ok=True)
+        with database.cursor() as cursor:
+            target = part if convert is None else rows
+            written = cursor.execute(f"COPY ({query}) TO {literal(str(target))} ({options})", values).fetchone()
+        if convert is not None:
+            convert(rows, part, table)
+        part.replace(path)
+    except (duckdb.Error, sqlite3.Error, OSError) as error:
+        part.unlink(missing_ok=True)
+        raise ExportFailed(path, first_sentence(str(error))) from error
+    finally:
+        rows.unlink(missing_ok=True)
+    return int(written[0]) if written else 0
+
+
+def _into_duckdb(rows: Path, target: Path, table: str) -> None:
+    with closing(duckdb.connect(str(target))) as database:
+        database.execute(f"CREATE TABLE {identifier(table)} AS SELECT * FROM read_parquet({literal(str(rows))})")
+
+
+def _into_sqlite(rows: Path, target: Path, table: str) -> None:
+    with closing(duckdb.connect()) as reader, closing(sqlite3.connect(target)) as database, database:
+        source = f"read_parquet({literal(str(rows))})"
+        declared = [(row[0], row[1]) for row in reader.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
+        columns = ", ".join(f"{identifier(name)} {_in_sqlite(type_)}" for name, type_ in declared)
+        database.execute(f"CREATE TABLE {identifier(table)} ({columns})")
+        select = ", ".join(
+            identifier(name) if _in_sqlite(type_) != "TEXT" else f"{identifier(name)}::VARCHAR"
+            for name, type_ in declared
+        )
+        reader.execute(f"SELECT {select} FROM {source}")
+        marks = ", ".join("?" * len(declared))
+        while found := reader.fetchmany(_FETCHED):
+            database.executemany(f"INSERT INTO {identifier(table)} VALUES ({marks})", found)
+
+
+_CONVERTED: Final[dict[Format, Callable[[Path, Path, str], None]]] = {
+    "duckdb": _into_duckdb,
+    "sqlite": _into_sqlite,
+}
+
+
+def _in_sqlite(type_: str) -> str:
+    """A type of DuckDB in SQLite, which keeps what it has no type for as a text."""
+    if type_ in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT"):
+        return "INTEGER"
+    known = {"BOOLEAN": "BOOLEAN", "FLOAT": "REAL", "DOUBLE": "REAL", "BLOB": "BLOB"}
+    return known.get(type_, "TEXT")
+
+
+def _columns(edge: Edge, format_: Format, safe: bool) -> str:
+    """The edge's columns as a select list that starts with a comma; without formulas where that is wanted of CSV."""
+    if format_ != "csv" or not safe:
+        return select_columns(edge.columns, "c")
+    columns = []
+    for column in edge.columns:
+        value = f"c.{identifier(column.stored_as)}"
+        shown = harmless_sql(value) if column.duckdb_type == "VARCHAR" else value
+        columns.append(f", {shown} AS {identifier(str(harmless(column.stored_as)))}")
+    return "".join(columns)
+
+
+def _debezium(edge: Edge, *, is_table: bool = False) -> str:
+    """A change as Flink's DebeziumJsonSerializationSchema writes it; every row of a table is an insert."""
+    fields = ", ".join(f"{identifier(column.name)} := c.{identifier(column.stored_as)}" for column in edge.columns)
+    row = f"struct_pack({fields})"
+    if is_table:
+        return f"NULL AS before, {row} AS after, 'c' AS op"
+    is_put = "c.kind::VARCHAR IN ('+I', '+U')"
+    return (
+        f"CASE WHEN NOT {is_put} THEN {row} END AS before, CASE WHEN {is_put} THEN {row} END AS after, "
+        f"CASE WHEN {is_put} THEN 'c' ELSE 'd' END AS op"
+    )

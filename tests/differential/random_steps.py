@@ -1,0 +1,382 @@
+"""Random steps of a query: each a SELECT over one relation or two, with what is known of the relation that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from random import Random
+
+from tests.differential.random_expressions import Column, condition, expression, is_number, is_time, some
+
+WINDOW: tuple[Column, ...] = (("window_start", "TIMESTAMP(3)"), ("window_end", "TIMESTAMP(3)"))
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table or a view.
+
+    time: its event time. is_loose: Flink gives its records in no order that it promises, so that nothing above may
+    depend on it. has_windows: it has the bounds of windows as Flink knows them.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    time: str | None
+    processing_time: str | None
+    is_append: bool
+    is_loose: bool = False
+    has_windows: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, without the processing time."""
+        return [name for name, _ in self.columns]
+
+    @property
+    def keys(self) -> list[str]:
+        """Columns to group by."""
+        found = [name for name, type_ in self.columns if type_ in ("STRING", "BIGINT", "INT", "BOOLEAN")]
+        return [name for name in found if name in ("k", "w", "b")] or found or self.names[:1]
+
+
+Step = tuple[str, Relation] | None
+"""A SELECT and what it makes; None where the step cannot be taken."""
+
+
+def of_one(random: Random, below: Relation) -> tuple[str, Step]:
+    """A step over one relation, with its name."""
+    weighted: list[tuple[Callable[[Random, Relation], Step], int]] = [
+        (project, 2),
+        (filtered, 2),
+        (aggregated, 4),
+        (grouping_sets, 1),
+        (distinct, 1),
+        (top_n, 3),
+        (unnested, 1),
+    ]
+    if not below.is_loose:
+        weighted += [(over_values, 1), (limited, 1)]
+    if below.time:
+        weighted += [(over_time, 3), (windowed, 2), (window_aggregate, 5), (group_window, 2), (last_by_time, 2)]
+        weighted += [(sorted_by_time, 1)]
+    if below.has_windows:
+        weighted += [(window_again, 6), (window_top_n, 6)]
+    if below.processing_time and not below.is_loose:
+        weighted += [(by_arrival, 4)]
+    step = random.choices([each for each, _ in weighted], [weight for _, weight in weighted])[0]
+    return step.__name__, step(random, below)
+
+
+def project(random: Random, below: Relation) -> Step:
+    """Some columns and an expression or two."""
+    kept = [column for column in below.columns if column[0] == below.time or random.random() < 0.8]
+    kept += [column for column in WINDOW if below.has_windows and column not in kept]
+    kept = kept or list(below.columns[:1])
+    made = [expression(random, below.columns) for _ in range(random.choice((1, 1, 2)))]
+    new = [(f"x{at}_{random.randint(0, 99)}", type_) for at, (_, type_) in enumerate(made)]
+    items = [name for name, _ in kept] + [f"{text} AS {name}" for (text, _), (name, _) in zip(made, new, strict=True)]
+    if below.processing_time:
+        items.append(below.processing_time)
+    return f"SELECT {', '.join(items)} FROM {below.name}", replace(below, columns=(*kept, *new))
+
+
+def filtered(random: Random, below: Relation) -> Step:
+    """The rows that meet a condition."""
+    return f"SELECT * FROM {below.name} WHERE {condition(random, below.columns)}", below
+
+
+def aggregated(random: Random, below: Relation) -> Step:
+    """GROUP BY, or one row for all; with HAVING now and then."""
+    keys = random.sample(below.keys, random.randint(0, min(2, len(below.keys))))
+    calls, made = aggregates(random, below)
+    sql = f"SELECT {', '.join([*keys, *calls])} FROM {below.name}"
+    if keys:
+        sql += f" GROUP BY {', '.join(keys)}"
+    if random.random() < 0.15:
+        sql += " HAVING COUNT(*) > 1"
+    return sql, _changing(below, [*_columns(below, keys), *made])
+
+
+def grouping_sets(random: Random, below: Relation) -> Step:
+    """ROLLUP, CUBE or GROUPING SETS of two columns."""
+    if len(below.keys) < 2:
+        return None
+    a, b = random.sample(below.keys, 2)
+    calls, made = aggregates(random, below)
+    sets = random.choice((f"ROLLUP ({a}, {b})", f"CUBE ({a}, {b})", f"GROUPING SETS (({a}), ({b}), ())"))
+    sql = f"SELECT {a}, {b}, {', '.join(calls)}, GROUPING_ID({a}, {b}) AS gid FROM {below.name} GROUP BY {sets}"
+    return sql, _changing(below, [*_columns(below, [a, b]), *made, ("gid", "BIGINT")])
+
+
+def distinct(random: Random, below: Relation) -> Step:
+    """SELECT DISTINCT of some columns."""
+    keys = random.sample(below.keys, random.randint(1, min(2, len(below.keys))))
+    return f"SELECT DISTINCT {', '.join(keys)} FROM {below.name}", _changing(below, _columns(below, keys))
+
+
+def top_n(random: Random, below: Relation) -> Step:
+    """The first rows of each group by some columns."""
+    partition = random.sample(below.keys, random.randint(0, min(2, len(below.keys))))
+    able = [name for name, type_ in below.columns if not type_.startswith(("ARRAY", "BOOLEAN")) and not is_time(type_)]
+    if not able:
+        return None
+    order = random.sample(able, len(able) if below.is_loose else random.randint(1, min(2, len(able))))
+    # With an offset Flink loses or delays updates of what is retracted.
+    start = random.choice((1, 1, 1, 2)) if below.is_append and not below.is_loose else 1
+    # Flink 2.3 takes a Top 1 by other columns than time for insert-only (FLINK-39966, FLINK-40368).
+    end = start + random.randint(1, 2)
+    rank = f"rn <= {end}" if start == 1 else f"rn BETWEEN {start} AND {end}"
+    with_rank = random.random() < 0.5
+    columns = [*below.columns, *([("rn", "BIGINT")] if with_rank else [])]
+    if "rn" in below.names:
+        return None
+    by = ", ".join(f"{name}{random.choice(('', ' DESC'))}" for name in order)
+    inner = f"SELECT *, ROW_NUMBER() OVER ({_partition(partition)}ORDER BY {by}) AS rn FROM {below.name}"
+    sql = f"SELECT {', '.join(name for name, _ in columns)} FROM ({inner}) WHERE {rank}"
+    return sql, _changing(below, columns)
+
+
+def last_by_time(random: Random, below: Relation) -> Step:
+    """The first or last row of each key by event time."""
+    keys = random.sample(below.keys, random.randint(1, min(2, len(below.keys))))
+    order = random.choice(("ASC", "DESC"))
+    inner = f"SELECT *, ROW_NUMBER() OVER ({_partition(keys)}ORDER BY {below.time} {order}) AS rn FROM {below.name}"
+    sql = f"SELECT {', '.join(below.names)} FROM ({inner}) WHERE rn = 1"
+    first = order == "ASC"
+    made = _changing(below, below.columns)
+    # The first row waits for the watermark.
+    return sql, replace(made, is_append=first, time=below.time if first else None, is_loose=below.is_loose or first)
+
+
+def by_arrival(random: Random, below: Relation) -> Step:
+    """The first, last or first few rows of each key in order of arrival."""
+    keys = random.sample(below.keys, random.randint(1, min(2, len(below.keys))))
+    order, rank = random.choice((("", "= 1"), (" DESC", "= 1"), ("", "<= 2"), ("", "BETWEEN 2 AND 3")))
+    over = f"({_partition(keys)}ORDER BY {below.processing_time}{order})"
+    inner = f"SELECT *, ROW_NUMBER() OVER {over} AS rn FROM {below.name}"
+    sql = f"SELECT {', '.join(below.names)} FROM ({inner}) WHERE rn {rank}"
+    return sql, replace(_changing(below, below.columns), is_append=not order)
+
+
+def over_time(random: Random, below: Relation) -> Step:
+    """Aggregates, ranks or LAG OVER the event time."""
+    partition = random.sample(below.keys, random.randint(0, min(2, len(below.keys))))
+    frame = random.choice(
+        (
+            "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+            "ROWS BETWEEN 2 PRECEDING AND CURRENT ROW",
+            "RANGE BETWEEN INTERVAL '1' SECOND PRECEDING AND CURRENT ROW",
+            "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+        )
+    )
+    over = f"OVER ({_partition(partition)}ORDER BY {below.time}"
+    if random.random() < 0.25:
+        name, type_ = random.choice(below.columns)
+        calls = [(f"LAG({name}) {over})", type_), (f"ROW_NUMBER() {over})", "BIGINT")]
+        texts = [f"{text} AS o{at}" for at, (text, _) in enumerate(calls)]
+        made = [(f"o{at}", type_) for at, (_, type_) in enumerate(calls)]
+    else:
+        calls_, made = aggregates(random, below, plain=True, suffix=f" {over} {frame})")
+        texts = calls_
+    if any(name in below.names for name, _ in made):
+        return None
+    sql = f"SELECT {', '.join([*below.names, *texts])} FROM {below.name}"
+    after = replace(below, columns=(*below.columns, *made), processing_time=None, is_loose=True, has_windows=False)
+    return sql, after
+
+
+def over_values(random: Random, below: Relation) -> Step:
+    """A sum of all rows so far, by a value."""
+    numbers = some(below.columns, "BIGINT", "INT")
+    if not numbers or "o" in below.names:
+        return None
+    over = f"({_partition(random.sample(below.keys, 1))}ORDER BY {random.choice(numbers)})"
+    text = f"SUM({random.choice(numbers)}) OVER {over} AS o"
+    columns = [*below.columns, ("o", "BIGINT")]
+    return f"SELECT {', '.join(below.names)}, {text} FROM {below.name}", _changing(below, columns)
+
+
+def limited(random: Random, below: Relation) -> Step:
+    """ORDER BY value LIMIT n, or LIMIT alone."""
+    if not below.is_append or random.random() < 0.6:
+        able = [name for name, type_ in below.columns if is_number(type_) or type_ == "STRING"]
+        if not able:
+            return None
+        order = f" ORDER BY {random.choice(able)}{random.choice(('', ' DESC'))}"
+        offset = random.choice(("", "", " OFFSET 1")) if below.is_append else ""
+        sql = f"SELECT * FROM {below.name}{order} LIMIT {random.randint(2, 4)}{offset}"
+    else:
+        sql = f"SELECT * FROM {below.name} LIMIT {random.randint(1, 6)}"
+    if below.processing_time:
+        return None
+    return sql, _changing(below, below.columns)
+
+
+def sorted_by_time(random: Random, below: Relation) -> Step:
+    """ORDER BY the event time, and by a value among rows of one time."""
+    number = some(below.columns, "BIGINT", "INT", "STRING")
+    if below.processing_time or not number:
+        return None
+    return f"SELECT * FROM {below.name} ORDER BY {below.time}, {random.choice(number)}", replace(below, is_loose=True)
+
+
+def unnested(random: Random, below: Relation) -> Step:
+    """Once per element of an array made of two columns."""
+    numbers = some(below.columns, "BIGINT")
+    if not numbers or "e" in below.names:
+        return None
+    a, b = random.choice(numbers), random.choice(numbers)
+    inner = f"SELECT *, ARRAY[{a}, {b}] AS list FROM {below.name}"
+    sql = f"SELECT {', '.join(below.names)}, e FROM ({inner}) CROSS JOIN UNNEST(list) AS u(e)"
+    return sql, replace(below, columns=(*below.columns, ("e", "BIGINT")), processing_time=None, has_windows=False)
+
+
+def table_function(random: Random, below: Relation, partition: Iterable[str] = ()) -> str:
+    """A windowing table function over a relation."""
+    size, unit = random.choice((2, 3, 4)), random.choice((500, 1000))
+
+    def interval(ms: int) -> str:
+        return f"INTERVAL '{ms / 1000:.1f}' SECOND(1, 1)" if ms % 1000 else f"INTERVAL '{ms // 1000}' SECOND"
+
+    kind = random.choice(("TUMBLE", "TUMBLE", "HOP", "CUMULATE", "SESSION"))
+    time = f"DESCRIPTOR({below.time})"
+    keys = list(partition)
+    match kind:
+        case "TUMBLE":
+            given = [time, interval(size * unit)]
+        case "SESSION":
+            given = [time, interval(unit)]
+        case _:
+            given = [time, interval(unit), interval(size * unit)]
+    by = f" PARTITION BY {', '.join(keys)}" if kind == "SESSION" and keys else ""
+    return f"TABLE({kind}(TABLE {below.name}{by}, {', '.join(given)}))"
+
+
+def _unwindowed(below: Relation) -> bool:
+    return not any(name.startswith("window_") for name in below.names)
+
+
+def windowed(random: Random, below: Relation) -> Step:
+    """The rows with their windows."""
+    if not _unwindowed(below):
+        return None
+    sql = f"SELECT {', '.join(below.names)}, window_start, window_end FROM {table_function(random, below)}"
+    made = replace(below, columns=(*below.columns, *WINDOW), processing_time=None, has_windows=True, time=None)
+    return sql, replace(made, is_loose=below.is_loose or "SESSION" in sql)
+
+
+def window_aggregate(random: Random, below: Relation) -> Step:
+    """Aggregates of windows, with the window's own time now and then."""
+    if not _unwindowed(below):
+        return None
+    keys = random.sample(below.keys, random.randint(0, min(2, len(below.keys))))
+    calls, made = aggregates(random, below, mergeable=True)
+    with_time = random.random() < 0.4
+    bounds = [*WINDOW, *([("window_time", "TIMESTAMP(3)")] if with_time else [])]
+    names = [name for name, _ in bounds]
+    function = table_function(random, below, keys)
+    sql = f"SELECT {', '.join([*keys, *names, *calls])} FROM {function} GROUP BY {', '.join([*keys, *names])}"
+    columns = (*_columns(below, keys), *bounds, *made)
+    time = "window_time" if with_time else None
+    return sql, Relation("", columns, time, None, is_append=True, is_loose=True, has_windows=True)
+
+
+def window_again(random: Random, below: Relation) -> Step:
+    """Aggregates of the rows of windows that they have already."""
+    keys = [name for name in below.keys if random.random() < 0.4]
+    calls, made = aggregates(random, below, mergeable=True)
+    by = [*keys, "window_start", "window_end"]
+    sql = f"SELECT {', '.join([*by, *calls])} FROM {below.name} GROUP BY {', '.join(by)}"
+    columns = (*_columns(below, keys), *WINDOW, *made)
+    return sql, Relation("", columns, None, None, is_append=True, is_loose=True, has_windows=True)
+
+
+def window_top_n(random: Random, below: Relation) -> Step:
+    """The first rows of each window."""
+    keys = random.sample(below.keys, random.randint(0, 1))
+    able = [name for name, type_ in below.columns if is_number(type_) or type_ == "STRING"]
+    if not able or "rn" in below.names:
+        return None
+    order = random.sample(able, len(able))
+    if below.time and random.random() < 0.4 and not below.is_loose:
+        order = [below.time]
+    by = ", ".join(f"{name}{random.choice(('', ' DESC'))}" for name in order)
+    over = f"(PARTITION BY {', '.join(['window_start', 'window_end', *keys])} ORDER BY {by})"
+    with_rank = random.random() < 0.5
+    columns = (*below.columns, *([("rn", "BIGINT")] if with_rank else []))
+    inner = f"SELECT *, ROW_NUMBER() OVER {over} AS rn FROM {below.name}"
+    sql = f"SELECT {', '.join(name for name, _ in columns)} FROM ({inner}) WHERE rn <= {random.randint(1, 3)}"
+    return sql, replace(below, columns=columns, is_loose=True, time=None)
+
+
+def group_window(random: Random, below: Relation) -> Step:
+    """Windows as functions in GROUP BY."""
+    keys = random.sample(below.keys, random.randint(0, min(2, len(below.keys))))
+    calls, made = aggregates(random, below, mergeable=True)
+    kind = random.choice(("TUMBLE", "HOP", "SESSION"))
+    lengths = {"TUMBLE": "INTERVAL '2' SECOND", "SESSION": "INTERVAL '1' SECOND"}.get(
+        kind, "INTERVAL '1' SECOND, INTERVAL '2' SECOND"
+    )
+    given = f"({below.time}, {lengths})"
+    bounds = [f"{kind}_START{given} AS ws", f"{kind}_END{given} AS we"]
+    group = ", ".join([*keys, f"{kind}{given}"])
+    sql = f"SELECT {', '.join([*keys, *bounds, *calls])} FROM {below.name} GROUP BY {group}"
+    columns = (*_columns(below, keys), ("ws", "TIMESTAMP(3)"), ("we", "TIMESTAMP(3)"), *made)
+    return sql, Relation("", columns, None, None, is_append=True, is_loose=True)
+
+
+_ANY = ("COUNT", "MIN", "MAX")
+_NUMBERS = ("SUM", "AVG", "COUNT", "MIN", "MAX")
+_ORDERED = ("FIRST_VALUE", "LAST_VALUE", "LISTAGG", "ARRAY_AGG")
+
+
+def aggregates(
+    random: Random, below: Relation, *, mergeable: bool = False, plain: bool = False, suffix: str = ""
+) -> tuple[list[str], list[Column]]:
+    """Calls with their names, and the columns that they give.
+
+    mergeable: of windows. plain: without DISTINCT and FILTER. suffix: what follows each call.
+    """
+    calls, columns = [], []
+    for at in range(random.randint(1, 3)):
+        call, type_ = _call(random, below, ordered=not (mergeable or below.is_loose or plain), plain=plain)
+        name = f"a{at}_{random.randint(0, 99)}"
+        calls.append(f"{call}{suffix} AS {name}")
+        columns.append((name, type_))
+    return calls, columns
+
+
+def _call(random: Random, below: Relation, *, ordered: bool, plain: bool) -> tuple[str, str]:
+    filter_ = f" FILTER (WHERE {condition(random, below.columns)})" if not plain and random.random() < 0.15 else ""
+    if random.random() < 0.2:
+        return f"COUNT(*){filter_}", "BIGINT"
+    able = [column for column in below.columns if not column[1].startswith("ARRAY") and not is_time(column[1])]
+    name, type_ = random.choice(able or [column for column in below.columns][:1])
+    function = random.choice(_NUMBERS if is_number(type_) else _ANY)
+    if ordered and random.random() < 0.25:
+        function = random.choice(_ORDERED)
+    if type_ == "BOOLEAN" and function in ("MIN", "MAX"):
+        function = "COUNT"
+    if is_time(type_) or type_.startswith("ARRAY"):
+        function = "COUNT"
+    distinct_ = "DISTINCT " if not plain and random.random() < 0.2 and function in (*_NUMBERS, "LISTAGG") else ""
+    argument = f"CAST({name} AS STRING)" if function == "LISTAGG" else name
+    made = {"COUNT": "BIGINT", "LISTAGG": "STRING", "ARRAY_AGG": f"ARRAY<{type_}>"}.get(function, type_)
+    if function in ("SUM", "AVG") and type_.startswith("DECIMAL"):
+        made = "DECIMAL(38, 2)" if function == "SUM" else "DECIMAL(38, 6)"
+    return f"{function}({distinct_}{argument}){filter_}", made
+
+
+def _partition(keys: Iterable[str]) -> str:
+    listed = ", ".join(keys)
+    return f"PARTITION BY {listed} " if listed else ""
+
+
+def _columns(below: Relation, names: Iterable[str]) -> list[Column]:
+    types = dict(below.columns)
+    return [(name, types[name]) for name in names]
+
+
+def _changing(below: Relation, columns: Iterable[Column]) -> Relation:
+    """A relation whose rows may be updated."""
+    return Relation("", tuple(columns), None, None, is_append=False, is_loose=below.is_loose)

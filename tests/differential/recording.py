@@ -1,0 +1,90 @@
+"""Queries with Flink's changelogs, kept so that they can be compared without Flink and without Spark."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.contract.operator import Analyzer
+from engine.errors import StudioError
+from engine.local import LocalRun
+from engine.local.sources import read
+from engine.model.schema import Schema
+from engine.planner import plan
+from tests.conformance.case import Case
+from tests.differential.fuzzing import Ours, Records, records_of
+from tests.differential.random_queries import QueryJob
+
+
+class Remembering:
+    """An analyzer that remembers what it was asked."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self.types: dict[str, str] = {}
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        """What the other one says."""
+        found = self._analyzer.type_of(expression, schema, node, field)
+        self.types[f"{expression} | {schema.ddl()}"] = found
+        return found
+
+
+class Remembered:
+    """An analyzer that knows the answers that another one gave."""
+
+    def __init__(self, types: Mapping[str, str]) -> None:
+        self._types = types
+
+    def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
+        """What the other one said. Raises KeyError where it was not asked."""
+        return self._types[f"{expression} | {schema.ddl()}"]
+
+
+class Recording:
+    """The queries of a run that have most to tell, as lines: those whose steps and operators were seen least so far."""
+
+    def __init__(self, most: int, analyzer: Analyzer) -> None:
+        self._most = most
+        self._analyzer = analyzer
+        self._seen: Counter[str] = Counter()
+        self._lines: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """All lines."""
+        return "".join(self._lines)
+
+    def take(self, ours: Ours) -> None:
+        """Keep a job whose changelog is Flink's, if it adds to the others and runs without Spark."""
+        job = ours.job
+        assert isinstance(job, QueryJob)
+        things = {*job.steps, *(node.strategy.name for node in ours.planned.nodes)}
+        is_common = min(self._seen[thing] for thing in things) > 2
+        if len(self._lines) == self._most or is_common or not ours.records:
+            return
+        asked = Remembering(self._analyzer)
+        plan(job.case.pipeline(asked), asked, Path())
+        if replayed(job.job, asked.types) != ours.records:
+            return
+        self._seen.update(things)
+        self._lines.append(json.dumps({"job": job.job, "types": asked.types, "flink": ours.records}) + "\n")
+
+
+def replayed(job: Mapping[str, Any], types: Mapping[str, str]) -> Records | None:
+    """What a recorded query comes to here; None where Spark would be needed."""
+
+    def spark() -> Any:
+        raise NotImplementedError
+
+    analyzer = Remembered(types)
+    try:
+        pipeline = Case("query", job, {}).pipeline(analyzer)
+        planned = plan(pipeline, analyzer, Path())
+        run = LocalRun(planned, read(planned, spark, Path()), spark)
+        return records_of(run.records(pipeline.nodes[-1].id))
+    except (NotImplementedError, StudioError):
+        return None

@@ -1,0 +1,61 @@
+"""Tables of files in Flink SQL: what a source writes is what a script reads."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+
+from engine.model.pipeline import Edge, Node, Pipeline
+from engine.sql.rejected import SqlRejected
+from tests.engine.script.scripts import read, written
+from tests.engine.sources.workbooks import write_workbook
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def pipeline_of(operator: str, **parameters: Any) -> Pipeline:
+    nodes = (Node(id="t", operator=operator, parameters=parameters), Node(id="sink", operator="sink"))
+    return Pipeline(name="p", nodes=nodes, edges=(Edge(source="t", target="sink"),))
+
+
+CASES = {
+    "sheet": ("excel", {"path": "book.xlsx", "table": "Orders", "event_time": "at", "watermark_delay_ms": 5000}),
+    "cells": ("excel", {"path": "book.xlsx", "table": "Orders", "header": False}),
+    "sqlite": ("sqlite", {"path": "shop.sqlite", "table": "orders", "primary_key": ("id",), "types": {"id": "int"}}),
+    "duckdb": ("duckdb", {"path": "shop.duckdb", "table": "orders", "event_time": "at", "watermark_delay_ms": 0}),
+    "kinds": ("sqlite", {"path": "shop.sqlite", "table": "changes", "kind_column": "op"}),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_workbook(tmp_path / "book.xlsx", {"More": {1: ["a"]}, "Orders": {1: ["id", "at"], 2: [1, (45413.5, 1)]}})
+    with sqlite3.connect(tmp_path / "shop.sqlite") as shop:
+        shop.execute("CREATE TABLE orders (id INTEGER, at TEXT)")
+        shop.execute("CREATE TABLE changes (op TEXT, id INTEGER)")
+    shop.close()
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as shop:
+        shop.execute('CREATE TABLE orders (id INTEGER, "at" TIMESTAMP)')
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_source_as_a_script_and_back_is_itself(name: str, folder: Path, spark: SparkSession) -> None:
+    operator, parameters = CASES[name]
+    pipeline = pipeline_of(operator, **parameters)
+    script = written(pipeline, spark, folder)
+    back = read(script.text, spark, folder)
+    assert back.pipeline.nodes[0].operator == operator
+    assert {name: each for name, each in back.pipeline.nodes[0].parameters.items() if name in parameters} == parameters
+    assert written(back.pipeline, spark, folder).text == script.text
+
+
+def test_a_database_that_is_not_known_is_refused_with_those_that_are(spark: SparkSession, folder: Path) -> None:
+    script = "CREATE TABLE t (a INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:db2://h/d'); SELECT * FROM t"
+    with pytest.raises(SqlRejected, match=r"'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE'"):
+        read(script, spark, folder)

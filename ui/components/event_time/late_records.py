@@ -1,0 +1,67 @@
+"""The late records and the rejected rows of a run: sorted by any column, page by page, and as CSV."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from storage.event_time.late import Sorted
+from storage.model import Run
+from ui.components.event_time.late_downloads import late_download, rejected_download
+from ui.components.event_time.late_table import late_table, rejected_table
+from ui.components.grid import grid
+from ui.components.shell.pager import pager
+from ui.components.time_travel.event_player import move_to
+from ui.shell import workspace
+from ui.shell.state import state
+
+_PAGE: Final = 50
+
+
+def late_records(run: Run, *, height: int | None = None) -> None:
+    """Draw the late records of a run. A click on one moves the page to its event."""
+    key = f"late-{run.run_id}"
+    order, offset = _order(key), int(st.session_state.get(key, 0))
+    page = workspace.store().late.page(run.run_id, order=order, offset=offset, limit=_PAGE)
+    grid(
+        late_table(page.records, state.event, order),
+        key=f"{key}-grid",
+        on_pick=lambda seq: move_to(int(seq)),
+        on_sort=lambda by: _sort(key, by),
+        height=height,
+        label="Late records",
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        late_download(run.run_id, page.total)
+        pager(key, offset, _PAGE, page.total, what="late records")
+
+
+def rejected_rows(run: Run, *, height: int | None = None) -> None:
+    """Draw the rows of the sources that could not be read."""
+    key = f"rejected-{run.run_id}"
+    order, offset = _order(key), int(st.session_state.get(key, 0))
+    page = workspace.store().late.rejected(run.run_id, order=order, offset=offset, limit=_PAGE)
+    grid(
+        rejected_table(page.records, order),
+        key=f"{key}-grid",
+        on_sort=lambda by: _sort(key, by),
+        height=height,
+        label="Rejected rows",
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        rejected_download(run.run_id, page.total)
+        pager(key, offset, _PAGE, page.total, what="rejected rows")
+
+
+def _order(key: str) -> Sorted | None:
+    order: Sorted | None = st.session_state.get(f"{key}-order")
+    return order
+
+
+def _sort(key: str, by: str) -> None:
+    """By a column, the largest first; pressed once more, the smallest first. The first page is shown then."""
+    order = _order(key)
+    is_turned = order is not None and order.by == by and order.descending
+    st.session_state[f"{key}-order"] = Sorted(by, descending=not is_turned)
+    st.session_state[key] = 0
