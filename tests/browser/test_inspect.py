@@ -126,10 +126,10 @@ def test_the_slider_moves_list_table_and_cascade(open_page: OpenPage) -> None:
 
 def test_chips_and_text_filter_the_list(open_page: OpenPage) -> None:
     page = open_page("changelog?run=1&edge=inner")
-    page.get_by_role("button", name="update after: 1").click()
+    page.get_by_role("button", name="+U 1, update after").click()
     expect(rows(page, "Changelog")).to_have_count(1)
-    expect(page.get_by_role("button", name="update after: 1")).to_have_attribute("aria-pressed", "true")
-    page.get_by_role("button", name="update after: 1").click()
+    expect(page.get_by_role("button", name="+U 1, update after")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="+U 1, update after").click()
     expect(rows(page, "Changelog")).to_have_count(4)
     page.get_by_role("textbox", name="Column = value").fill("word = World")
     page.keyboard.press("Enter")

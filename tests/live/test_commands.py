@@ -26,8 +26,10 @@ def document(tmp_path: Path) -> str:
     nodes = [
         {"id": "words", "operator": "csv", "parameters": {"path": "in", "monitor_interval_ms": 20}},
         {"id": "out", "operator": "sink"},
+        # What is counted is the state that a run is stopped and taken up again with.
+        {"id": "count", "operator": "aggregate", "parameters": {"group_by": ["k"], "aggregates": []}},
     ]
-    edges = [{"source": "words", "target": "out"}]
+    edges = [{"source": "words", "target": target} for target in ("out", "count")]
     (tmp_path / "words.json").write_text(json.dumps({"nodes": nodes, "edges": edges}))
     return str(tmp_path / "words.json")
 
@@ -36,7 +38,7 @@ def test_ctrl_c_stops_a_run_and_resume_goes_on_where_it_was(
     spark: SparkSession, tmp_path: Path, document: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = str(tmp_path / "s.duckdb")
-    started = ["run", "--live", document, "--store", store, "--format", "jsonl", *ENGINE]
+    started = ["run", "--live", document, "--edge", "out", "--store", store, "--format", "jsonl", *ENGINE]
     with subprocess.Popen(
         [sys.executable, "-m", "tests.live.child", "in-process", *started],
         cwd=ROOT,
@@ -63,7 +65,7 @@ def test_ctrl_c_stops_a_run_and_resume_goes_on_where_it_was(
     with (tmp_path / "in" / "0.csv").open("a") as file:
         file.write("c,1,2\nd,4")
     with in_process():
-        assert main(["resume", "1", "--end", "--store", store]) == 0
+        assert main(["resume", "1", "--end", "--edge", "out", "--store", store]) == 0
     printed = capsys.readouterr()
     # Below the two lines of the head.
     assert [line.split()[-3:] for line in printed.out.splitlines()[2:]] == [["+I", "d", "4"]]
