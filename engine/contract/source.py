@@ -95,8 +95,15 @@ class Source(Parameters):
     opens: ClassVar[tuple[str, ...]] = ()
     """The endings of files that it is the usual source of."""
 
-    is_served: ClassVar[bool] = False
-    """Whether a server has its rows: they may be others whenever somebody asks, and nothing here says so."""
+    @property
+    def server(self) -> str:
+        """Who is asked for its rows, by its address; empty where they are in files, or made."""
+        return ""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables whose values that server is sent."""
+        return ()
 
     @classmethod
     def parameters_for(cls, path: str, first_line: str = "") -> Mapping[str, Any]:

@@ -34,6 +34,11 @@ def names_any(texts: Iterable[str]) -> bool:
     return any(NAMED.search(text) for text in texts)
 
 
+def named_in(texts: Iterable[str]) -> tuple[str, ...]:
+    """The names of the secrets that these options name, in order."""
+    return tuple(sorted({match[1] for text in texts for match in NAMED.finditer(text)}))
+
+
 def resolved(text: str, option: str) -> str:
     """A text with the values of the variables that it names. Raises NotSet."""
 

@@ -33,11 +33,20 @@ class ColumnsThere(NamedTuple):
 class ServedSource(Source):
     """A source whose rows a server has. asks_for_columns: how a person asks the server for them."""
 
-    is_served: ClassVar[bool] = True
     asks_for_columns: ClassVar[str]
 
     _kept: ForNow | None = PrivateAttr(None)
     _most: int | None = PrivateAttr(None)
+
+    @property
+    @abstractmethod
+    def server(self) -> str:
+        """Everybody who is asked, by address. Nothing connects where somebody only looks at a pipeline."""
+
+    @property
+    @abstractmethod
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables whose values are sent there."""
 
     @property
     @abstractmethod

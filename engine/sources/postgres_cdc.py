@@ -27,7 +27,7 @@ from engine.reading.flink_table import create_table
 from engine.reading.postgres.changes import ChangeReader, Rows, type_of
 from engine.reading.postgres.client import Address, Database, Gone
 from engine.reading.postgres.stream import SNAPSHOT, PostgresStream
-from engine.reading.secrets import NOTE, is_named, names_any
+from engine.reading.secrets import NOTE, is_named, named_in, names_any
 from engine.reading.served import ColumnsThere, ServedSource
 from engine.reading.typed_rows import RowTypes
 
@@ -114,6 +114,16 @@ class PostgresCdc(ServedSource):
         if self.changelog_mode == "upsert":
             self._check_upserts(node)
         return derive_source(self, node, columns, self.primary_key, changelog=True)
+
+    @property
+    def server(self) -> str:
+        """Host and port."""
+        return f"{self.host.strip()}:{self.port}"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """That of the password."""
+        return named_in([self.password])
 
     @property
     def origin(self) -> str:

@@ -19,6 +19,7 @@ from engine.reading.file_source import FileSource
 from engine.reading.storage import elsewhere, looking_at
 from ui.builder.checking import checked
 from ui.builder.editing import ancestors
+from ui.builder.servers import first_not_asked
 from ui.shell import workspace
 from ui.shell.engine_gate import gate
 
@@ -59,13 +60,17 @@ def previews() -> Previews:
 def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioError:
     """The first records of a node, as soon as they are there; or what has to be put right before.
 
-    Only the node and what it is made of counts: the rest of the pipeline may still be wrong.
+    Only the node and what it is made of counts: the rest of the pipeline may still be wrong. NotAsked where a server
+    has rows, and this session has not said that it may be asked.
     """
     part = ancestors(pipeline, node_id)
     verdict = checked(part)
     if verdict.plan is None:
         return verdict.problems[0]
     plan = verdict.plan
+    asked = first_not_asked((node.id, node.operator) for node in plan.sources if isinstance(node.operator, Source))
+    if asked is not None:
+        return asked
     key = f"{node_id}\n{_stamps(plan)}\n{part.model_copy(update={'name': '', 'description': ''}).to_json()}"
     there = elsewhere()
 
@@ -80,7 +85,7 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
 def _stamps(plan: Plan) -> str:
     """What changes when a file does; a server is asked again after a while."""
     stamps: list[object] = []
-    if any(isinstance(node.operator, Source) and node.operator.is_served for node in plan.sources):
+    if any(isinstance(node.operator, Source) and node.operator.server for node in plan.sources):
         stamps.append(int(time.monotonic() // _SERVED_S))
     for node in plan.sources:
         if isinstance(node.operator, FileSource):

@@ -13,6 +13,7 @@ from engine.model.schema import Schema
 from ui.builder.drafting import Drafting
 from ui.builder.editing import ABSENT, set_parameter
 from ui.builder.pending import pending
+from ui.builder.servers import note_typed
 from ui.forms.complaints import Complaints, Path
 from ui.forms.spec import Field
 
@@ -80,6 +81,7 @@ class FormContext:
         node = drafting.pipeline.node(self.node.id)
         new = value if len(path) == 1 else _with(node.parameters.get(str(path[0]), []), path[1:], value)
         document = set_parameter(drafting.pipeline, node.id, str(path[0]), new)
+        note_typed(node.operator, node.parameters, document.node(node.id).parameters)
         place = ".".join(map(str, path))
         drafting.edit(document, merge=f"{node.id}|{place}" if merge else "", redraw=redraw)
 

@@ -9,6 +9,7 @@ from engine.errors import PipelineError
 from engine.reading.served import ServedSource
 from engine.registry import sources
 from ui.builder.editing import set_parameter
+from ui.builder.servers import agree
 from ui.forms.binding import FormContext
 from ui.shell import workspace
 from ui.shell.guard import guarded
@@ -35,6 +36,7 @@ def _ask(form: FormContext) -> None:
         message = "the source has to be right before anybody can be asked for its columns. See what its fields say."
         raise PipelineError(message, name) from error
     assert isinstance(source, ServedSource)
+    agree(source)
     found = source.columns_there(name, workspace.folder())
     columns = [column.model_dump(mode="json") for column in found.columns]
     document = set_parameter(drafting.pipeline, name, "columns", columns)

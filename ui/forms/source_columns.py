@@ -45,7 +45,7 @@ _TYPES: Final = (
     "TIMESTAMP_LTZ(3)",
 )
 _AS_FOUND: Final = ""
-_WIDTHS: Final = [22, 41, 27, 10]
+_WIDTHS: Final = [20, 33, 33, 14]
 _MOST: Final = 60
 _ROWS_HEIGHT: Final = 240
 _OF_TIME: Final = ("event_time", "event_time_unit", "watermark_delay_ms", "computed")

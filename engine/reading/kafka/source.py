@@ -32,7 +32,7 @@ from engine.reading.kafka.client import Client, check_options
 from engine.reading.kafka.fetch import Fetching, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
 from engine.reading.message_rows import METADATA, Format, MessageReader, Raw
-from engine.reading.secrets import NOTE, names_any
+from engine.reading.secrets import NOTE, named_in, names_any
 from engine.reading.served import ColumnsThere, ServedSource
 from engine.reading.typed_rows import RowTypes
 
@@ -45,6 +45,8 @@ DISCOVERY: Final = "scan.topic-partition-discovery.interval"
 DISCOVERY_MS: Final = 300_000
 # So many messages are looked at for columns and types.
 _SAMPLE: Final = 1000
+# Options that would take the place of the brokers.
+_BROKERS: Final = ("bootstrap.servers", "metadata.broker.list")
 KeyFormat = Literal["json", "csv", "raw"]
 
 
@@ -214,6 +216,17 @@ class KafkaTopics(ServedSource):
             self.is_upsert,
             self.key_prefix,
         )
+
+    @property
+    def server(self) -> str:
+        """The brokers, and whatever else the client's options name an address of."""
+        addresses = (value for name, value in self.options.items() if name in _BROKERS or "://" in value)
+        return ", ".join(part for part in (self.servers.strip(), *sorted(addresses)) if part)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Those that the client's options name."""
+        return named_in(self.options.values())
 
     @property
     def origin(self) -> str:

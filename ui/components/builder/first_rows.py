@@ -13,10 +13,11 @@ from engine.local.preview import ROWS, Preview
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
 from ui.builder.previewing import preview_of
+from ui.builder.servers import NotAsked, agree
 from ui.components.grid import Cell, Row, Table, grid
 from ui.shell import words
 from ui.shell.engine_gate import EngineStarting
-from ui.shell.guard import as_sentence
+from ui.shell.guard import as_sentence, guarded
 
 _AT_ONCE_S: Final = 0.3
 
@@ -29,6 +30,15 @@ def first_rows(pipeline: Pipeline, node_id: str) -> None:
     asked = preview_of(pipeline, node_id)
     if isinstance(asked, EngineStarting):
         st.caption(":material/hourglass_top: Records appear as soon as Spark has started.")
+    elif isinstance(asked, NotAsked):
+        st.caption(f"**{words.escaped(asked.node)}**: {as_sentence(asked.sentence)}")
+        st.button(
+            f"Ask {words.escaped(asked.source.server)}",
+            key=f"ask-server|{asked.node}|{asked.source.server}",
+            icon=":material/cloud_download:",
+            on_click=guarded(agree),
+            args=(asked.source,),
+        )
     elif isinstance(asked, StudioError):
         st.caption(f"Records appear as soon as this is fixed: {as_sentence(asked)}")
     else:
