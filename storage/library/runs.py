@@ -18,6 +18,7 @@ from storage.errors import RunIsRunning, UnknownRun
 from storage.library.edge_rows import read_edges
 from storage.library.stored_run import StoredRun
 from storage.model import Edge, Epoch, NodeCounters, Run, RunStatus
+from storage.run_title import RunTitle
 
 _TABLES: Final = (
     "runs",
@@ -107,6 +108,13 @@ class Runs:
             },
         )
         return tuple(_run(row) for row in rows)
+
+    def titles(self, *, limit: int) -> tuple[RunTitle, ...]:
+        """The newest runs for a choice, newest first: read of one table, whatever the runs have kept."""
+        rows = self._database.rows(
+            "SELECT run_id, name, status, started_at FROM runs ORDER BY run_id DESC LIMIT $limit", {"limit": limit}
+        )
+        return tuple(RunTitle(int(number), name, RunStatus(status), at) for number, name, status, at in rows)
 
     def get(self, run_id: int) -> Run:
         """One run. Raises UnknownRun."""

@@ -41,6 +41,13 @@ def test_a_run_knows_what_ran_and_how_it_ended(store: Store, tmp_path: Path) -> 
     assert run.started_at <= run.finished_at
 
 
+def test_titles_say_of_the_newest_runs_what_the_list_says(store: Store, tmp_path: Path) -> None:
+    ids = [recorded(store, tmp_path, PLAN, HELLO_TWICE), store.runs.create("goes on", "{}").run_id]
+    said = [(run.run_id, run.name, run.status, run.started_at) for run in store.runs.list()]
+    assert [(each.run_id, each.name, each.status, each.started_at) for each in store.runs.titles(limit=9)] == said
+    assert [each.run_id for each in store.runs.titles(limit=1)] == ids[1:]
+
+
 def test_counters_say_what_went_in_and_out_of_each_node(store: Store, tmp_path: Path) -> None:
     words, totals = store.runs.counters(recorded(store, tmp_path, PLAN, HELLO_TWICE))
     assert (words.records_in, words.records_out, words.rejected) == (None, 2, 1)

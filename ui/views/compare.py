@@ -18,7 +18,7 @@ from ui.components.runs.run_difference_tables import (
     rows_table,
     time_table,
 )
-from ui.components.runs.run_picker import name_of, opened_run
+from ui.components.runs.run_picker import opened_run
 from ui.components.runs.run_status import look, when
 from ui.components.runs.way_on import way_on
 from ui.components.time_travel.event_player import move_to
@@ -47,7 +47,7 @@ def _swap() -> None:
 def _pick_other(run: Run) -> Run | None:
     """The run to compare with: of the URL, else the one before it of the same pipeline."""
     store = workspace.store()
-    known = {each.run_id: each for each in store.runs.list(limit=200) if each.run_id != run.run_id}
+    known = {each.run_id: each for each in store.runs.titles(limit=200) if each.run_id != run.run_id}
     if not known:
         st.info("There is only this run. Change something and run the pipeline again.", icon=":material/info:")
         way_on(run, again=True)
@@ -63,7 +63,7 @@ def _pick_other(run: Run) -> Run | None:
         return f"{run_id} · {each.name} · {look(each, runs().job(run_id)).word} · {when(each)}"
 
     st.selectbox("Compared with", list(known), key=_OTHER, format_func=label, on_change=_choose)
-    return known[int(st.session_state[_OTHER])]
+    return store.runs.get(int(st.session_state[_OTHER]))
 
 
 def _common_edges(left: Run, right: Run) -> list[Edge]:
@@ -209,7 +209,7 @@ def _first_different(left: Run, right: Run, edges: Mapping[str, Edge]) -> str:
 
 
 def _show(left: Run, right: Run) -> None:
-    edges = {name_of(edge): edge for edge in _common_edges(left, right)}
+    edges = {edge.name: edge for edge in _common_edges(left, right)}
     edge: Edge | None = None
     if edges:
         if st.session_state.get(_EDGE) not in edges:

@@ -10,7 +10,7 @@ from storage.changelogs.navigation import Around
 from storage.model import CascadeRecord, Edge, Run
 from ui.components.changelog.table_as_of import table_as_of
 from ui.components.runs.operator_table import pipeline_of
-from ui.components.runs.run_picker import name_of, show_edge
+from ui.components.runs.run_picker import show_edge
 from ui.components.time_travel.event_player import move_to, time_player
 from ui.components.time_travel.lanes import lanes
 from ui.components.time_travel.operator_state import chosen_node, operator_state
@@ -70,14 +70,12 @@ def _show(run: Run, edge: Edge) -> None:
     cascade = store.changelog.cascade(run.run_id, event, limit=_CASCADE) if event else ()
     around = store.navigation.around(run.run_id, event)
     st.markdown(_summary(run, event, cascade, around))
-    time_canvas(
-        run, pipeline_of(run), event, cascade, node=chosen_node(run, cascade), edge=name_of(edge), on_pick=_pick
-    )
+    time_canvas(run, pipeline_of(run), event, cascade, node=chosen_node(run, cascade), edge=edge.name, on_pick=_pick)
     lanes(around, event, key=f"lanes-{run.run_id}", on_event=move_to)
     left, right = st.columns([1, 1.25], gap="medium")
     with left:
         table_as_of(edge, event, height=_TABLE_PX)
-        st.caption(f"The table of the edge {words.escaped(name_of(edge))}. Click another edge above to see its table.")
+        st.caption(f"The table of the edge {words.escaped(edge.name)}. Click another edge above to see its table.")
     with right:
         operator_state(run, event, cascade)
 

@@ -7,9 +7,8 @@ from typing import Final
 import streamlit as st
 
 from ui.builder.drafting import current
-from ui.components.runs.agreement import agreed
 from ui.components.runs.live_controls import stop_button
-from ui.components.runs.run_actions import cancel
+from ui.components.runs.run_actions import cancel_button
 from ui.components.runs.run_status import look, seconds
 from ui.engines.known import names
 from ui.runs.overlay import Overlay, overlay
@@ -36,14 +35,7 @@ def run_line(shown: Overlay) -> None:
         if shown.run.is_live:
             stop_button(run, key="canvas-stop", kind="tertiary")
         else:
-            st.button(
-                "Cancel the run",
-                key="canvas-cancel",
-                type="tertiary",
-                on_click=cancel,
-                args=(run.run_id,),
-                disabled=not agreed(run.made_by, "canvas-cancel-agreed"),
-            )
+            cancel_button(run, key="canvas-cancel", kind="tertiary")
     if st.button("Open the run", key="canvas-run", type="tertiary", icon=":material/open_in_new:", help="Open the run"):
         go("run")
 

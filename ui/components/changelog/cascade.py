@@ -8,7 +8,6 @@ from engine.contract.explanation import PlanExplanation
 from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord
 from ui.components.grid import Cell, Row, Table
-from ui.components.runs.run_picker import name_of
 from ui.inspect.branches import branches, inputs_of
 from ui.inspect.reasons import reasons
 from ui.shell import words
@@ -45,13 +44,13 @@ def cascade_table(
         rows.append(
             Row(
                 (
-                    Cell(name_of(edge), is_strong=True, indent=branch.depth),
+                    Cell(edge.name, is_strong=True, indent=branch.depth),
                     Cell(kinds=(record.kind,)),
                     Cell(words.record(edge.names, record.values)),
                     Cell(reason, tone="active" if branch.is_fired else "quiet", is_prose=True),
                 ),
-                pick=place_text((name_of(edge), record.row)) if pickable else "",
-                is_current=current == (name_of(edge), record.row),
+                pick=place_text((edge.name, record.row)) if pickable else "",
+                is_current=current == (edge.name, record.row),
             )
         )
     if len(cascade) > _SHOWN:

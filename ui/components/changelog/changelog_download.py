@@ -13,7 +13,6 @@ from engine.scratch import scratch
 from storage.changelogs.exports import ENDINGS, Format
 from storage.model import Edge, Filter
 from ui.components.grid.spreadsheets import for_spreadsheets
-from ui.components.runs.run_picker import name_of
 from ui.shell import words, workspace
 
 # The browser gets a file from memory: beyond this many records text is compressed, to about a tenth.
@@ -45,7 +44,7 @@ def downloads(edge: Edge, wanted: Filter, total: int) -> None:
             *(edge.run_id, edge.node, path, edge.port), filter=wanted, format=format_, for_spreadsheets=safe
         )
 
-    files = _Files(f"run{edge.run_id}-{name_of(edge)}", total, "record", write)
+    files = _Files(f"run{edge.run_id}-{edge.name}", total, "record", write)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         safe = for_spreadsheets("changelog")
         for format_ in _FIRST:
@@ -64,7 +63,7 @@ def table_downloads(edge: Edge, event: int, total: int) -> None:
             *(edge.run_id, edge.node, event, path, edge.port), format=format_, for_spreadsheets=safe
         )
 
-    files = _Files(f"run{edge.run_id}-{name_of(edge)}-after-{event}", total, "row", write)
+    files = _Files(f"run{edge.run_id}-{edge.name}-after-{event}", total, "row", write)
     with st.popover("Download", icon=":material/download:", disabled=total == 0):
         safe = for_spreadsheets("table")
         for format_ in ENDINGS:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from storage.changelogs.lineage import Ancestor
 from ui.components.changelog.cascade import place_text
 from ui.components.grid import Cell, Row, Table
-from ui.components.runs.run_picker import name_of
 from ui.shell import words
 
 
@@ -21,13 +20,13 @@ def _add(entry: Ancestor, event: int, depth: int, rows: list[Row]) -> None:
     rows.append(
         Row(
             (
-                Cell(name_of(edge), is_strong=True, indent=depth),
+                Cell(edge.name, is_strong=True, indent=depth),
                 Cell(f"{record.seq:,}", is_number=True),
                 Cell(kinds=(record.kind,)),
                 Cell(words.record(edge.names, record.values)),
                 _why(entry, event, depth),
             ),
-            pick=place_text((name_of(edge), record.row)),
+            pick=place_text((edge.name, record.row)),
             is_current=depth == 0,
         )
     )
@@ -37,7 +36,7 @@ def _add(entry: Ancestor, event: int, depth: int, rows: list[Row]) -> None:
         _add(parent, event, depth + 1, rows)
     if entry.more:
         partial = " (some may belong to another key: the operator compares an expression)" if entry.is_partial else ""
-        what = f"{name_of(edge)} read {words.count(entry.more, 'more record')} of its key{partial}."
+        what = f"{edge.name} read {words.count(entry.more, 'more record')} of its key{partial}."
         rows.append(Row(note=f"{' ' * 4 * (depth + 1)}… {what}"))
 
 

@@ -12,7 +12,6 @@ from ui.components.changelog.cascade import Place, cascade_table, place_of
 from ui.components.changelog.lineage_table import lineage_table
 from ui.components.grid import grid
 from ui.components.runs.operator_table import pipeline_of
-from ui.components.runs.run_picker import name_of
 from ui.components.time_travel.event_player import event_player
 from ui.inspect.branches import inputs_of
 from ui.inspect.origins import origins_of
@@ -44,7 +43,7 @@ def event_retractions(run: Run, edge: Edge) -> None:
     """Draw the player, the cascade of its event with a reason per record, and the lineage of the picked one."""
     takes_back = any(count for kind, count in edge.counts.items() if not kind.is_accumulate)
     only = takes_back and st.toggle(
-        f"Previous and next stop only at retractions of {name_of(edge)}", key="retraction-stops"
+        f"Previous and next stop only at retractions of {edge.name}", key="retraction-stops"
     )
     event = event_player(edge, run.last_seq, _TAKING if only else frozenset())
     if not event:
@@ -65,7 +64,7 @@ def event_retractions(run: Run, edge: Edge) -> None:
         + (f", {taken_back:,} of them retractions" if taken_back else ", none of them retractions")
         + (f"; {words.count(len(last), 'record')} left the pipeline." if last else "; nothing left the pipeline.")
     )
-    places = [(name_of(entry.edge), entry.record.row) for entry in cascade]
+    places = [(entry.edge.name, entry.record.row) for entry in cascade]
     record = _record(run, places)
     table = cascade_table(cascade, pipeline, run.explanation, current=record, pickable=True)
     grid(table, key="retraction-cascade", on_pick=_pick, height=470, label=f"What event {event} did")
@@ -87,7 +86,7 @@ def _strategies(run: Run, nodes: set[str]) -> None:
 
 def _lineage(run: Run, record: Place) -> None:
     edges = workspace.store().runs.edges(run.run_id)
-    edge = next((edge for edge in edges if name_of(edge) == record[0]), None)
+    edge = next((edge for edge in edges if edge.name == record[0]), None)
     if edge is None:
         return
     origins = origins_of(pipeline_of(run), edges)
@@ -96,9 +95,7 @@ def _lineage(run: Run, record: Place) -> None:
         return
     text = words.record(edge.names, root.record.values)
     verb = "retracts" if not root.record.kind.is_accumulate else "emits"
-    st.markdown(
-        f"**Where this record comes from**: {name_of(edge)} {verb} `{text}`, because of event {root.record.seq:,}"
-    )
+    st.markdown(f"**Where this record comes from**: {edge.name} {verb} `{text}`, because of event {root.record.seq:,}")
     st.caption(
         "Traced back to the sources: the rows that each operator held for its key at that event. Click a record to "
         "trace it."

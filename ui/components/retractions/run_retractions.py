@@ -12,7 +12,6 @@ from storage.model import Edge, Run
 from ui.components.grid import grid
 from ui.components.retractions.flow_chart import flow_chart
 from ui.components.retractions.retraction_tables import amplification_table, cancelled_table, keys_table, seconds_table
-from ui.components.runs.run_picker import name_of
 from ui.components.time_travel.event_player import move_to
 from ui.shell import words, workspace
 from ui.shell.theme import draw_figure, kind_badge
@@ -33,9 +32,9 @@ def run_retractions(run: Run, edge: Edge) -> None:
     draw_figure(flow_chart(edges, flows.wires(run.run_id)), key=f"flow-{run.run_id}")
     st.markdown("**Amplification**: how many records each operator emits per input record")
     grid(amplification_table(flows.amplification(run.run_id)), key="amplification", label="Amplification")
-    st.markdown(f"**Retractions of {name_of(edge)}**")
+    st.markdown(f"**Retractions of {edge.name}**")
     if not any(count for kind, count in edge.counts.items() if not kind.is_accumulate):
-        st.info(f"{name_of(edge)} has no retractions. Choose another edge above.", icon=":material/info:")
+        st.info(f"{edge.name} has no retractions. Choose another edge above.", icon=":material/info:")
         return
     left, right = st.columns(2, gap="medium")
     with left:

@@ -8,7 +8,6 @@ from storage.changelogs.disorder import Delivery
 from storage.model import Edge
 from ui.components.changelog.record_list import cell_of, number_columns
 from ui.components.grid import Cell, Row, Table, grid
-from ui.components.runs.run_picker import name_of
 from ui.shell import words, workspace
 
 
@@ -40,7 +39,7 @@ def unordered_writers(edge: Edge) -> None:
 def _outcome(edge: Edge, delivery: Delivery, *, key: str, label: str) -> None:
     sample = f", a sample of one key in {delivery.sampled:,}" if delivery.sampled > 1 else ""
     st.caption(
-        f"{words.count(delivery.records, 'record')} of {name_of(edge)} by {', '.join(delivery.key)}{sample}; "
+        f"{words.count(delivery.records, 'record')} of {edge.name} by {', '.join(delivery.key)}{sample}; "
         f"{words.count(delivery.swapped, 'record')} overtaken by the one before."
     )
     if delivery.is_right:

@@ -9,7 +9,6 @@ from ui.components.grid import grid
 from ui.components.retractions.retraction_tables import comparison_table, saved_table
 from ui.components.runs.background_run import background_run
 from ui.components.runs.operator_table import pipeline_of
-from ui.components.runs.run_picker import name_of
 from ui.runs.variants import in_mini_batch
 from ui.shell import words, workspace
 
@@ -36,11 +35,11 @@ def mini_batch_savings(run: Run, edge: Edge) -> None:
     comparison = workspace.store().table_differences.between(run.run_id, other.run_id, edge.node, edge.port)
     if comparison.is_same:
         st.success(
-            f"The table of {name_of(edge)} is the same in both: {words.count(comparison.equal, 'row')}.",
+            f"The table of {edge.name} is the same in both: {words.count(comparison.equal, 'row')}.",
             icon=":material/check_circle:",
         )
     else:
-        st.warning(f"The tables of {name_of(edge)} differ in {words.count(comparison.different, 'row')}.")
+        st.warning(f"The tables of {edge.name} differ in {words.count(comparison.different, 'row')}.")
         grid(
             comparison_table(edge, comparison, "record by record", "mini-batch"),
             key="mini-batch-rows",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
@@ -20,9 +22,22 @@ from ui.shell.state import state
 
 
 @guarded
-def cancel(run_id: int) -> None:
-    """Cancel a run that goes on or waits."""
+def _cancel(run_id: int) -> None:
     runs().cancel(run_id)
+
+
+def cancel_button(run: Run, *, key: str, kind: Literal["secondary", "tertiary"] = "secondary") -> None:
+    """The button that cancels a run which goes on or waits; of another person's, a box has to be ticked first."""
+    is_agreed = agreed(run.made_by, f"{key}-agreed")
+    st.button(
+        "Cancel the run",
+        key=key,
+        type=kind,
+        icon=":material/stop_circle:",
+        on_click=_cancel,
+        args=(run.run_id,),
+        disabled=not is_agreed,
+    )
 
 
 @guarded
@@ -110,15 +125,7 @@ def run_actions(run: Run) -> None:
         keep_choice(run)
         return
     if run.goes_on:
-        is_agreed = agreed(run.made_by, "run-cancel-agreed")
-        st.button(
-            "Cancel",
-            key="run-cancel",
-            icon=":material/stop_circle:",
-            on_click=cancel,
-            args=(run.run_id,),
-            disabled=not is_agreed,
-        )
+        cancel_button(run, key="run-cancel")
         return
     if run.can_resume:
         resume_button(run)

@@ -84,15 +84,10 @@ def show_edge(show: Callable[[Run, Edge], None]) -> None:
 
 def settled_edge(run: Run) -> Edge | None:
     """The edge that is open; where the run has none of that name, its last is opened, which is the result."""
-    edges = {name_of(edge): edge for edge in workspace.store().runs.edges(run.run_id)}
+    edges = {edge.name: edge for edge in workspace.store().runs.edges(run.run_id)}
     if not edges:
         return None
     current = state.edge if state.edge in edges else list(edges)[-1]
     if state.edge != current:
         state.update(edge=current)
     return edges[current]
-
-
-def name_of(edge: Edge) -> str:
-    """An edge's name: its node, with the port where it is not the only one."""
-    return edge.name

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from storage.model import Run, RunStatus
+from storage.run_title import RunTitle
 from ui.components.runs.agreement import by
 from ui.runs.job import Job
 from ui.shell import words
@@ -34,7 +35,7 @@ _LOOKS: Final = {
 }
 
 
-def look(run: Run, job: Job | None) -> Look:
+def look(run: Run | RunTitle, job: Job | None) -> Look:
     """How a run stands; one that waits behind another is queued."""
     if run.status is RunStatus.RUNNING and job is not None and job.started is None:
         return _QUEUED
@@ -48,7 +49,7 @@ def seconds(run: Run, job: Job | None) -> float | None:
     return (run.finished_at - run.started_at).total_seconds() if run.finished_at else None
 
 
-def when(run: Run) -> str:
+def when(run: Run | RunTitle) -> str:
     """When the run started, as people say it."""
     return words.ago(run.started_at)
 

@@ -15,7 +15,6 @@ from ui.components.grid import Row, Table, grid
 from ui.components.runs.background_run import background_run
 from ui.components.runs.batch_check import batch_check
 from ui.components.runs.operator_table import pipeline_of
-from ui.components.runs.run_picker import name_of
 from ui.runs.variants import without_retraction
 from ui.shell import words, workspace
 
@@ -65,7 +64,7 @@ def _without(run: Run, other: Run, edge: Edge, right_table: TableAsOf) -> None:
         label="Without retraction",
     )
     if comparison.is_same:
-        st.caption(f"No result of {name_of(edge)} was ever wrong: this pipeline does not need retraction.")
+        st.caption(f"No result of {edge.name} was ever wrong: this pipeline does not need retraction.")
     else:
         st.markdown(f":red[**{words.count(comparison.different, 'row')} wrong**]: early results were never retracted.")
 

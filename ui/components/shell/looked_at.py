@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 import streamlit as st
 
 from storage.errors import UnknownRun
 from storage.model import Edge, Run
+from storage.run_title import RunTitle
 from ui.builder.drafting import edited
 from ui.builder.editing import edge_key
-from ui.components.runs.run_picker import name_of
 from ui.components.runs.run_status import look, when
 from ui.runs.manager import runs
 from ui.shell import words, workspace
@@ -54,27 +55,26 @@ def _selected(name: str) -> dict[str, str]:
 def looked_at() -> None:
     """Draw the choices within a row."""
     store = workspace.store()
-    known = {run.run_id: run for run in store.runs.list(limit=_SHOWN)}
-    current = state.run
-    if current is not None and current not in known:
-        try:
-            known[current] = store.runs.get(current)
-        except UnknownRun:
-            # The page says so.
-            current = None
+    known = {title.run_id: title for title in store.runs.titles(limit=_SHOWN)}
+    run: Run | None = None
+    if state.run is not None:
+        # One that is gone is for the page to say.
+        with suppress(UnknownRun):
+            run = store.runs.get(state.run)
+    if run is not None:
+        known.setdefault(run.run_id, RunTitle(run.run_id, run.name, run.status, run.started_at))
     if not known:
         st.caption("No run yet", width="content")
         return
-    _pick_run(known, current)
-    if current is not None:
-        run = known[current]
-        _pick_edge({name_of(edge): edge for edge in store.runs.edges(current)})
+    _pick_run(known, run.run_id if run is not None else None)
+    if run is not None:
+        _pick_edge({edge.name: edge for edge in store.runs.edges(run.run_id)})
         if run.last_seq:
             event = f"event {min(state.event, run.last_seq):,} of" if state.event is not None else "events:"
             st.html(f'<span class="looked-at-event">{event} {run.last_seq:,}</span>', width="content")
 
 
-def _pick_run(known: dict[int, Run], current: int | None) -> None:
+def _pick_run(known: dict[int, RunTitle], current: int | None) -> None:
     def label(run_id: int) -> str:
         run = known[run_id]
         return f"{run_id} · {run.name} · {look(run, runs().job(run_id)).word} · {when(run)}"

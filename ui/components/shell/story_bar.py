@@ -32,8 +32,10 @@ def _told() -> tuple[str, Story, int] | None:
 def _run_of(name: str) -> Run | None:
     """The newest run of the example that ended well or goes on; one of a changed pipeline tells another story."""
     document = _without_places(examples()[name])
-    for run in workspace.store().runs.list(limit=200):
-        if run.status in (RunStatus.FINISHED, RunStatus.RUNNING) and run.name == document.name:
+    runs = workspace.store().runs
+    for title in runs.titles(limit=200):
+        if title.status in (RunStatus.FINISHED, RunStatus.RUNNING) and title.name == document.name:
+            run = runs.get(title.run_id)
             try:
                 same = _without_places(Pipeline.from_json(run.document)) == document
             except ValueError:

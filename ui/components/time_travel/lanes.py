@@ -11,7 +11,6 @@ import streamlit as st
 from engine.model.changelog import RowKind
 from storage.changelogs.navigation import Around
 from storage.model import Record
-from ui.components.runs.run_picker import name_of
 from ui.shell import theme, words
 from ui.shell.guard import guarded
 
@@ -25,7 +24,7 @@ _LETTERS: Final = 26
 def lanes_chart(around: Around, event: int) -> go.Figure:
     """The chart. The records of one event stand side by side in the order in which they were emitted."""
     lanes = around.lanes
-    names = [name_of(lane.edge) for lane in lanes]
+    names = [lane.edge.name for lane in lanes]
     chart = theme.figure(_AXIS_PX + _LANE_PX * len(lanes))
     chart.add_vrect(
         event - 0.5, event + 0.5, fillcolor=theme.series_color(0), opacity=0.13, line_width=0, layer="below"
@@ -105,7 +104,7 @@ def lanes(around: Around, event: int, *, key: str, on_event: Any) -> None:
         on_select=clicked,
         selection_mode="points",
     )
-    cut = [name_of(lane.edge) for lane in around.lanes if lane.is_cut]
+    cut = [lane.edge.name for lane in around.lanes if lane.is_cut]
     if cut:
         st.caption(f"Not all records are drawn for {', '.join(cut)}.")
 

@@ -13,7 +13,6 @@ from storage.model import CascadeRecord, Run
 from ui.builder.editing import edge_key, operator_class
 from ui.builder.picture import catalog, colors, document, hint
 from ui.components.builder.canvas import component
-from ui.components.runs.run_picker import name_of
 from ui.shell import words
 from ui.shell.guard import guarded
 from ui.shell.theme import mode_of
@@ -39,7 +38,7 @@ def time_canvas(
     """Draw it. node, edge: what is chosen; on_pick is told the node or the edge that the person chooses."""
     carried: dict[str, list[CascadeRecord]] = {}
     for entry in cascade:
-        carried.setdefault(name_of(entry.edge), []).append(entry)
+        carried.setdefault(entry.edge.name, []).append(entry)
     key = f"time-canvas-{run.run_id}"
     height = _height(pipeline)
     data = {

@@ -1,0 +1,17 @@
+"""What a choice of runs says of one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from storage.model import RunStatus
+
+
+class RunTitle(NamedTuple):
+    """A run without its counts, and without what ran. started_at is UTC."""
+
+    run_id: int
+    name: str
+    status: RunStatus
+    started_at: datetime
