@@ -145,7 +145,11 @@ class EpochOutput:
 
 @dataclass
 class NodeProgress:
-    """How far one node is: state is waiting, running, done or failed; counts are of the whole run so far."""
+    """How far one node is: state is waiting, running, done or failed; counts are of the whole run so far.
+
+    rows_read, bytes_read: of a source, by the tasks that have ended; bytes_there: how large its files are. None where
+    nobody knows.
+    """
 
     node: str
     state: str
@@ -153,6 +157,9 @@ class NodeProgress:
     records_out: int | None = None
     seconds: float = 0.0
     error: str = ""
+    rows_read: int | None = None
+    bytes_read: int | None = None
+    bytes_there: int | None = None
 
 
 @dataclass(frozen=True)

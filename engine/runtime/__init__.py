@@ -18,6 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -42,10 +43,12 @@ from engine.planner import Plan
 from engine.runtime.arrivals.ingest import EpochEvents, ingest
 from engine.runtime.arrivals.intake import given_of, take_in
 from engine.runtime.arrivals.live import LiveEvents
+from engine.runtime.arrivals.units import BYTES, Unit
 from engine.runtime.edges.views import views_of
 from engine.runtime.epoch import EpochRunner, Kept, NodeOutput
 from engine.runtime.explain import explanation
 from engine.runtime.failures import failing_node, failure_sentence
+from engine.runtime.reports import Report
 from engine.spark.cancelling import cancellable
 from engine.spark.run_files import RunFiles, brought
 from engine.spark.session import loss_of
@@ -122,7 +125,11 @@ def _run(
     for node in plan.sources:
         progress.nodes[node.id].state = "running"
     started = time.monotonic()
-    read = take_in([given_of(node, folder) for node in plan.sources], spark, folder, files)
+    givens = [given_of(node, folder) for node in plan.sources]
+    for given in givens:
+        sizes = [path.stat().st_size for path in given.inputs]
+        progress.nodes[given.node.id].bytes_there = sum(sizes) or None
+    read = take_in(givens, spark, folder, files, partial(_heard, progress))
     ingested = ingest(plan, spark, read, files, epochs=epochs)
     for node in plan.sources:
         # One job reads all of them: it took each as long.
@@ -135,6 +142,14 @@ def _run(
         _check_cancelled(cancel)
         progress.phase = "keeping the changelogs"
         recorder.commit(brought(files, output))
+
+
+def _heard(progress: Progress, report: Report) -> None:
+    """A task has read a part of a source."""
+    at = progress.nodes[report["node"]]
+    if "unit" in report:
+        at.rows_read = (at.rows_read or 0) + Unit(*report["unit"]).records
+    at.bytes_read = (at.bytes_read or 0) + report.get(BYTES, 0) or None
 
 
 def _run_live(

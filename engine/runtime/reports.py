@@ -19,8 +19,14 @@ Batches = Iterator[pa.RecordBatch]
 Report = dict[str, Any]
 
 
-def run_tasks(frame: DataFrame, task: Callable[[Batches], Iterator[Report]]) -> list[Report]:
-    """Run a task over each partition of a frame and gather what they report."""
+def unheard(report: Report) -> None:
+    """For reports that nobody waits for one by one."""
+
+
+def run_tasks(
+    frame: DataFrame, task: Callable[[Batches], Iterator[Report]], heard: Callable[[Report], None] = unheard
+) -> list[Report]:
+    """Run a task over each partition of a frame and gather what they report. heard: told of each as it comes."""
     names = frame.columns
     is_odd = any("`" in name or "." in name for name in names)
     if is_odd:
@@ -35,24 +41,36 @@ def run_tasks(frame: DataFrame, task: Callable[[Batches], Iterator[Report]]) -> 
     # A type, not its DDL: that would be a question to the server.
     from pyspark.sql.types import StringType, StructType
 
-    return [
-        json.loads(row[0]) for row in frame.mapInArrow(reporting, StructType().add("report", StringType())).collect()
-    ]
+    answers = frame.mapInArrow(reporting, StructType().add("report", StringType()))
+    reports = []
+    for row in answers.collect() if heard is unheard else answers.toLocalIterator():
+        reports.append(json.loads(row[0]))
+        heard(reports[-1])
+    return reports
 
 
-def run_each(spark: SparkSession, works: Sequence[Callable[[], Iterator[Report]]]) -> list[Report]:
+def run_each(
+    spark: SparkSession,
+    works: Sequence[Callable[[], Iterator[Report]]],
+    heard: Callable[[Report], None] = unheard,
+) -> list[Report]:
     """Run each of these in a task of its own. What they read and write are files: Spark hands them out, no more."""
     if not works:
         return []
     if in_process.is_on():
-        return [report for work in works for report in in_process.sendable(work)()]
+        reports = []
+        for work in works:
+            for report in in_process.sendable(work)():
+                reports.append(report)
+                heard(report)
+        return reports
 
     def task(batches: Batches) -> Iterator[Report]:
         for batch in batches:
             for place in batch.column(0).to_pylist():
                 yield from works[place]()
 
-    return run_tasks(spark.range(0, len(works), 1, len(works)), task)
+    return run_tasks(spark.range(0, len(works), 1, len(works)), task, heard)
 
 
 def task_name() -> str:

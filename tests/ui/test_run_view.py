@@ -94,6 +94,26 @@ def test_a_run_of_a_killed_studio_is_marked_as_interrupted(store: Store, open_vi
     assert "killed" in app.warning[0].value
 
 
+def test_while_sources_are_read_it_says_how_many_rows_and_bytes(store: Store, open_view: OpenView) -> None:
+    begun = threading.Event()
+
+    def hold(job: Job, _store: Store) -> None:
+        node = job.progress.nodes["numbers"]
+        node.state, node.rows_read, node.bytes_read, node.bytes_there = "running", 1234, 2_500_000, 140_000_000
+        begun.set()
+        job.cancel.wait(20)
+
+    manager = RunManager(store, execute=hold)
+    runs.use(manager)
+    run_id = manager.start(Pipeline(nodes=(Node(id="numbers", operator="csv"),)))
+    assert begun.wait(10)
+    app = open_view("run", run=run_id)
+    assert rows_of(app, "operators-live") == [["◐ running", "numbers", "csv", "", "1,234"]]
+    assert "1,234 rows read · 2.5 of 140.0 MB" in [caption.value for caption in app.caption]
+    app.button(key="run-cancel").click().run()
+    assert manager.wait(run_id, 10)
+
+
 def test_a_running_run_shows_its_operators_and_can_be_cancelled(store: Store, open_view: OpenView) -> None:
     begun = threading.Event()
 

@@ -13,7 +13,7 @@ from ui.components.runs.live_figures import live_figures
 from ui.components.runs.operator_table import operator_lines, operator_table
 from ui.components.runs.run_actions import run_actions
 from ui.components.runs.run_list import listed, run_list
-from ui.components.runs.run_status import facts, look
+from ui.components.runs.run_status import facts, look, read_so_far
 from ui.components.runs.try_change import try_change
 from ui.runs.manager import runs
 from ui.shell import words, workspace
@@ -88,8 +88,8 @@ def _going_on(run_id: int, drawn: RunStatus, in_list: object) -> None:
     phase = "cancelling" if job.cancel.is_set() else progress.phase
     # What an epoch has made is in the store only once it is complete.
     made = sum(node.records_out or 0 for node in progress.nodes.values())
-    if made:
-        st.caption(f"{words.count(made, 'changelog record')} so far")
+    if so_far := read_so_far(progress) or (f"{words.count(made, 'changelog record')} so far" if made else ""):
+        st.caption(so_far)
     st.progress(min(part, 1.0), text=f"{phase}{epoch} · {job.seconds:.0f} s{_time_left(part, job.seconds)}")
     operator_table(lines, key="operators-live")
 

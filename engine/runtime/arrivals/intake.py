@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +21,11 @@ from engine.contract.source import Source, SourceFrames
 from engine.errors import SourceError
 from engine.planner import NodePlan
 from engine.reading.computed import computation_of, frames_of
-from engine.runtime.arrivals.units import Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
+from engine.reading.storage import is_uri
+from engine.reading.text_files import TextPart
+from engine.runtime.arrivals.units import BYTES, Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
 from engine.runtime.failures import NodeFailed, failing_node, reason_of
-from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
+from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name, unheard
 from engine.spark.run_files import RunFiles
 from engine.spark.workspace import PartFile, Workspace
 
@@ -59,9 +61,16 @@ def given_of(node: NodePlan, folder: Path) -> Given:
     return Given(node, source, source.scan(node.id, folder), source.inputs(node.id, folder))
 
 
-def take_in(givens: Sequence[Given], spark: SparkSession, folder: Path, run_files: RunFiles) -> dict[str, Read]:
+def take_in(
+    givens: Sequence[Given],
+    spark: SparkSession,
+    folder: Path,
+    run_files: RunFiles,
+    heard: Callable[[Report], None] = unheard,
+) -> dict[str, Read]:
     """Read sources: those that workers read by themselves in one job, the others in a job each.
 
+    heard: told what each task has read, as soon as it has.
     Raises SourceError where one cannot be read at all.
     """
     from pyspark.errors import PySparkException
@@ -81,13 +90,13 @@ def take_in(givens: Sequence[Given], spark: SparkSession, folder: Path, run_file
         files[node.id] = _unit_files(node, run_files.workspace, changes, scan)
         try:
             frames = frames_of(source, spark, node.id, folder, scan.at(places) if scan is not None else places)
-            reports += _read_by_spark(node, files[node.id], frames)
+            reports += _read_by_spark(node, files[node.id], frames, heard)
         except PySparkException as error:
             message = f"it cannot be read: {reason_of(error)}"
             raise SourceError(message, node.id) from error
     try:
         # One job for the parts of all scans. A part is a unit, and its number that of both.
-        reports += run_each(spark, [partial(_read_part, *each) for each in scanned])
+        reports += run_each(spark, [partial(_read_part, *each) for each in scanned], heard)
     except PySparkException as error:
         if not (node_id := failing_node(error)):
             raise
@@ -129,6 +138,15 @@ def _read_part(source: _Scanned, number: int) -> Iterator[Report]:
     except Exception as error:
         raise NodeFailed(files.node, error) from error
     yield from close_all(files.node, iter((unit,)), rejected)
+    if size := _bytes_of(source.scan.parts[number]):
+        yield {"node": files.node, BYTES: size}
+
+
+def _bytes_of(part: Any) -> int:
+    """The bytes of a file that a part is; 0 for what is no part of a file of the worker's machine."""
+    if not isinstance(part, TextPart) or is_uri(part.path):
+        return 0
+    return (Path(part.path).stat().st_size if part.end is None else part.end) - part.start
 
 
 def _rejected_batch(node: str, rows: Sequence[Rejected]) -> pa.RecordBatch:
@@ -139,7 +157,9 @@ def _rejected_batch(node: str, rows: Sequence[Rejected]) -> pa.RecordBatch:
     )
 
 
-def _read_by_spark(node: NodePlan, files: UnitFiles, frames: SourceFrames) -> list[Report]:
+def _read_by_spark(
+    node: NodePlan, files: UnitFiles, frames: SourceFrames, heard: Callable[[Report], None]
+) -> list[Report]:
     """A job that reads one source through Spark: its partitions are cut into units where the ordinals start anew."""
     time = node.schema.event_time
     node_id = node.id
@@ -172,7 +192,7 @@ def _read_by_spark(node: NodePlan, files: UnitFiles, frames: SourceFrames) -> li
                 unit.write(part, int(ordinals[low]), before)
         yield from close_all(node_id, iter(done), rejected)
 
-    reports = run_tasks(frames.rows, task)
+    reports = run_tasks(frames.rows, task, heard)
     units = units_of(reports, node_id)
     if any(one.last > other.first for one, other in zip(units, units[1:], strict=False)):
         # Somebody mixed the rows of several places: put them in order first.

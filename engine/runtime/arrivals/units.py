@@ -144,6 +144,10 @@ def units_of(reports: list[Report], node: str) -> list[Unit]:
     return sorted(units, key=lambda unit: (unit.first, unit.number))
 
 
+BYTES: Final = "bytes"
+"""In a report: how many bytes of a file its task has read."""
+
+
 def rejected_of(reports: list[Report], node: str) -> list[str]:
     """The files of rejected rows that tasks reported of a source."""
     return sorted(report[REJECTED] for report in reports if report["node"] == node and REJECTED in report)

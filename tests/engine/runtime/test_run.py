@@ -10,10 +10,12 @@ import pyarrow.dataset as ds
 import pytest
 from pyspark.sql import SparkSession
 
+from engine import runtime
 from engine.contract.recorder import EpochOutput, Progress, RunPlan
 from engine.errors import RunCancelled, RunFailed
 from engine.model.pipeline import Pipeline
 from engine.runtime import epoch, run
+from engine.runtime.reports import Report
 from engine.spark.run_files import LocalFiles
 from tests.golden.trace import TraceRecorder, plan_of, run_locally, run_pipeline
 
@@ -60,6 +62,29 @@ def test_a_division_by_zero_is_told_at_its_node_and_earlier_epochs_stay(spark: S
     assert recorder.failure == (str(caught.value), "op", False)
     assert (progress.phase, progress.nodes["op"].state) == ("failed", "failed")
     assert recorder.changelog("op") == ["+I(6)"]
+
+
+def test_what_was_read_of_a_file_is_told_part_by_part(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    for name, rows in (("a.csv", 3), ("b.csv", 5)):
+        sizes.append((tmp_path / name).write_text("n\n" + "7\n" * rows))
+    told: list[tuple[int | None, int | None]] = []
+    heard = runtime._heard
+
+    def note(progress: Progress, report: Report) -> None:
+        heard(progress, report)
+        at = progress.nodes["numbers"]
+        told.append((at.rows_read, at.bytes_read))
+
+    monkeypatch.setattr(runtime, "_heard", note)
+    numbers = {"id": "numbers", "operator": "csv", "parameters": {"path": str(tmp_path / "*.csv")}}
+    plan, progress = plan_of(Pipeline.from_dict({"nodes": [numbers], "edges": []}), spark, FOLDER), Progress()
+    files = LocalFiles(tmp_path / "run")
+    run(plan, spark=spark, recorder=TraceRecorder(), folder=FOLDER, files=files, progress=progress)
+    assert told == [(3, None), (3, sizes[0]), (8, sizes[0]), (8, sum(sizes))]
+    assert progress.nodes["numbers"].bytes_there == sum(sizes)
 
 
 def test_a_cancelled_run_says_so_and_starts_nothing_more(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from ui.builder.drafting import current
 from ui.components.runs.live_controls import stop_button
 from ui.components.runs.run_actions import cancel_button
-from ui.components.runs.run_status import look, seconds
+from ui.components.runs.run_status import look, read_so_far, seconds
 from ui.engines.known import names
 from ui.runs.overlay import Overlay, overlay
 from ui.shell import words
@@ -28,7 +28,9 @@ def run_line(shown: Overlay) -> None:
     took = seconds(run, shown.job)
     phase = shown.job.progress.phase if shown.job is not None and shown.is_live else ""
     on = f"on {run.engine}" if len(names()) > 1 else ""
-    parts = [phase, words.elapsed(took) if took is not None else "", words.count(run.records, "changelog record"), on]
+    reads = read_so_far(shown.job.progress) if shown.job is not None and shown.is_live else ""
+    made = reads or words.count(run.records, "changelog record")
+    parts = [phase, words.elapsed(took) if took is not None else "", made, on]
     st.badge(f"Run {run.run_id} {run_look.word}", icon=run_look.icon, color=run_look.color)  # type: ignore[arg-type]
     st.caption(" · ".join(part for part in parts if part), width="content")
     if shown.is_live:

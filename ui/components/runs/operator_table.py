@@ -56,7 +56,7 @@ def operator_lines(run: Run, counters: tuple[NodeCounters, ...], job: Job | None
             sources = [live.get(edge.source) for edge in pipeline.inputs(node.id)]
             inputs = [source.records_out for source in sources if source is not None]
             records_in = sum(n or 0 for n in inputs) if any(n is not None for n in inputs) else None
-            records_out = progress.records_out
+            records_out = progress.rows_read if progress.records_out is None else progress.records_out
         else:
             records_in = counter.records_in if counter else None
             records_out = counter.records_out if counter else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from engine.contract.recorder import Progress
 from storage.model import Run, RunStatus
 from storage.run_title import RunTitle
 from ui.components.runs.agreement import by
@@ -47,6 +48,20 @@ def seconds(run: Run, job: Job | None) -> float | None:
     if job is not None:
         return job.seconds
     return (run.finished_at - run.started_at).total_seconds() if run.finished_at else None
+
+
+def read_so_far(progress: Progress) -> str:
+    """What was read of the sources while they are being read, and of how much; empty before the first part."""
+    nodes = progress.nodes.values()
+    rows = sum(node.rows_read or 0 for node in nodes)
+    if not rows or any(node.records_out is not None for node in nodes):
+        return ""
+    parts = [f"{words.count(rows, 'row')} read"]
+    of_files = [node for node in nodes if node.bytes_read and node.bytes_there]
+    if of_files:
+        read, there = sum(node.bytes_read or 0 for node in of_files), sum(node.bytes_there or 0 for node in of_files)
+        parts.append(f"{read / 1e6:,.1f} of {there / 1e6:,.1f} MB")
+    return " · ".join(parts)
 
 
 def when(run: Run | RunTitle) -> str:
