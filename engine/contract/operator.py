@@ -209,6 +209,8 @@ class Operator(Parameters):
     role: ClassVar[str] = "operator"
     many_edges: ClassVar[bool] = False
     """Whether a port takes several edges (a union)."""
+    tables: ClassVar[tuple[str, ...]] = ()
+    """Ports whose sources are read before all others of an epoch: tables in which the rows of other ports look up."""
     sql_function: ClassVar[str] = ""
     """The name by which SQL calls it: FROM TABLE(NAME(TABLE t, PARAMETER => value)). "" where SQL has another way."""
 

@@ -1,10 +1,10 @@
-"""The version of a table that was valid at a row's event time, in Spark SQL."""
+"""The version of a table that was valid at a row's event time, or when it arrived, in Spark SQL."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.batch.rows import PUTS, first_of
+from engine.batch.rows import PUTS, comparable, first_of
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import PLACED, SEQ, STEP, WATERMARK_MS
 from engine.joins.sides import JoinKind, joined
@@ -66,3 +66,38 @@ def at_their_time(
         *map(quote, left.names),
         *(f"CASE WHEN {meets} THEN {quote(name)} END AS {quote(name)}" for name in names[len(left) :]),
     )
+
+
+def as_it_stood(
+    inputs: tuple[BatchInput, BatchInput],
+    schemas: tuple[Schema, Schema],
+    keys: tuple[tuple[str, ...], tuple[str, ...]],
+    kind: JoinKind,
+    condition: str | None,
+) -> DataFrame:
+    """Each left row with the rows that were in the table when it arrived."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    (left, right), (probe, table) = schemas, inputs
+    names = [column.name for column in joined(left, right, JoinKind.INNER)]
+    rows = probe.table.selectExpr(
+        *map(quote, left.names),
+        *(f"{key} AS __0k{at}" for at, key in enumerate(keys[0])),
+        f"struct({SEQ}, {STEP}) AS __0p",
+    )
+    # Of equal rows the first one that came is the first one to go.
+    same = [f.expr(comparable(quote(column.name), column.type)) for column in right]
+    nth = f.row_number().over(Window.partitionBy(*same, f.expr(PUTS)).orderBy(*PLACED))
+    changes = table.changelog.withColumn("__nth", nth).withColumn("__1p", f.expr(f"struct({SEQ}, {STEP})"))
+    gone = f.min(f.expr(f"CASE WHEN NOT ({PUTS}) THEN __1p END")).over(Window.partitionBy(*same, "__nth"))
+    renamed = [f"{quote(column.name)} AS {quote(name)}" for column, name in zip(right, names[len(left) :], strict=True)]
+    there = (
+        changes.withColumn("__gone", gone)
+        .where(PUTS)
+        .selectExpr(*renamed, *(f"{key} AS __1k{at}" for at, key in enumerate(keys[1])), "__1p", "__gone")
+    )
+    tests = [f"__0k{at} = __1k{at}" for at in range(len(keys[0]))]
+    tests += ["__1p < __0p", "(__gone IS NULL OR __gone > __0p)"]
+    tests += [f"({condition})"] if condition is not None else []
+    return rows.join(there, f.expr(" AND ".join(tests)), kind.value).select(*map(quote, names))

@@ -195,6 +195,15 @@ def join_keys(
     return frozenset(keys)
 
 
+def left_keys_of(left: Derived, right: Derived, right_keys: Sequence[str]) -> Keys:
+    """The upsert keys of a join that looks left rows up: the left ones, where each row finds one row at most.
+
+    Source: Flink FlinkRelMdUniqueKeys.
+    """
+    finds_one = any(key <= frozenset(right_keys) for key in right.upsert_keys)
+    return left.upsert_keys if finds_one else frozenset()
+
+
 def join_moves(
     left: Derived, right: Derived, left_keys: Sequence[str], right_keys: Sequence[str], kind: JoinKind
 ) -> Mapping[str, Monotonicity]:

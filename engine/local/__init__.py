@@ -61,7 +61,7 @@ class LocalRun:
         self._plan = plan
         self._events = events
         self._spark = spark
-        self._numbers: Numbers = numbered(plan.pipeline.arrival, plan.sources, events)
+        self._numbers: Numbers = numbered(plan.pipeline.arrival, plan.sources, plan.tables, events)
         steps_ms = watermark_steps_ms(plan)
         self.marks: Mapping[str, tuple[Mark, ...]] = {
             node.id: marks_of(

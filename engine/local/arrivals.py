@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +38,10 @@ class Numbers:
     ends: Mapping[str, int]
 
 
-def numbered(arrival: Arrival, sources: Sequence[NodePlan], events: Mapping[str, Events]) -> Numbers:
-    """Number the events from 1. sources: in the document's order."""
+def numbered(
+    arrival: Arrival, sources: Sequence[NodePlan], tables: Collection[str], events: Mapping[str, Events]
+) -> Numbers:
+    """Number the events from 1. sources: those of the plan. tables: which of them rows are looked up in."""
     left = {node.id: len(events[node.id]) for node in sources}
     seqs = {name: [0] * count for name, count in left.items()}
     ends: dict[str, int] = {}
@@ -48,7 +50,7 @@ def numbered(arrival: Arrival, sources: Sequence[NodePlan], events: Mapping[str,
     for name in [name for name, count in left.items() if at_once and not count]:
         seq += 1
         ends[name] = seq
-    for name, index in _order(arrival, sources, events):
+    for name, index in _order(arrival, sources, tables, events):
         seq += 1
         seqs[name][index] = seq
         left[name] -= 1
@@ -62,17 +64,21 @@ def numbered(arrival: Arrival, sources: Sequence[NodePlan], events: Mapping[str,
     return Numbers(seqs, ends)
 
 
-def _order(arrival: Arrival, sources: Sequence[NodePlan], events: Mapping[str, Events]) -> list[tuple[str, int]]:
+def _order(
+    arrival: Arrival, sources: Sequence[NodePlan], tables: Collection[str], events: Mapping[str, Events]
+) -> list[tuple[str, int]]:
     """The source and the place in it of every event."""
     all_of_them = [(node.id, index) for node in sources for index in range(len(events[node.id]))]
     match arrival.mode:
         case "one_after_the_other":
             return all_of_them
         case "in_turn":
-            return sorted(all_of_them, key=lambda event: event[1])
+            return sorted(all_of_them, key=lambda event: -1 if event[0] in tables else event[1])
         case "by_column":
-            values = {node.id: _arrival_values(node, events[node.id]) for node in sources}
-            return sorted(all_of_them, key=lambda event: values[event[0]][event[1]])
+            values = {node.id: _arrival_values(node, events[node.id]) for node in sources if node.id not in tables}
+            first = [event for event in all_of_them if event[0] in tables]
+            others = [event for event in all_of_them if event[0] not in tables]
+            return [*first, *sorted(others, key=lambda event: values[event[0]][event[1]])]
         case "recorded":
             numbers = {node.id: events[node.id].table.column(NUMBER).to_pylist() for node in sources}
             return sorted(all_of_them, key=lambda event: numbers[event[0]][event[1]])

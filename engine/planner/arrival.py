@@ -8,6 +8,7 @@ from engine.contract.source import Source
 from engine.errors import PipelineError, unknown_name
 from engine.model.pipeline import Pipeline
 from engine.planner.derive import DerivedNode
+from engine.planner.plan import tables_of
 
 
 def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
@@ -20,7 +21,15 @@ def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
                     message = f"arrival.order: {unknown_name('source', name, sources)}."
                     raise PipelineError(message, "", "arrival.order")
         case "by_column":
-            types = {source.arrival_in(nodes[name].derived.schema, name).type for name, source in sources.items()}
+            tables = tables_of(
+                (node.operator, [nodes[edge.source].output(edge.source_port) for edge in node.edges])
+                for node in nodes.values()
+            )
+            types = {
+                source.arrival_in(nodes[name].derived.schema, name).type
+                for name, source in sources.items()
+                if name not in tables
+            }
             if "string" in types and len(types) > 1:
                 message = f"the arrival columns have types that cannot be compared: {', '.join(sorted(types))}."
                 raise PipelineError(message, next(iter(sources)), "arrival_column")

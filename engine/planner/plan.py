@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from engine.contract.operator import OUT, Derived, InputPlan, Operator, Strategy
 from engine.contract.source import Source
@@ -84,15 +85,34 @@ class Plan:
 
     @property
     def sources(self) -> tuple[NodePlan, ...]:
-        """The sources, in the document's order."""
+        """The sources: those of tables that rows are looked up in, then the others, each in the document's order."""
         order = [node.id for node in self.pipeline.nodes]
-        return tuple(sorted((n for n in self.nodes if n.role == "source"), key=lambda n: order.index(n.id)))
+        tables = self.tables
+        own = (node for node in self.nodes if node.role == "source")
+        return tuple(sorted(own, key=lambda node: (node.id not in tables, order.index(node.id))))
+
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        """The sources of tables that rows are looked up in, which come before all others of an epoch."""
+        return tables_of((node.operator, [input_.derived for input_ in node.inputs]) for node in self.nodes)
 
     @property
     def sinks(self) -> tuple[NodePlan, ...]:
         """The nodes whose output nobody consumes."""
         used = {edge.source for edge in self.pipeline.edges if edge.source_port == OUT}
         return tuple(node for node in self.nodes if node.id not in used)
+
+
+def tables_of(nodes: Iterable[tuple[Operator | Source, Sequence[Derived]]]) -> frozenset[str]:
+    """The sources above those inputs of operators that are tables to look up in."""
+    return frozenset(
+        source
+        for operator, inputs in nodes
+        if isinstance(operator, Operator) and operator.tables
+        for port, input_ in zip(operator.ports, inputs, strict=True)
+        if port in operator.tables
+        for source in input_.holdbacks
+    )
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ _NODES = {
     "interval_join": ("IntervalJoin",),
     "window_join": ("WindowJoin",),
     "temporal_join": ("TemporalJoin",),
+    "lookup_join": ("LookupJoin",),
     "window_aggregate": ("GlobalWindowAggregate", "WindowAggregate", "GroupWindowAggregate"),
     "changelog_normalize": ("ChangelogNormalize",),
     "window_assign": ("WindowTableFunction",),

@@ -43,6 +43,7 @@ QUERIES = (
     "dedup_rowtime_first_then_tumble",
     "interval_join_full_asymmetric",
     "join_full_retract_nonequi",
+    "lookup_left_changelog_left",
     "nexmark_q11",
     "normalize_upsert_agg",
     "over_equal_times_range",

@@ -31,7 +31,9 @@ Units = Mapping[str, Sequence[Unit]]
 def follow_each_other(plan: Plan) -> bool:
     """Whether the events of each source are numbered without a gap, whatever the sources hold."""
     mode = plan.pipeline.arrival.mode
-    return mode == "one_after_the_other" or (mode in ("in_turn", "recorded") and len(plan.sources) == 1)
+    if mode == "in_turn":
+        return len(plan.sources) - len(plan.tables) <= 1
+    return mode == "one_after_the_other" or (mode == "recorded" and len(plan.sources) == 1)
 
 
 def offsets_of(counts: Mapping[str, int]) -> dict[str, int]:
@@ -63,14 +65,18 @@ class Following:
 
 @dataclass(frozen=True)
 class Turns:
-    """One of each source in turn. others: of each other one how many it has, and whether it comes first in a turn."""
+    """One of each source in turn. others: of each other one how many it has, and whether it comes first in a turn.
+
+    before: how many events come before all of them.
+    """
 
     others: tuple[tuple[int, bool], ...]
+    before: int = 0
 
     def of(self, first: int, size: int) -> Longs:
         """Behind its own, and what the others have had until then."""
         own: Longs = np.arange(first, first + size)
-        ranks = own
+        ranks = own + self.before
         for count, is_before in self.others:
             ranks = ranks + np.minimum(count, own + int(is_before))
         return ranks
@@ -89,15 +95,16 @@ class Listed:
 
 @dataclass(frozen=True)
 class Saved:
-    """As an array says that all workers read."""
+    """As an array says that all workers read. before: how many events come before all of them."""
 
     workspace: Workspace
     path: str
+    before: int = 0
 
     def of(self, first: int, size: int) -> Longs:
         """A stretch of it."""
         ranks: Longs = np.asarray(self.workspace.load(self.path)[first : first + size])
-        return ranks
+        return ranks + self.before
 
 
 @dataclass(frozen=True)
@@ -115,9 +122,14 @@ class Order:
 def ranked(
     plan: Plan, spark: SparkSession, workspace: Workspace, units: Units, recorded: Mapping[str, Numbered]
 ) -> Order:
-    """The order of the events. recorded: what is known of sources that are recordings. Raises PipelineError."""
+    """The order of the events. recorded: what is known of sources that are recordings. Raises PipelineError.
+
+    Tables that rows are looked up in come first, except where every event's place is told.
+    """
     counts = {name: sum(unit.events for unit in own) for name, own in units.items()}
-    names = list(counts)
+    tables = {name: Following(offset) for name, offset in offsets_of(counts).items() if name in plan.tables}
+    before = sum(counts[name] for name in tables)
+    names = [name for name in counts if name not in tables]
     arrival = plan.pipeline.arrival
     ranks: dict[str, Ranks] = {}
     match arrival.mode:
@@ -126,9 +138,10 @@ def ranked(
         case "in_turn":
             for at, name in enumerate(names):
                 others = tuple((counts[one], place < at) for place, one in enumerate(names) if place != at)
-                ranks[name] = Turns(others)
+                ranks[name] = Turns(others, before)
+            ranks |= tables
         case "listed":
-            for name in names:
+            for name in counts:
                 places = np.array([at for at, listed in enumerate(arrival.order) if listed == name], np.int64)
                 if len(places) != counts[name]:
                     message = (
@@ -138,8 +151,10 @@ def ranked(
                     raise PipelineError(message, name, "arrival.order")
                 ranks[name] = Listed(places)
         case "by_column":
-            columns = {node.id: _arrival_column(node) for node in plan.sources}
-            return _merged(spark, workspace, units, columns, {})
+            columns = {node.id: _arrival_column(node) for node in plan.sources if node.id not in tables}
+            order = _merged(spark, workspace, {name: units[name] for name in names}, columns, {}, before)
+            firsts = {name: int(own.of(counts[name] - 1, 1)[0]) if counts[name] else -1 for name, own in tables.items()}
+            return Order({**tables, **order.ranks}, {**firsts, **order.last})
         case "recorded":
             return _merged(spark, workspace, units, dict.fromkeys(units, NUMBER), recorded)
     return Order(ranks, {name: int(ranks[name].of(count - 1, 1)[0]) if count else -1 for name, count in counts.items()})
@@ -151,10 +166,12 @@ def _merged(
     units: Units,
     columns: Mapping[str, str],
     recorded: Mapping[str, Numbered],
+    before: int = 0,
 ) -> Order:
     """Merged by a column of each source: one task reads them all, sorts them, and saves where each event stands.
 
     recorded: of recordings, which are merged by their numbers. They end where they ended, or after all events.
+    before: how many events come before all of them.
     """
 
     ends = [known.end for known in recorded.values() if known.end is not None]
@@ -185,7 +202,7 @@ def _merged(
             first += len(own)
             path = workspace.save(workspace.place("ranks", name, f"{task_name()}.npy"), own)
             # The end of a source follows the last of its events to arrive, wherever in its file that stands.
-            last = int(own.max()) if len(own) else -1
+            last = int(own.max()) + before if len(own) else -1
             idle: list[list[int]] = []
             if name in recorded:
                 of_all = [part for parts in by_source.values() for part in parts]
@@ -195,7 +212,7 @@ def _merged(
 
     reports = {report["source"]: report for report in run_each(spark, [task])}
     return Order(
-        {name: Saved(workspace, reports[name]["path"]) for name in units},
+        {name: Saved(workspace, reports[name]["path"], before) for name in units},
         {name: reports[name]["last"] for name in units},
         {name: tuple((first, until) for first, until in reports[name]["idle"]) for name in units},
     )

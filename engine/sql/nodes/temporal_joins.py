@@ -1,4 +1,4 @@
-"""Joins FOR SYSTEM_TIME AS OF the left side's event time: with the version that was valid then."""
+"""Joins FOR SYSTEM_TIME AS OF the left side's event time, with the version that was valid then, or of its arrival."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from engine.joins.sides import JoinKind
 from engine.sql.algebra import Expr, Join, plain
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.join_sides import Condition, Side, own_columns, pair_condition, pair_names, side
+from engine.sql.nodes.lookup_joins import lookup_join
 from engine.sql.nodes.time_bounds import event_times, only_event_time
 from engine.sql.rejected import SqlRejected
 
@@ -18,16 +19,21 @@ def temporal_join(emitter: Emitter, relation: Join, condition: Condition, needed
     assert at is not None
     time = plain(at)
     if time is None or time not in relation.left.columns:
-        message = "FOR SYSTEM_TIME AS OF takes the event time of the left side, a column and nothing else."
+        message = (
+            "FOR SYSTEM_TIME AS OF takes the event time or the processing time of the left side, a column and nothing "
+            "else."
+        )
         raise SqlRejected(message, at)
+    left_used, right_used = own_columns(relation, condition.used(needed))
+    left = side(emitter, relation.left, [*left_used, time], [a for a, _ in condition.equal], at)
+    if time in left.emitted.arrival:
+        return lookup_join(emitter, relation, condition, left, right_used)
     if relation.kind not in (JoinKind.INNER, JoinKind.LEFT):
         message = f"a temporal join is inner or left, not {relation.kind.value}. Use [LEFT] JOIN."
         raise SqlRejected(message, relation.at)
     if not condition.equal:
         message = "a temporal join needs the versioned table's primary key in ON: l.k = v.k."
         raise SqlRejected(message, relation.at)
-    left_used, right_used = own_columns(relation, condition.used(needed))
-    left = side(emitter, relation.left, [*left_used, time], [a for a, _ in condition.equal], at)
     left = Side(_as_of(emitter, left.emitted, time, at), left.keys)
     # Which of its columns are the event time and the primary key shows when it is a node.
     right = side(emitter, relation.right, relation.right.columns, [b for _, b in condition.equal], relation.at)
@@ -46,12 +52,6 @@ def temporal_join(emitter: Emitter, relation: Join, condition: Condition, needed
 
 def _as_of(emitter: Emitter, left: Emitted, time: str, at: Expr) -> Emitted:
     """The left side with this event time only. Raises SqlRejected where the column is none."""
-    if time in left.arrival:
-        message = (
-            f"a join as of the processing time {time!r} is not supported, as in Flink: it could not wait for the "
-            "versions. Use the event time of the left side."
-        )
-        raise SqlRejected(message, at)
     if time not in event_times(emitter, left):
         message = f"{time!r} is not an event time of the left side. Name the one of its source."
         raise SqlRejected(message, at)

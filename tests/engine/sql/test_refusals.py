@@ -38,12 +38,21 @@ REFUSED = [
     ),
     ("SELECT k FROM w FOR SYSTEM_TIME AS OF w.wt", "FOR SYSTEM_TIME AS OF must follow JOIN"),
     (
-        "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF t.pt ON t.k = w.k",
-        "line 1, column 48: a join as of the processing time 'pt' is not supported, as in Flink",
+        "SELECT p FROM t RIGHT JOIN w FOR SYSTEM_TIME AS OF t.pt ON t.k = w.k",
+        "line 1, column 28: a lookup join is inner or left, not right. Use [LEFT] JOIN.",
+    ),
+    (
+        "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF t.pt ON t.v > w.p",
+        "line 1, column 22: a lookup join needs a column of the table that equals one of the left side in ON",
+    ),
+    (
+        "WITH n AS (SELECT k, COUNT(*) AS c FROM w GROUP BY k) "
+        "SELECT c FROM t JOIN n FOR SYSTEM_TIME AS OF t.pt ON t.k = n.k",
+        "line 1, column 76: rows can be looked up in a table, or in a query that only picks and computes columns",
     ),
     (
         "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF PROCTIME() ON t.k = w.k",
-        "FOR SYSTEM_TIME AS OF takes the event time of the left side, a column and nothing else.",
+        "FOR SYSTEM_TIME AS OF takes the event time or the processing time of the left side, a column and nothing",
     ),
     (
         "SELECT p FROM t JOIN w FOR SYSTEM_TIME AS OF t.v ON t.k = w.k",
