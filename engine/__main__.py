@@ -56,9 +56,10 @@ from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import Plan, plan
 from engine.reading.storage import Storage, looking_at
+from engine.reading.web import fetching
 from engine.running import Collected
 from engine.runtime.failures import TRACEBACKS, unexpected_sentence
-from engine.scratch import sweep
+from engine.scratch import scratch, sweep
 from engine.spark.engine_storage import storage_of
 from engine.spark.engines import engine_called
 from engine.spark.run_files import temporary_files
@@ -189,7 +190,7 @@ def _servers(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     # The store first: that another process has it is known at once, and Spark takes seconds to start.
-    with _opened(args.store) as store:
+    with scratch("web") as web, fetching(web), _opened(args.store) as store:
         with _asking():
             job = _job(args)
         if args.live:

@@ -16,8 +16,10 @@ from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Pipeline
 from engine.model.schema import quote
 from engine.planner import Plan, plan
+from engine.reading.web import fetching
 from engine.runtime import run
 from engine.runtime.edges.records import EdgeRecords, records_of, together
+from engine.scratch import scratch
 from engine.spark.analyzer import SparkAnalyzer
 from engine.spark.run_files import RunFiles, temporary_files, there
 from engine.spark.session import engine_of
@@ -96,8 +98,8 @@ class Finished:
 @contextmanager
 def finished(pipeline: Pipeline, spark: SparkSession, folder: Path, epochs: int | None = None) -> Iterator[Finished]:
     """Run a pipeline to the end of its sources. folder: what paths are relative to. Raises StudioError."""
-    planned = plan(pipeline, SparkAnalyzer(lambda: spark), folder)
-    with temporary_files(engine_of(spark), spark) as files:
+    with scratch("web") as web, fetching(web), temporary_files(engine_of(spark), spark) as files:
+        planned = plan(pipeline, SparkAnalyzer(lambda: spark), folder)
         output = Collected(files)
         run(planned, spark=spark, recorder=output, folder=folder, files=files, epochs=epochs)
         yield Finished(planned, spark, output)

@@ -21,9 +21,10 @@ from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
 from engine.reading import spark_casts as texts
 from engine.reading.columns import check_names, declared_type, derive_source
-from engine.reading.files import InputFile, find_files, opened, raw_lines
+from engine.reading.files import InputFile, find_files, local_file, opened, raw_lines
 from engine.reading.flink_table import create_table, from_changelog
 from engine.reading.profile import ColumnProfile, TimeProposal
+from engine.reading.web import NotFetched, fetched, host_of, is_web
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -50,7 +51,8 @@ class FileSource(Source):
     path: str = Field(
         "",
         title="File",
-        description="A file, a folder (all its files) or a glob such as data/*.csv; several files in name order.",
+        description="A file, a folder (all its files) or a glob such as data/*.csv, several in name order; or an https "
+        "address, which is fetched when the pipeline runs.",
         json_schema_extra={"file": True},
     )
     types: dict[str, str] = Field(
@@ -67,6 +69,11 @@ class FileSource(Source):
     )
 
     @property
+    def server(self) -> str:
+        """The host of a file of the web."""
+        return host_of(self.path) if is_web(self.path) else ""
+
+    @property
     def sampled(self) -> int:
         """How many lines of a file are looked at to infer types."""
         return 0
@@ -77,6 +84,9 @@ class FileSource(Source):
 
     def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
         """The files behind the path, by name. Raises SourceError."""
+        if is_web(self.path):
+            message = "path: of the web, only CSV, JSON Lines and changes in JSON are read. Download the file first."
+            raise SourceError(message, node, "path")
         return find_files(self.path, folder, node, self.endings)
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
@@ -124,11 +134,17 @@ class TextFiles(FileSource):
     )
 
     def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
-        """The files behind the path, by name; maybe none yet, where they are watched and their columns are known."""
+        """The files behind the path, by name.
+
+        Maybe none yet, where their columns are known, and they are watched or would have to be fetched.
+        """
         try:
+            if is_web(self.path):
+                return (local_file(fetched(self.path, node), self.path),)
             return super().files(node, folder)
-        except SourceMissing:
-            if self.monitor_interval_ms is None or not self.fixed_columns:
+        except SourceMissing as error:
+            is_later = self.monitor_interval_ms is not None or isinstance(error, NotFetched)
+            if not is_later or not self.fixed_columns:
                 raise
             return ()
 
@@ -145,6 +161,9 @@ class TextFiles(FileSource):
         """As they grow, where they are watched."""
         from engine.reading.growing import GrowingFiles
 
+        if self.server:
+            message = "path: a live run does not go on with a file of the web. Download it, and give its path."
+            raise PipelineError(message, node, "path")
         if self.monitor_interval_ms is None:
             return super().stream(node, folder, run)
         if not all(file.is_here for file in self.files(node, folder)):

@@ -30,6 +30,7 @@ from engine.reading.columns import INTEGERS
 from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNMENT_INTERVAL, IDLE_TIMEOUT
 from engine.reading.paced import SAMPLE
 from engine.reading.recorded import is_recording
+from engine.reading.web import is_web
 from engine.registry import configured
 from engine.script.jdbc_tables import CONNECTOR as JDBC
 from engine.script.jdbc_tables import jdbc_table
@@ -220,6 +221,7 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
         if not parameters["monitor_interval_ms"]:
             message = f"the option {_WATCH!r} is a time such as 5 s, not {text!r}."
             raise ddl.rejected(message)
+    if "monitor_interval_ms" in parameters or (is_web(path) and operator not in _NOT_WATCHED):
         # What a table declares is what its files will have.
         parameters |= {"types": {column.name: column.type for column in ddl.columns}, "fixed_columns": True}
     warnings += ddl.ignored(option for option in options if not _OF_NO_MATTER.fullmatch(option))

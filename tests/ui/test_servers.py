@@ -67,11 +67,13 @@ def source(operator: str, **parameters: Any) -> Source:
 def parameters_at(operator: str, port: int) -> dict[str, Any]:
     if operator == "postgres_cdc":
         return {**POSTGRES, "host": "127.0.0.1", "port": port}
+    if operator == "csv":
+        return {"path": f"https://127.0.0.1:{port}/x.csv", "types": {"id": "BIGINT"}, "fixed_columns": True}
     key = {"primary_key": ["id"]} if operator == "upsert_kafka" else {}
     return {**KAFKA, **key, "servers": f"127.0.0.1:{port}"}
 
 
-@pytest.mark.parametrize("operator", ["kafka", "upsert_kafka", "postgres_cdc"])
+@pytest.mark.parametrize("operator", ["kafka", "upsert_kafka", "postgres_cdc", "csv"])
 def test_nobody_is_asked_because_somebody_looks_but_after_a_press(
     operator: str, listener: Listener, store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +95,20 @@ def test_nobody_is_asked_because_somebody_looks_but_after_a_press(
 def _button(app: AppTest, label: str) -> Any:
     [found] = [button for button in app.button if button.label == label]
     return found
+
+
+def test_the_columns_of_a_file_of_the_web_are_asked_for_by_a_press_of_a_button(
+    listener: Listener, store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.builder.checking.gate", lambda: None)
+    url = f"https://127.0.0.1:{listener.port}/x.csv"
+    pipeline = Pipeline(nodes=(Node(id="orders", operator="csv", parameters={"path": url}),))
+    store.drafts.save("k1", History(pipeline).to_json())
+    app = open_view("build", draft="k1", selection="orders")
+    assert not listener.somebody_came.is_set()
+    _button(app, "Take the columns of the file").click().run()
+    assert listener.somebody_came.wait(ANSWERED_S)
+    assert f"127.0.0.1:{listener.port} does not encrypt as it should" in app.error[0].value
 
 
 NOT_ASKED = [

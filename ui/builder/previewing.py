@@ -17,6 +17,8 @@ from engine.model.pipeline import Pipeline
 from engine.planner import Plan
 from engine.reading.file_source import FileSource
 from engine.reading.storage import elsewhere, looking_at
+from engine.reading.web import BEGINNING, fetching
+from engine.scratch import scratch
 from ui.builder.checking import checked
 from ui.builder.editing import ancestors
 from ui.builder.servers import first_not_asked
@@ -76,7 +78,7 @@ def preview_of(pipeline: Pipeline, node_id: str) -> Future[Preview] | StudioErro
 
     def ask() -> Preview:
         # Its thread has no page, which would say where else files are.
-        with looking_at(there):
+        with looking_at(there), scratch("web") as web, fetching(web, BEGINNING):
             return first_records(plan, node_id, gate().spark, workspace.folder())
 
     return previews().ask(key, ask)

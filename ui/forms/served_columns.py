@@ -1,13 +1,20 @@
-"""The columns of a source whose rows a server has: one button asks it for them."""
+"""The columns of a source whose rows a server has, or of a file of the web: one button asks there for them."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 from pydantic import ValidationError
 
+from engine.contract.source import Source
 from engine.errors import PipelineError
+from engine.model.schema import flink_type
 from engine.reading.served import ServedSource
+from engine.reading.web import BEGINNING, fetching
 from engine.registry import sources
+from engine.scratch import scratch
 from ui.builder.editing import set_parameter
 from ui.builder.servers import agree
 from ui.forms.binding import FormContext
@@ -15,10 +22,10 @@ from ui.shell import workspace
 from ui.shell.guard import guarded
 
 
-def served_columns(form: FormContext, cls: type[ServedSource]) -> None:
+def served_columns(form: FormContext, label: str) -> None:
     """The button. What it finds takes the place of the columns that are there."""
     st.button(
-        cls.asks_for_columns,
+        label,
         key=form.key("columns.ask"),
         icon=":material/download:",
         on_click=guarded(_ask),
@@ -30,16 +37,28 @@ def served_columns(form: FormContext, cls: type[ServedSource]) -> None:
 def _ask(form: FormContext) -> None:
     drafting, name = form.drafting, form.node.id
     node = drafting.pipeline.node(name)
+    cls = sources()[node.operator]
+    is_file = not issubclass(cls, ServedSource)
+    # What is set by columns that are not known yet is left out.
+    own = {key: value for key, value in node.parameters.items() if not (is_file and key in Source.model_fields)}
     try:
-        source = sources()[node.operator].model_validate({**node.parameters, "columns": []})
+        source = cls.model_validate(own | ({"types": {}, "fixed_columns": False} if is_file else {"columns": []}))
     except ValidationError as error:
         message = "the source has to be right before anybody can be asked for its columns. See what its fields say."
         raise PipelineError(message, name) from error
-    assert isinstance(source, ServedSource)
     agree(source)
+    document = drafting.pipeline
+    for parameter, value in _found(source, name).items():
+        document = set_parameter(document, name, parameter, value)
+    drafting.edit(document)
+
+
+def _found(source: Source, name: str) -> Mapping[str, Any]:
+    """The parameters that declare the columns."""
+    if not isinstance(source, ServedSource):
+        with scratch("web") as web, fetching(web, BEGINNING):
+            schema = source.derive(name, workspace.folder()).schema
+        return {"types": {column.name: flink_type(column.type) for column in schema}, "fixed_columns": True}
     found = source.columns_there(name, workspace.folder())
     columns = [column.model_dump(mode="json") for column in found.columns]
-    document = set_parameter(drafting.pipeline, name, "columns", columns)
-    if found.primary_key:
-        document = set_parameter(document, name, "primary_key", list(found.primary_key))
-    drafting.edit(document)
+    return {"columns": columns} | ({"primary_key": list(found.primary_key)} if found.primary_key else {})

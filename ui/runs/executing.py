@@ -29,6 +29,7 @@ def run_on_spark(job: Job, store: Store) -> None:
     from engine.following import plan_live
     from engine.planner import plan
     from engine.reading.storage import looking_at
+    from engine.reading.web import fetching
     from engine.runtime import run
     from engine.spark.analyzer import SparkAnalyzer
     from engine.spark.engine_storage import storage_of
@@ -43,7 +44,7 @@ def run_on_spark(job: Job, store: Store) -> None:
     if is_home:
         wait_for_rehearsal(job.cancel)
     job.progress.phase = "planning"
-    with looking_at(storage_of(engine, lambda: spark)):
+    with looking_at(storage_of(engine, lambda: spark)), fetching(job.work / "web"):
         planned = (plan if job.live is None else plan_live)(job.pipeline, SparkAnalyzer(lambda: spark), job.folder)
         if job.cancel.is_set():
             raise RunCancelled

@@ -12,7 +12,9 @@ from engine.contract.source import Source
 from engine.model.changelog import APPEND
 from engine.model.pipeline import Edge, Node
 from engine.planner import Check
+from engine.reading.file_source import TextFiles
 from engine.reading.served import ServedSource
+from engine.reading.web import is_web
 from ui.builder.checking import edge_reason, input_schemas, output_schema
 from ui.builder.drafting import Drafting
 from ui.builder.editing import (
@@ -65,7 +67,9 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
     shown = shown[:_SHOWN] if len(shown) > _FOLD_ABOVE else shown
     for field in shown:
         if field.name == "columns" and issubclass(cls, ServedSource):
-            served_columns(form, cls)
+            served_columns(form, cls.asks_for_columns)
+        if field.name == "types" and issubclass(cls, TextFiles) and is_web(str(node.parameters.get("path", ""))):
+            served_columns(form, "Take the columns of the file")
         draw_field(field, form)
     _more(form, [field for field in asked if field not in shown], key)
     if issubclass(cls, Source):

@@ -1,0 +1,243 @@
+"""Files of the web: an https address in place of a path. A run fetches each once, as it starts.
+
+    fetching(folder)    within it, an address is asked once and its file kept in the folder; outside of it, never
+
+So nobody is asked because somebody looks at a pipeline. Only the host that was named may be on a private network, and
+where a studio serves others not even that one, unless CHANGELOG_STUDIO_FOLDERS names it. Every redirect is judged like
+an address, and what is connected to is the very address that was judged. Proxies are not used.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import os
+import re
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Final, NoReturn
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
+
+from engine.errors import SourceError, SourceMissing
+from engine.reading.named_folders import ENVIRONMENT, may_be_read, refused
+
+LARGEST: Final = 2 << 30
+"""So many bytes are fetched at most, as they come."""
+BEGINNING: Final = 64 << 20
+"""The same where only the first rows or the columns are wanted: a person waits for them."""
+LONGEST_S: Final = 600.0
+_ANSWER_S: Final = 20.0
+_REDIRECTS: Final = 5
+_MOVED: Final = (301, 302, 303, 307, 308)
+_CHUNK: Final = 1 << 20
+_HTTPS: Final = 443
+_IN_ADDRESS: Final = "/%:@!$&'()*+,;=~?"
+
+
+class NotFetched(SourceMissing):
+    """A file of the web, where nothing is fetched."""
+
+
+@dataclass
+class _Fetched:
+    """What was fetched into a folder, by address. most: bytes of each."""
+
+    folder: Path
+    most: int
+    files: dict[str, Path] = field(default_factory=dict)
+
+
+_FETCHED: ContextVar[_Fetched | None] = ContextVar("where files of the web are fetched to", default=None)
+
+
+@contextmanager
+def fetching(folder: Path, most: int = LARGEST) -> Iterator[None]:
+    """Within it, files of the web are fetched into a folder, once each; what needs them later has to be in it, too."""
+    token = _FETCHED.set(_Fetched(folder, most))
+    try:
+        yield
+    finally:
+        _FETCHED.reset(token)
+
+
+def is_web(path: str) -> bool:
+    """Whether a path is an address of the web."""
+    return path.strip().lower().startswith(("https://", "http://"))
+
+
+def host_of(path: str) -> str:
+    """The host of an address, with its port where that is not the usual one; empty for what is none."""
+    try:
+        parts = urlsplit(path.strip())
+        port = parts.port
+    except ValueError:
+        return ""
+    return f"{parts.hostname or ''}{'' if port in (None, _HTTPS) else f':{port}'}"
+
+
+def fetched(address: str, node: str) -> Path:
+    """The file behind an address. Raises NotFetched outside of `fetching`, SourceError where it cannot be had."""
+    address = address.strip()
+    _parts(address, node)
+    into = _FETCHED.get()
+    if into is None:
+        message = (
+            f"its file is on {host_of(address)}, which is asked for it only when you say so, or when it runs. Take its "
+            "columns from there, or declare them."
+        )
+        raise NotFetched(message, node, "path")
+    if address not in into.files:
+        into.folder.mkdir(parents=True, exist_ok=True)
+        # Its ending says how it is compressed. Spark skips files that begin with _ or a dot.
+        name = re.sub(r"[^\w.-]", "_", PurePosixPath(unquote(urlsplit(address).path)).name)[-80:]
+        target = into.folder / f"{len(into.files)}-{name}"
+        _Fetch(address, node, into.most).to(target)
+        into.files[address] = target
+    return into.files[address]
+
+
+class _Connection(http.client.HTTPSConnection):
+    """A connection to the addresses that were judged, whatever the name leads to by now."""
+
+    def __init__(self, host: str, port: int, addresses: list[str]) -> None:
+        self._context_of_tls = ssl.create_default_context()
+        super().__init__(host, port, timeout=_ANSWER_S, context=self._context_of_tls)
+        self._addresses = addresses
+
+    def connect(self) -> None:
+        """Connect to the first of them that answers."""
+        for at, address in enumerate(self._addresses):
+            try:
+                plain = socket.create_connection((address, self.port), self.timeout)
+                break
+            except OSError:
+                if at + 1 == len(self._addresses):
+                    raise
+        self.sock = self._context_of_tls.wrap_socket(plain, server_hostname=self.host)
+
+
+class _Fetch:
+    """One file on its way."""
+
+    def __init__(self, address: str, node: str, most: int) -> None:
+        self._address, self._node, self._most = address, node, most
+        self._first_host = urlsplit(address).hostname
+        self._until = time.monotonic() + LONGEST_S
+
+    def to(self, target: Path) -> None:
+        """Fetch it. Raises SourceError."""
+        address = self._address
+        for _ in range(_REDIRECTS + 1):
+            parts = _parts(address, self._node)
+            host = host_of(address)
+            try:
+                moved = self._asked(parts, target)
+            except ssl.SSLCertVerificationError as error:
+                self._fail(f"{host} cannot prove who it is ({error.verify_message}); check the address", error)
+            except ssl.SSLError as error:
+                reason = (error.reason or "it broke off").replace("_", " ").lower()
+                self._fail(f"{host} does not encrypt as it should ({reason}); check the address", error)
+            except (OSError, http.client.HTTPException) as error:
+                reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+                message = f"{host} does not answer as it should: {reason}. Check the address, and try again"
+                self._fail(message, error)
+            if moved is None:
+                return
+            address = urljoin(address, moved)
+        self._fail(f"it is redirected more than {_REDIRECTS} times; check the address")
+
+    def _asked(self, parts: SplitResult, target: Path) -> str | None:
+        """Ask once. None where the file is there now, else where it is instead."""
+        host, port = str(parts.hostname), parts.port or _HTTPS
+        connection = _Connection(host, port, self._addresses(host, port))
+        try:
+            path = quote(parts.path or "/", safe=_IN_ADDRESS)
+            path += f"?{quote(parts.query, safe=_IN_ADDRESS)}" if parts.query else ""
+            connection.request("GET", path, headers={"Accept-Encoding": "identity", "User-Agent": "changelog-studio"})
+            with connection.getresponse() as response:
+                if response.status in _MOVED and (place := response.headers.get("Location")):
+                    return place
+                if response.status != http.HTTPStatus.OK:
+                    self._fail(f"{host} answers {response.status} {response.reason}; check the address")
+                self._kept(response, target)
+            return None
+        finally:
+            connection.close()
+
+    def _kept(self, response: http.client.HTTPResponse, target: Path) -> None:
+        wanted, size = response.length, 0
+        if (wanted or 0) > self._most:
+            self._fail_too_large()
+        with target.open("wb") as file:
+            while read := response.read(_CHUNK):
+                size += len(read)
+                if size > self._most:
+                    self._fail_too_large()
+                if time.monotonic() > self._until:
+                    self._fail(f"it takes longer than {LONGEST_S / 60:.0f} min; download it, and give its path")
+                file.write(read)
+        if wanted is not None and size < wanted:
+            self._fail(f"only {size:,} of its {wanted:,} bytes came; try again")
+
+    def _addresses(self, host: str, port: int) -> list[str]:
+        """What a name leads to, where that may be connected to."""
+        try:
+            found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+        except (OSError, UnicodeError) as error:
+            self._fail(f"the name {host} is not known; check the address", error)
+        for address in found:
+            if not _is_public(address) and not self._may_be_private(host):
+                message = f"{host} leads to {address}, which is no public address"
+                advice = f"whoever runs the studio can allow it in {ENVIRONMENT}" if _is_served() else "name it itself"
+                self._fail(f"{message}; {advice}")
+        return found
+
+    def _may_be_private(self, host: str) -> bool:
+        if not _is_served():
+            return host == self._first_host
+        named = [urlsplit(place.strip()).hostname for place in os.environ[ENVIRONMENT].split(",")]
+        return host in named
+
+    def _fail_too_large(self) -> NoReturn:
+        self._fail(f"it is larger than {self._most / 1e6:,.0f} MB; download it, and give its path")
+
+    def _fail(self, what: str, cause: Exception | None = None) -> NoReturn:
+        message = f"path: {self._address[:200]} cannot be fetched: {what}."
+        raise SourceError(message, self._node, "path") from cause
+
+
+def _parts(address: str, node: str) -> SplitResult:
+    """An address that may be asked. Raises SourceError."""
+    try:
+        parts = urlsplit(address)
+        is_right = bool(parts.hostname) and parts.port != 0 and address.isprintable() and " " not in address
+    except ValueError:
+        is_right = False
+    if not is_right:
+        message = f"path: {address[:200]!r} is no address of the web; write it as https://host/folder/file.csv."
+        raise SourceError(message, node, "path")
+    if parts.scheme.lower() != "https":
+        message = f"path: {address[:200]} would come unencrypted, and perhaps from somebody else. Use https."
+        raise SourceError(message, node, "path")
+    if parts.username is not None:
+        message = "path: a name or password in an address would be kept with the pipeline. Download the file instead."
+        raise SourceError(message, node, "path")
+    if not may_be_read(address):
+        raise SourceError(refused(address), node, "path")
+    return parts
+
+
+def _is_served() -> bool:
+    return ENVIRONMENT in os.environ
+
+
+def _is_public(address: str) -> bool:
+    found = ipaddress.ip_address(address.partition("%")[0])
+    found = getattr(found, "ipv4_mapped", None) or found
+    return found.is_global and not found.is_multicast

@@ -1,0 +1,224 @@
+"""Files of the web: asked for once and only where something may be fetched, and what is said where they cannot be had.
+
+The server is a real one with TLS on this machine, and its certificate one that the tests trust.
+"""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.contract.scan import Scan
+from engine.errors import PipelineError, SourceError
+from engine.reading import web
+from engine.reading.named_folders import ENVIRONMENT
+from engine.reading.web import NotFetched, fetching
+from engine.sources.csv import Csv
+from engine.sources.jsonl import JsonLines
+from engine.sources.parquet import Parquet
+
+ROWS = b"id,name\n1,a\n2,b\n"
+FIXED = {"types": {"id": "BIGINT", "name": "STRING"}, "fixed_columns": True}
+
+
+@dataclass
+class Site:
+    """A server with TLS. answers: by path, the status, the headers and the body; asked: the paths, in order."""
+
+    port: int
+    certificate: Path
+    answers: dict[str, tuple[int, dict[str, str], bytes]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def url(self, path: str, host: str = "localhost") -> str:
+        return f"https://{host}:{self.port}{path}"
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("tls")
+    key, certificate = folder / "key.pem", folder / "cert.pem"
+    names = "subjectAltName=DNS:localhost,DNS:other.localhost,IP:127.0.0.1"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    command += ["-addext", names, "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
+    return key, certificate
+
+
+@pytest.fixture
+def site(certified: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    key, certificate = certified
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found.asked.append(self.path)
+            status, headers, body = found.answers.get(self.path, (404, {}, b""))
+            self.send_response(status)
+            for name, value in ({"Content-Length": str(len(body))} | headers).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    found = Site(server.server_address[1], certificate)
+    found.answers["/rows.csv"] = (200, {}, ROWS)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    yield found
+    server.shutdown()
+    server.server_close()
+
+
+def records(scan: Scan) -> list[dict[str, Any]]:
+    return [row for part in scan.parts for read in scan.read(part) for row in read.records.to_pylist()]
+
+
+def test_a_run_asks_once_and_reads_what_came(site: Site, tmp_path: Path) -> None:
+    source = Csv(path=site.url("/rows.csv"))
+    with fetching(tmp_path / "web"):
+        assert source.derive("n", tmp_path).schema.names == ("id", "name")
+        found = records(source.scan("n", tmp_path))
+        assert [path.parent for path in source.inputs("n", tmp_path)] == [tmp_path / "web"]
+    assert found == [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
+    assert site.asked == ["/rows.csv"]
+
+
+def test_outside_of_a_run_nobody_is_asked(site: Site, tmp_path: Path) -> None:
+    url = site.url("/rows.csv")
+    with pytest.raises(NotFetched, match=f"localhost:{site.port}, which is asked for it only when you say so"):
+        Csv(path=url).derive("n", tmp_path)
+    declared = Csv.model_validate({"path": url, **FIXED})
+    assert declared.derive("n", tmp_path).schema.names == ("id", "name")
+    assert declared.server == f"localhost:{site.port}"
+    assert site.asked == []
+
+
+def test_the_ending_of_the_address_says_how_it_is_compressed(site: Site, tmp_path: Path) -> None:
+    site.answers["/d/%C3%A4.jsonl.gz?v=%C3%B6"] = (200, {}, gzip.compress(b'{"id": 7}\n'))
+    source = JsonLines(path=site.url("/d/ä.jsonl.gz?v=ö"))
+    with fetching(tmp_path / "web"):
+        assert records(source.scan("n", tmp_path)) == [{"id": 7}]
+
+
+def test_a_redirect_is_followed(site: Site, tmp_path: Path) -> None:
+    site.answers["/old.csv"] = (302, {"Location": "/rows.csv"}, b"")
+    with fetching(tmp_path / "web"):
+        assert Csv(path=site.url("/old.csv")).derive("n", tmp_path).schema.names == ("id", "name")
+    assert site.asked == ["/old.csv", "/rows.csv"]
+
+
+# What is answered, and what is said of it.
+ANSWERS: list[tuple[str, tuple[int, dict[str, str], bytes], str]] = [
+    ("not there", (404, {}, b""), "localhost answers 404 Not Found; check the address."),
+    ("not allowed", (403, {}, b""), "localhost answers 403 Forbidden; check the address."),
+    ("too large, as it says", (200, {}, b"x" * 101), "it is larger than 0 MB; download it, and give its path."),
+    ("less than it said", (200, {"Content-Length": "50"}, b"id\n"), "only 3 of its 50 bytes came; try again."),
+    ("in circles", (302, {"Location": "/x.csv"}, b""), "it is redirected more than 5 times; check the address."),
+    ("to where nothing is encrypted", (301, {"Location": "http://localhost/x.csv"}, b""), "Use https."),
+    (
+        "to another host of this network",
+        (307, {"Location": "https://127.0.0.1/x.csv"}, b""),
+        "127.0.0.1 leads to 127.0.0.1, which is no public address; name it itself.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("answer", "sentence"), [case[1:] for case in ANSWERS], ids=[case[0] for case in ANSWERS])
+def test_what_a_server_answers_is_a_sentence(
+    answer: tuple[int, dict[str, str], bytes], sentence: str, site: Site, tmp_path: Path
+) -> None:
+    site.answers["/x.csv"] = answer
+    with fetching(tmp_path / "web", most=100), pytest.raises(SourceError) as caught:
+        Csv(path=site.url("/x.csv")).derive("n", tmp_path)
+    assert caught.value.sentence.endswith(sentence)
+    assert (caught.value.node, caught.value.field) == ("n", "path")
+
+
+ADDRESSES = [
+    ("http://localhost/x.csv", "path: http://localhost/x.csv would come unencrypted, and perhaps from somebody else."),
+    ("https:///x.csv", "path: 'https:///x.csv' is no address of the web; write it as https://host/folder/file.csv."),
+    ("https://a:99999/x.csv", "is no address of the web"),
+    ("https://me:secret@localhost/x.csv", "path: a name or password in an address would be kept with the pipeline."),
+    ("https://nowhere.invalid/x.csv", "cannot be fetched: the name nowhere.invalid is not known; check the address."),
+]
+
+
+@pytest.mark.parametrize(("address", "sentence"), ADDRESSES)
+def test_an_address_that_cannot_be_asked_is_a_sentence(address: str, sentence: str, tmp_path: Path) -> None:
+    with fetching(tmp_path / "web"), pytest.raises(SourceError) as caught:
+        Csv(path=address).derive("n", tmp_path)
+    assert sentence in caught.value.sentence
+    assert "secret" not in caught.value.sentence
+
+
+def test_a_certificate_that_nobody_vouches_for_is_a_sentence(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with fetching(tmp_path / "web"), pytest.raises(SourceError, match="cannot prove who it is .*self-signed"):
+        Csv(path=site.url("/rows.csv")).derive("n", tmp_path)
+    assert site.asked == []
+
+
+def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with fetching(tmp_path / "web"), pytest.raises(SourceError, match="does not answer as it should: Connection ref"):
+        Csv(path=f"https://localhost:{port}/x.csv").derive("n", tmp_path)
+
+
+# Folders that a studio for others names, and what it says of a file of localhost; empty: it is fetched.
+SERVED = [
+    ("/data", "is in none of the folders that this studio reads"),
+    ("https://", "localhost leads to 127.0.0.1, which is no public address; whoever runs the studio can allow it"),
+    ("/data, https://localhost:{port}/d", ""),
+]
+
+
+@pytest.mark.parametrize(("folders", "sentence"), SERVED)
+def test_where_others_use_the_studio_its_network_is_closed_but_for_what_is_named(
+    folders: str, sentence: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ENVIRONMENT, folders.format(port=site.port))
+    # One address of localhost is enough, and the same one everywhere.
+    monkeypatch.setattr(web.socket, "getaddrinfo", _only_v4)
+    site.answers["/d/rows.csv"] = (200, {}, ROWS)
+    with fetching(tmp_path / "web"):
+        if sentence:
+            with pytest.raises(SourceError) as caught:
+                Csv(path=site.url("/d/rows.csv")).derive("n", tmp_path)
+            assert sentence in caught.value.sentence
+        else:
+            assert Csv(path=site.url("/d/rows.csv")).derive("n", tmp_path).schema.names == ("id", "name")
+    assert bool(site.asked) == (not sentence)
+
+
+_GETADDRINFO: Callable[..., Any] = socket.getaddrinfo
+
+
+def _only_v4(host: str, port: int, family: int = 0, type: int = 0, *rest: int) -> Any:
+    return _GETADDRINFO(host, port, socket.AF_INET, type, *rest)
+
+
+def test_a_live_run_and_other_formats_say_that_they_read_no_file_of_the_web(tmp_path: Path) -> None:
+    declared = Csv.model_validate({"path": "https://localhost/x.csv", **FIXED})
+    with pytest.raises(PipelineError, match="a live run does not go on with a file of the web"):
+        declared.stream("n", tmp_path, "run")
+    with pytest.raises(SourceError, match="Download the file first"):
+        Parquet(path="https://localhost/x.parquet").derive("n", tmp_path)
