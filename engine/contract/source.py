@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
 from engine.contract.operator import OUT, Derived, Parameters
@@ -134,6 +134,13 @@ class Source(Parameters):
     watermark_every: int = Field(
         1, ge=1, title="Watermark every", description="Emit the watermark after this many records."
     )
+    processing_time: bool = Field(
+        False,
+        title="Processing time",
+        description="The event time is the time at which a record arrived, as a clock showed it. Windows over "
+        "PROCTIME() are windows over it; they end 1 ms after their last one, so the watermark is 1 ms behind.",
+        json_schema_extra={"last": True},
+    )
     arrival_column: str | None = Field(
         None,
         title="Arrival column",
@@ -174,6 +181,21 @@ class Source(Parameters):
         description="Columns computed from those that are read; one of them can be the event time.",
         json_schema_extra={"last": True},
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _clock_is_behind(cls, given: Any) -> Any:
+        """A clock that shows a time has not passed it: records of the same millisecond are not late."""
+        if isinstance(given, dict) and given.get("processing_time") and "watermark_delay_ms" not in given:
+            return {**given, "watermark_delay_ms": 1}
+        return given
+
+    @model_validator(mode="after")
+    def _has_arrival_times(self) -> Self:
+        if self.processing_time and self.event_time is None:
+            message = "processing_time needs a column with the times at which records arrived; set it as the event time"
+            raise ValueError(message)
+        return self
 
     @property
     def recorded_run(self) -> str | None:

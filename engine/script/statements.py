@@ -24,6 +24,7 @@ _KINDS: Final[dict[str, type]] = {
     "pipeline": str,
     "description": str,
     "arrival": dict,
+    "arrived": str,
     "node": dict,
     "parameters": dict,
 }

@@ -108,6 +108,9 @@ class Case:
             "event_time": source.get("rowtime"),
             "watermark_delay_ms": source.get("watermark_delay_ms"),
         }
+        if "arrived" in source:
+            # What Flink's clock showed.
+            parameters |= {"event_time": source["arrived"], "processing_time": True, "watermark_delay_ms": 1}
         if is_changelog and source.get("changelog_mode") == "upsert":
             parameters["updates_by_key"] = True
         node = Node(id=name, operator="rows", parameters=parameters)

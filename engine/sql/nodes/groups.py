@@ -28,6 +28,7 @@ from engine.sql.algebra import (
 from engine.sql.emit_options import firing
 from engine.sql.grouping import aggregate_function
 from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.nodes.processing_time import over_arrival_times, without_arrival_times
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over_windows
 from engine.sql.rejected import SqlRejected
@@ -152,6 +153,7 @@ def _ungrouped(
 def _per_window(
     emitter: Emitter, relation: Aggregate, windowed: Windowed, groups: Sequence[Named], calls: Sequence[Named]
 ) -> Emitted:
+    windowed = over_arrival_times(windowed)
     bounds = dict(zip(windowed.bounds, BOUNDS, strict=True))
     keys = [(name, item) for name, item in groups if plain(item) not in bounds]
     used = {windowed.time}.union(*(mentioned(item) for _, item in (*keys, *calls)))
@@ -220,8 +222,7 @@ def window_parameters(windowing: Windowing) -> dict[str, Any]:
 def with_event_time(emitter: Emitter, emitted: Emitted, windowed: Windowed) -> Emitted:
     """The input with the window's time as its only event time. Raises SqlRejected where that is none."""
     if windowed.time not in emitted.names:
-        message = f"{windowed.time!r} is a processing time; windows need an event time. Name one in DESCRIPTOR."
-        raise SqlRejected(message, windowed.at)
+        raise without_arrival_times(windowed)
     schema = emitter.schema(emitted)
     name = emitted.names[windowed.time]
     if schema.column(name).time is None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlglot import exp
-
 from engine.model.row_types import fields_of
 from engine.model.schema import quote, spark_text
 from engine.registry import operators
@@ -24,6 +22,7 @@ from engine.sql.algebra import (
 )
 from engine.sql.constants import value_of
 from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.nodes.processing_time import is_proctime
 from engine.sql.rejected import SqlRejected
 from engine.sql.table_functions import in_terms_of
 
@@ -51,7 +50,7 @@ def values(emitter: Emitter, relation: Values, needed: frozenset[str]) -> Emitte
 def select(emitter: Emitter, relation: Select, needed: frozenset[str]) -> Emitted:
     """Nothing but other names where every item is a column; else a projection of the items that are used."""
     items = [(name, item) for name, item in relation.items if name in needed]
-    proctimes = {name for name, item in items if _is_proctime(item)}
+    proctimes = {name for name, item in items if is_proctime(item)}
     used = frozenset().union(*(mentioned(item) for _, item in items)) if items else frozenset()
     emitted = emitter.emit(relation.input, used)
     columns = {name: column for name, item in items if (column := plain(item)) is not None}
@@ -149,11 +148,6 @@ def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitte
     parameters = in_terms_of(operators()[relation.operator], relation.parameters, inputs[0].names)
     node = emitter.add(relation.operator, parameters, [input_.node for input_ in inputs], relation.at)
     return Emitted(node, dict(zip(relation.columns, emitter.derived[node].schema.names, strict=True)))
-
-
-def _is_proctime(item: exp.Expr) -> bool:
-    bare = item.unnest()
-    return isinstance(bare, exp.Anonymous) and bare.name.upper() == "PROCTIME"
 
 
 def _common(types: tuple[str, ...], name: str, relation: Union) -> str:

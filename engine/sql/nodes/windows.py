@@ -11,6 +11,7 @@ from engine.sql.algebra import Numbered, Over, Sorted, Windowed, free_name, ment
 from engine.sql.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.groups import call_parameters, window_parameters, with_event_time
+from engine.sql.nodes.processing_time import over_arrival_times
 from engine.sql.nodes.ranks import order_by
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.rejected import SqlRejected
@@ -19,6 +20,7 @@ from engine.sql.row_number import row_count
 
 def windowed(emitter: Emitter, relation: Windowed, needed: frozenset[str]) -> Emitted:
     """Rows with the bounds of their windows."""
+    relation = over_arrival_times(relation)
     used = {relation.time, *relation.partition_by}
     columns = [name for name in relation.input.columns if name in needed or name in used]
     emitted = with_event_time(emitter, emitter.emit(relation.input, columns), relation)

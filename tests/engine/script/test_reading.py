@@ -62,6 +62,31 @@ def test_a_csv_file_with_a_computed_event_time_lies_beside_the_script(spark: Spa
         assert job.output.count(spark)["rejected row"] == 1
 
 
+ARRIVED = """
+    -- studio.arrived: "arrived"
+    CREATE TABLE t (k STRING, rt TIMESTAMP(3), arrived TIMESTAMP(3), pt AS PROCTIME(), WATERMARK FOR rt AS rt)
+    WITH ('connector' = 'filesystem', 'path' = 't', 'format' = 'json');
+    INSERT INTO t VALUES
+      ('a', TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2024-01-02 00:00:09.999'),
+      ('a', TIMESTAMP '2024-01-01 00:01:00', TIMESTAMP '2024-01-02 00:00:09.999'),
+      ('a', TIMESTAMP '2024-01-01 00:00:20', TIMESTAMP '2024-01-02 00:00:10');
+    SELECT k, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(pt), INTERVAL '10' SECOND))
+    GROUP BY k, window_start, window_end;
+"""
+
+
+def test_windows_of_processing_time_are_of_the_times_at_which_records_arrived(spark: SparkSession) -> None:
+    source = read(ARRIVED, spark).pipeline.node("t").parameters
+    assert source["event_time"] == "arrived"
+    assert source["processing_time"]
+    # Two records of the last millisecond of a window are both in it.
+    assert changelog(ARRIVED, spark) == [("+I", "a", 2), ("+I", "a", 1)]
+    with pytest.raises(SqlRejected, match=r"studio\.arrived is 1, not a text"):
+        read(ARRIVED.replace('"arrived"', "1"), spark)
+    with pytest.raises(SqlRejected, match="t does not say when its records arrived"):
+        read(ARRIVED.replace("-- studio", "-- "), spark)
+
+
 def test_select_star_has_the_columns_in_the_declared_order_and_leaves_others_of_the_file_out(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -33,6 +33,7 @@ def _table(name: str, source: tuple[str, dict[str, Any]], *proctime: str) -> Tab
 
 TABLES = (
     _table("t", rows("k string, g string, v int, rt timestamp_ltz(3)", event_time="rt"), "pt"),
+    _table("a", rows("k string, v int, at timestamp_ltz(3)", event_time="at", processing_time=True), "pt"),
     _table("u", rows("k string, w bigint, ut timestamp_ltz(3)", event_time="ut")),
     _table("c", rows("k string, v int", changelog=True)),
     _table(
@@ -49,7 +50,7 @@ TABLES = (
 
 
 def read(sql: str, **more: Any) -> Pipeline:
-    """The pipeline of a query over t, u, c and the versioned table w."""
+    """The pipeline of a query over t, a (which knows when its rows arrived), u, c and the versioned table w."""
     return pipeline_of(sql, TABLES, GuessedTypes(), Path(), **more)
 
 

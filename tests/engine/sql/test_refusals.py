@@ -10,7 +10,7 @@ from tests.engine.sql.queries import read
 REFUSED = [
     ("SELECT k FROM", "this is not Flink SQL"),
     ("SELECT x FROM t", "line 1, column 8: unknown column 'x'. Available: k, g, v, rt, pt."),
-    ("SELECT k\nFROM missing", "line 2, column 6: unknown table 'missing'. Available: t, u, c, w."),
+    ("SELECT k\nFROM missing", "line 2, column 6: unknown table 'missing'. Available: t, a, u, c, w."),
     ("SELECT k FROM t JOIN u ON t.k = u.k", "line 1, column 8: the column 'k' is ambiguous. Write t.k or u.k."),
     ("SELECT z.k FROM t", "line 1, column 8: unknown table 'z'. Available: t."),
     ("SELECT k, v FROM t GROUP BY k", "line 1, column 11: the column 'v' is neither grouped by nor aggregated."),
@@ -18,6 +18,14 @@ REFUSED = [
     ("SELECT SOUNDEX(k) FROM t", "line 1, column 8: unknown function 'SOUNDEX'. Available: ABS,"),
     ("SELECT UPPER(k, g) FROM t", "line 1, column 8: UPPER takes 1 arguments, but it is given 2."),
     ("SELECT * FROM t", "the processing time 'pt' has no value to output."),
+    (
+        "SELECT COUNT(*) FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(pt), INTERVAL '1' SECOND)) GROUP BY window_start",
+        "'pt' is a processing time, and t does not say when its records arrived. Give it a column with these times",
+    ),
+    (
+        "SELECT COUNT(*) FROM (SELECT k, PROCTIME() AS p FROM a GROUP BY k) GROUP BY TUMBLE(p, INTERVAL '1' SECOND)",
+        "'p' is a processing time; its windows are for the rows of a table, picked and filtered.",
+    ),
     ("SELECT pt IS NULL AS x FROM t", "line 1, column 8: 'pt' is a processing time"),
     ("SELECT k FROM t ORDER BY k", "line 1, column 26: ORDER BY needs LIMIT"),
     ("SELECT k FROM t OFFSET 3", "OFFSET needs LIMIT"),
