@@ -80,6 +80,12 @@ class SourceTable:
     proctime: tuple[str, ...]
     warnings: tuple[str, ...]
 
+    def by_arrival(self, column: str) -> SourceTable:
+        """The same with the column's times of arrival as its clock, whatever event time it has: there is one only."""
+        parameters = {name: value for name, value in self.node.parameters.items() if name != "watermark_delay_ms"}
+        parameters |= {"event_time": column, "processing_time": True}
+        return replace(self, node=self.node.model_copy(update={"parameters": parameters}))
+
 
 def source_table(
     ddl: TableDdl,

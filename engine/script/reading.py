@@ -310,10 +310,7 @@ class Tables(Mapping[str, Table]):
         """The source as a directive above its table says, as long as it is written as this table."""
         told = ddl.statement.directives
         if "arrived" in told:
-            # Whatever event time the table has: a source has one clock.
-            parameters = {name: value for name, value in made.node.parameters.items() if name != "watermark_delay_ms"}
-            parameters |= {"event_time": told["arrived"], "processing_time": True}
-            return replace(made, node=made.node.model_copy(update={"parameters": parameters}))
+            return made.by_arrival(told["arrived"])
         node = made.node
         if isinstance(told.get("node"), dict):
             node = node.model_copy(update=told["node"])
