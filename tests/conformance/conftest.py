@@ -14,6 +14,7 @@ import pytest
 
 from engine.runtime.in_process import in_process
 from tests.conformance.case import Case, cases_in
+from tests.conformance.covering import covering
 from tests.conformance.judging import ONE_AND_SEVERAL, Verdict, judge
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 _AT_ONCE = 3
-_ON_SPARK = 5
 _VERDICTS = pytest.StashKey[dict[str, str]]()
 
 
@@ -35,7 +35,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     given = metafunc.config.getoption("--cases")
     folder = Path(given) if given else HERE / "cases"
     not_yet = {} if given else json.loads((HERE / "not_yet.json").read_text())
-    parameters = [pytest.param(path, id=path.stem, marks=_marks(not_yet.get(path.stem))) for path in cases_in(folder)]
+    paths = cases_in(folder)
+    if not given and "verdict" in metafunc.fixturenames:
+        paths = sorted(covering(paths, 2))
+    parameters = [pytest.param(path, id=path.stem, marks=_marks(not_yet.get(path.stem))) for path in paths]
     metafunc.parametrize("case", parameters, indirect=True, scope="session")
 
 
@@ -54,9 +57,10 @@ def case(request: pytest.FixtureRequest) -> Case:
 def verdicts(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Verdict]]]:
     """All cases that were asked for, a few at a time: a small job spends most of its time waiting.
 
-    Those of another folder run on Spark, in one epoch and in several. Of the suite's own every fifth does; the tasks of
-    the others, pickled as for Spark, run in this process, as handing them out is what takes a small run its time. They
-    run in one epoch and in two by turns: that both give the same, the golden traces and the operators' own cases hold.
+    Those of another folder run on Spark, in one epoch and in several. Of the suite's own, which all run locally, it is
+    some that have each step of a plan twice. Half of them run on Spark; the tasks of the others, pickled as for Spark,
+    run in this process, as handing them out is what takes a small run its time. They run in one epoch and in two by
+    turns: that both give the same, the golden traces and the operators' own cases hold.
 
     Adaptive execution plans every stage anew, which takes a third of the time of jobs of ten rows.
     """
@@ -69,10 +73,11 @@ def verdicts(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[di
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     is_own = not request.config.getoption("--cases")
     turns = ((1,), (2,)) if is_own else (ONE_AND_SEVERAL,)
+    on_spark = covering(sorted(paths)) if is_own else paths
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         yield {
-            path.stem: pool.submit(_judged, Case.read(path), spark, epochs, is_own and at % _ON_SPARK != 0)
-            for at, (path, epochs) in enumerate(zip(sorted(paths), cycle(turns), strict=False))
+            path.stem: pool.submit(_judged, Case.read(path), spark, epochs, path not in on_spark)
+            for path, epochs in zip(sorted(paths), cycle(turns), strict=False)
         }
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
 

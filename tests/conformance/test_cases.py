@@ -1,4 +1,4 @@
-"""Every case against Flink's changelog, columns and plan; with `--cases` on Spark in one epoch and in several."""
+"""Cases against Flink's changelog, columns and plan; with `--cases` on Spark in one epoch and in several."""
 
 from __future__ import annotations
 
