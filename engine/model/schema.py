@@ -180,7 +180,7 @@ _WITH_PARTS: Final = ("decimal(p,s)", "array<..>", "map<..>", "row<..>")
 _ROW: Final = re.compile(
     r"\s*(?:row|struct)\s*(?:<(.*)>|\((.*)\))(?:\s+not)?(?:\s+null)?\s*", re.IGNORECASE | re.DOTALL
 )
-_ROW_WITHIN: Final = re.compile(r"<.*\b(row|struct)\s*[<(]", re.IGNORECASE | re.DOTALL)
+_A_ROW: Final = re.compile(r"\b(row|struct)\s*[<(]", re.IGNORECASE)
 _NAMES: Final = {
     "varchar": "string",
     "char": "string",
@@ -212,7 +212,8 @@ def type_from(text: str) -> str:
     """
     if (row := _ROW.fullmatch(text)) is not None:
         return declared_fields(row[1] or row[2] or "", type_from)
-    if _ROW_WITHIN.search(text):
+    # From the first bracket on, once: a search for both from every bracket on takes minutes where thousands are nested.
+    if (bracket := text.find("<")) >= 0 and _A_ROW.search(text, bracket):
         kind, _, parts = text.strip()[: text.strip().rindex(">")].partition("<")
         return _with_parts(kind.strip().lower(), parts)
     words = " ".join(text.lower().replace("`", "").split()).removesuffix(" not null").removesuffix(" null").strip()
