@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,25 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# For the app's processes too, which the browser tests start: no test waits for an archive, or leaves one behind.
-os.environ["CHANGELOG_STUDIO_ARCHIVE"] = "off"
-# One server of Spark for all tests and for the apps that they start, and none of those that somebody works with.
+# One server of Spark for all tests and for the apps that they start, and none of those that somebody works with. None
+# of them waits for an archive of classes, or leaves one in the user's folder.
 _SERVERS = "CHANGELOG_STUDIO_SERVERS"
+_ARCHIVE = "CHANGELOG_STUDIO_ARCHIVE"
 _is_first = _SERVERS not in os.environ
 if _is_first:
     os.environ[_SERVERS] = tempfile.mkdtemp(prefix="changelog-studio-servers-")
+    os.environ[_ARCHIVE] = "off"
+_ARCHIVING = pytest.StashKey[subprocess.Popen[bytes] | None]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have an archive of classes made for the many JVMs of the whole suite, while its first tests run."""
+    if not _is_first or not config.getoption("numprocesses", None):
+        return
+    from engine.spark.archiving import make_in_background
+
+    os.environ[_ARCHIVE] = tempfile.mkdtemp(prefix="changelog-studio-classes-")
+    config.stash[_ARCHIVING] = make_in_background(0)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -30,20 +43,32 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     for server in servers():
         server.close(20)
     shutil.rmtree(os.environ[_SERVERS], ignore_errors=True)
+    if (archiving := session.config.stash.get(_ARCHIVING, None)) is not None:
+        # It ends early when the pipe to it does.
+        archiving.communicate()
+        shutil.rmtree(os.environ[_ARCHIVE], ignore_errors=True)
 
 
 # Of a job of ten rows, compiling its stages to Java takes half of the CPU. The apps of the browser tests and the golden
 # traces run compiled, as everybody's do.
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
-# What waits most (for servers, browsers, kills) begins first, so that the end is not one process waiting for one test.
-_FIRST = ("remote", "live", "browser")
+# What starts no JVM comes first, until there is an archive of classes. Then what waits most (for servers, browsers,
+# kills), so that the end is not one process waiting for one test.
+_WITHOUT_JVM = ("storage",)
+_WAITING = ("remote", "live", "browser")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Order the files for `--no-loadscope-reorder`; every process has to find the same order."""
     tests = config.rootpath / "tests"
-    items.sort(key=lambda item: item.path.relative_to(tests).parts[0] not in _FIRST)
+    folders = (*_WITHOUT_JVM, *_WAITING)
+
+    def rank(item: pytest.Item) -> int:
+        folder = item.path.relative_to(tests).parts[0]
+        return folders.index(folder) if folder in folders else len(folders)
+
+    items.sort(key=rank)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Make the class archive: a process of its own, of the lowest priority, that starts a server, rehearses, and ends both.
+"""Make the class archive: a process of its own, of low priority, that starts a server, rehearses, and ends both.
 
 The JVM writes the archive when it ends, and needs 10 to 20 seconds for it. The server that people use could do that,
 but a kill would lose it.
@@ -24,7 +24,7 @@ _MASTER: Final = "local[2]"
 _END_S: Final = 600
 
 
-def make_in_background() -> subprocess.Popen[bytes] | None:
+def make_in_background(niceness: int = 19) -> subprocess.Popen[bytes] | None:
     """Start the process that makes the archive which our servers lack; None where nothing is to be done.
 
     It ends early when this process ends, or closes the pipe to it. Nobody need wait for it.
@@ -34,7 +34,7 @@ def make_in_background() -> subprocess.Popen[bytes] | None:
         return None
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "engine.spark.archiving"],
+            [sys.executable, "-m", "engine.spark.archiving", str(niceness)],
             cwd=_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -84,6 +84,6 @@ def _end_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    os.nice(19)
+    os.nice(int(sys.argv[1]))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     sys.exit(0 if make() else 1)

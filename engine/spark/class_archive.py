@@ -7,7 +7,7 @@ that was not quiet: 12.0 / 20.8 without, 5.6 / 16.0 with it.
 
 An archive is good for one build of Java, one set of jars and one set of flags: its name has a digest of them. It is a
 gain and never a condition: whatever is wrong with it or its folder, Spark starts without. The environment variable
-CHANGELOG_STUDIO_ARCHIVE=off switches it off.
+CHANGELOG_STUDIO_ARCHIVE=off switches it off; an absolute path there is the folder of the archives.
 """
 
 from __future__ import annotations
@@ -124,8 +124,10 @@ def class_archive(
     java_home: Path, flags: Sequence[str], cache: Path, environ: Mapping[str, str] = os.environ
 ) -> ClassArchive | None:
     """The archive for this Java with these flags; None where there can be none, or the user wants none."""
-    if environ.get(ENVIRONMENT, "").lower() in ("off", "0", "no", "false"):
+    chosen = environ.get(ENVIRONMENT, "")
+    if chosen.lower() in ("off", "0", "no", "false"):
         return None
+    folder = Path(chosen) if Path(chosen).is_absolute() else cache
     from pyspark import __version__, find_spark_home
 
     try:
@@ -141,4 +143,4 @@ def class_archive(
         return None
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
     name = f"classes-spark{__version__}-java{version[1]}-{digest}.archive"
-    return ClassArchive(cache / name, int(version[1]) >= 25)
+    return ClassArchive(folder / name, int(version[1]) >= 25)

@@ -61,6 +61,11 @@ def test_a_variable_switches_it_off(tmp_path: Path, word: str) -> None:
     assert class_archive(java_home(tmp_path), (), tmp_path, {ENVIRONMENT: word}) is None
 
 
+def test_a_variable_says_where_it_is(tmp_path: Path) -> None:
+    archive = found(java_home(tmp_path / "java"), tmp_path, **{ENVIRONMENT: str(tmp_path / "there")})
+    assert archive.path.parent == tmp_path / "there"
+
+
 def test_a_java_that_does_not_say_what_it_is_has_none(tmp_path: Path) -> None:
     assert class_archive(tmp_path, (), tmp_path, {}) is None
 

@@ -18,14 +18,14 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from engine.spark.class_archive import QUIET
 from engine.spark.java import environment
+from engine.spark.servers import archive
 from tests.conftest import INTERPRETED
 
 ROOT = Path(__file__).resolve().parents[2]
 _SPARK = Path(pyspark.__file__).parent
 _START_S = 120
-# A JVM that ends soon gets nothing back for what it spends on its best compiler.
-SHORT_LIVED = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 @dataclass
@@ -47,6 +47,13 @@ class ConnectServer:
         """End it without a word."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+
+def short_lived() -> dict[str, str]:
+    """Variables for a JVM that ends soon: what it spends on its best compiler, or on loading classes, is lost."""
+    classes = archive()
+    options = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *QUIET, *(classes.to_read() if classes else [])]
+    return {"JDK_JAVA_OPTIONS": " ".join(options)}
 
 
 def free_port() -> int:
@@ -119,7 +126,7 @@ def connect_server(
             env={
                 **environ,
                 **environment(),
-                **(SHORT_LIVED if is_short_lived else {}),
+                **(short_lived() if is_short_lived else {}),
                 "PYSPARK_PYTHON": sys.executable,
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,

@@ -21,7 +21,7 @@ from engine.spark.java import environment
 from engine.spark.session import disconnect, get_spark, server_of
 from tests.engine.planning import pipeline_of
 from tests.golden.trace import run_pipeline
-from tests.remote.connect_server import SHORT_LIVED, free_port
+from tests.remote.connect_server import free_port, short_lived
 
 pytestmark = pytest.mark.slow
 _SPARK = Path(pyspark.__file__).parent
@@ -35,7 +35,7 @@ def _daemon(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
             env={
                 **{name: value for name, value in os.environ.items() if not name.startswith("SPARK_")},
                 **environment(),
-                **SHORT_LIVED,
+                **short_lived(),
                 "PYSPARK_PYTHON": sys.executable,
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "SPARK_WORKER_DIR": str(folder),
