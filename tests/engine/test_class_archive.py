@@ -157,7 +157,7 @@ def test_spark_starts_where_the_archive_is_broken(tmp_path: Path) -> None:
 def test_one_is_made_and_used_and_nothing_of_it_is_printed(tmp_path: Path) -> None:
     # A pipe that stays open stands for the app: the process ends when it closes.
     making = subprocess.Popen(
-        [sys.executable, "-m", "engine.spark.archiving"], env=environ(tmp_path), cwd=ROOT, stdin=subprocess.PIPE
+        [sys.executable, "-m", "engine.spark.archiving", "0"], env=environ(tmp_path), cwd=ROOT, stdin=subprocess.PIPE
     )
     assert making.wait(900) == 0
     assert making.stdin is not None
