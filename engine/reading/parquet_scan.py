@@ -69,14 +69,13 @@ class ParquetReader:
     rows: RowTypes
 
     def __call__(self, part: ParquetPart) -> Iterator[ReadPart]:
-        """Its records and rejected rows."""
+        """Its records and rejected rows. Raises OSError where the file is damaged."""
         first = 1
-        with open_file(part.path) as stream, pq.ParquetFile(stream) as file:
-            for batch in file.iter_batches(batch_size=_BATCH, row_groups=list(part.groups)):
-                columns = {column.name: _as(batch.column(column.name), column.type) for column in self.rows.columns}
-                lines = range(first, first + batch.num_rows)
-                first += batch.num_rows
-                yield self._read(part, columns, lines)
+        for batch in _batches(part):
+            columns = {column.name: _as(batch.column(column.name), column.type) for column in self.rows.columns}
+            lines = range(first, first + batch.num_rows)
+            first += batch.num_rows
+            yield self._read(part, columns, lines)
 
     def _read(self, part: ParquetPart, columns: dict[str, pa.Array], lines: range) -> ReadPart:
         whole = self.rows.batch(columns)
@@ -87,6 +86,19 @@ class ParquetReader:
             for at, reason in sorted(reasons.items())
         ]
         return ReadPart(records, part.name, kept, rejected, partial(int, part.rows_before))
+
+
+def _batches(part: ParquetPart) -> Iterator[pa.RecordBatch]:
+    """The records of a part as they are. Raises OSError with the file's name: Arrow does not say which it was."""
+    rows = part.rows_before
+    try:
+        with open_file(part.path) as stream, pq.ParquetFile(stream) as file:
+            for batch in file.iter_batches(batch_size=_BATCH, row_groups=list(part.groups)):
+                yield batch
+                rows += batch.num_rows
+    except (OSError, pa.ArrowException) as error:
+        message = f"{part.name} is damaged after record {rows}: {str(error).rstrip('.')}. Save or copy it again."
+        raise OSError(message) from error
 
 
 def _beyond_the_calendar(columns: dict[str, pa.Array]) -> dict[int, str]:

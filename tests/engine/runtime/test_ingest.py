@@ -7,6 +7,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -129,4 +131,19 @@ def test_a_damaged_file_is_told_with_its_node_and_line(spark: SparkSession, tmp_
     plan = plan_of(pipeline(*sources), spark, tmp_path)
     told = r"^cut: it cannot be read: cut\.csv\.gz is damaged after line \d+: Compressed file ended .*Save or copy"
     with pytest.raises(SourceError, match=told):
+        run(plan, spark=spark, recorder=TraceRecorder(), folder=tmp_path, files=LocalFiles(tmp_path / "work"))
+
+
+def test_a_damaged_page_of_parquet_is_told_with_its_node_and_file(spark: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "t.parquet"
+    texts = pa.array([f"{number:x}" * 5 for number in range(5_000)])
+    pq.write_table(pa.table({"x": texts}), file, row_group_size=2_500, use_dictionary=False)
+    content = bytearray(file.read_bytes())
+    start = pq.read_metadata(file).row_group(1).column(0).data_page_offset
+    content[start + 40 : start + 400] = bytes(360)
+    file.write_bytes(content)
+    plan = plan_of(pipeline({"id": "a", "operator": "parquet", "parameters": {"path": "t.parquet"}}), spark, tmp_path)
+    with pytest.raises(
+        SourceError, match=r"^a: it cannot be read: t\.parquet is damaged after record 0: .*[^.]\. Save or"
+    ):
         run(plan, spark=spark, recorder=TraceRecorder(), folder=tmp_path, files=LocalFiles(tmp_path / "work"))
