@@ -8,13 +8,16 @@ Nothing is ever committed to a consumer group: the offsets of a run are in its s
 
 from __future__ import annotations
 
+import os
 import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.errors import PipelineError, SourceError, unknown_name
+from engine.reading.named_folders import ENVIRONMENT, may_be_read
 from engine.reading.secrets import NotSet, hidden, is_named, resolved
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ _LAST: Final = -1
 _FIRST: Final = -2
 Place = tuple[str, int]
 """A topic, and the number of a partition."""
-_SECRET: Final = re.compile(r"password|secret|user\.info|key\.pem$|keystore\.key$")
+_SECRET: Final = re.compile(r"password|passphrase|secret|user\.info|key\.pem$|keystore\.key$")
 _JAAS: Final = "sasl.jaas.config"
 _JAAS_OPTION: Final = re.compile(r'(\w+)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _JAAS_PLAIN: Final = re.compile(r'(?i)(?:password|secret)\w*\s*=\s*(?!"\$\{env:\w+\}")')
@@ -36,6 +39,11 @@ _JAAS_MODULES: Final = ("PlainLoginModule", "ScramLoginModule")
 _RUNS_CODE: Final = frozenset(
     ["plugin.library.paths", "ssl.engine.location", "ssl.engine.id", "ssl.providers", "sasl.kerberos.kinit.cmd"]
 )
+# What librdkafka reads, or asks for a token: as little as any source may where the studio is served to others.
+_FILE: Final = re.compile(r"\.(location|keytab|file)$")
+_ADDRESS: Final = re.compile(r"\.url$")
+# It asks an address of its own, which machines in a cloud answer with a token of theirs.
+_CLOUD: Final = "sasl.oauthbearer.metadata.authentication.type"
 # librdkafka puts Kerberos' options into the command line of kinit, which a shell reads.
 _KERBEROS_WORD: Final = re.compile(r"[\w./@:-]*")
 _RENAMED: Final = {
@@ -103,6 +111,29 @@ def check_options(properties: Mapping[str, str], node: str) -> None:
             message = (
                 f"properties: {value} is a keystore of Java; librdkafka reads certificates as PEM. Convert it, and "
                 "name the .pem file."
+            )
+            raise PipelineError(message, node, "properties")
+    # Those that a variable holds are known when somebody connects.
+    _check_places({name: value for name, value in properties.items() if not is_named(value)}, node)
+
+
+def _check_places(settings: Mapping[str, Any], node: str) -> None:
+    """Raise PipelineError for a file or an address that no pipeline may name here. Values are as librdkafka gets them.
+
+    "probe" is for certificates where the system keeps them.
+    """
+    for name, value in settings.items():
+        text = str(value)
+        if _FILE.search(name):
+            is_fine = text in ("", "probe") or may_be_read(Path(text))
+        elif _ADDRESS.search(name):
+            is_fine = may_be_read(text)
+        else:
+            is_fine = name != _CLOUD or text == "none" or ENVIRONMENT not in os.environ
+        if not is_fine:
+            message = (
+                f"properties: {name} leads to none of the folders and addresses that this studio reads. Ask whoever "
+                f"runs it to name the folder in {ENVIRONMENT}, or leave it out."
             )
             raise PipelineError(message, node, "properties")
 
@@ -175,6 +206,7 @@ class Client:
         except NotSet as error:
             message = f"{error}."
             raise SourceError(message, node, "properties") from error
+        _check_places(settings, node)
         self.heard = Heard(secrets)
         fixed = {
             "group.id": settings.get("group.id", "changelog-studio"),

@@ -289,6 +289,43 @@ def test_no_option_loads_a_library_or_runs_a_command(name: str, value: str, sent
         Client("localhost:1", {name: value}, "n")
 
 
+LEADS_OUT = [
+    *(
+        (f"ssl.{what}.location", "/etc/shadow")
+        for what in ("ca", "truststore", "certificate", "key", "keystore", "crl")
+    ),
+    ("https.ca.location", "/etc/shadow"),
+    ("sasl.kerberos.keytab", "/etc/krb5.keytab"),
+    ("sasl.oauthbearer.assertion.file", "/etc/shadow"),
+    ("sasl.oauthbearer.assertion.private.key.file", "/srv/named/../../etc/shadow"),
+    ("sasl.oauthbearer.assertion.jwt.template.file", "/etc/shadow"),
+    ("sasl.oauthbearer.token.endpoint.url", "http://169.254.169.254/latest"),
+    ("sasl.oauthbearer.metadata.authentication.type", "azure_imds"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), LEADS_OUT, ids=[name for name, _ in LEADS_OUT])
+def test_where_folders_are_named_no_option_leads_out_of_them(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_options({name: value}, "n")
+    monkeypatch.setenv("CHANGELOG_STUDIO_FOLDERS", "/srv/named, https://tokens.example.org")
+    monkeypatch.setenv("LEADS_OUT", value)
+    monkeypatch.setenv("CHANGELOG_STUDIO_SECRETS", "LEADS_OUT")
+    with pytest.raises(PipelineError, match=f"properties: {name} leads to none of the folders"):
+        check_options({name: value}, "n")
+    # What a variable holds is looked at before the client gets it.
+    renamed = name.replace("truststore", "ca")
+    with pytest.raises(PipelineError, match=f"properties: {renamed} leads to none of the folders"):
+        Client("localhost:1", {name: "${env:LEADS_OUT}"}, "n")
+
+
+def test_what_is_in_the_named_folders_is_let_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHANGELOG_STUDIO_FOLDERS", "/srv/named, https://tokens.example.org")
+    check_options({"ssl.ca.location": "/srv/named/ca.pem", "https.ca.location": "probe"}, "n")
+    check_options({"sasl.oauthbearer.token.endpoint.url": "https://tokens.example.org/token"}, "n")
+
+
 def test_what_kerberos_needs_is_let_through() -> None:
     check_options({"sasl.kerberos.principal": "app/host@REALM.ORG", "sasl.kerberos.keytab": "/etc/app.keytab"}, "n")
     check_options({"sasl.kerberos.principal": "${env:PRINCIPAL}"}, "n")
@@ -305,6 +342,8 @@ def test_secrets_have_a_name_and_never_stand_in_a_message(
         with_options(sasl_password="hunter2").derive("n", tmp_path)
     assert "hunter2" not in str(error.value)
     jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="hunter2";'
+    with pytest.raises(PipelineError, match=r"private\.key\.passphrase holds a secret"):
+        with_options(sasl_oauthbearer_assertion_private_key_passphrase="hunter2").derive("n", tmp_path)
     with pytest.raises(PipelineError, match=r"sasl.jaas.config holds a secret"):
         with_options(sasl_jaas_config=jaas).derive("n", tmp_path)
     with pytest.raises(PipelineError, match=r"sasl.jaas.config holds a secret"):
