@@ -123,17 +123,20 @@ class _Checking:
         before = Window.orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
         held = merge_holdbacks(tuple(input_.derived for input_ in node.inputs))
         ended = f.lit(MAX_WATERMARK)
-        each = []
+        each, also_idle = [], []
         for source, by_ms in held.items():
             mark = f.max(f.when(f.col("source") == source, f.col("watermark_ms"))).over(before)
             value = f.when(mark == ended, ended).otherwise(f.coalesce(mark - by_ms, f.lit(MIN_WATERMARK)))
+            also_idle.append(value)
             for first, until in self.recorded.idle.get(source, ()):
                 # The watermark before an event is that after the one before it.
                 value = f.when((f.col("seq") <= first) | (f.col("seq") > until), value)
             each.append(value)
         least = each[0] if len(each) == 1 else f.least(*each)
         if any(self.recorded.idle.get(source) for source in held):
-            # Nulls do not count; a source that counts again takes nothing back.
+            # Nulls do not count, but where there is nothing else; a source that counts again takes nothing back.
+            highest = also_idle[0] if len(also_idle) == 1 else f.greatest(*also_idle)
+            least = f.coalesce(least, highest)
             so_far = Window.orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
             events = events.select("seq", least.alias("least"))
             least = f.coalesce(f.max("least").over(so_far), f.lit(MIN_WATERMARK))

@@ -91,8 +91,8 @@ def combined_watermark(
     """The combined watermark of the sources above an operator: the lowest of theirs, each held back by so many ms.
 
     An interval join holds its output's watermark back; MIN and MAX stay what they are. idle: when sources do not count;
-    one that counts again does not take the watermark back, and where none counts it stands. floor_ms: what it was
-    before. Source: Flink CombinedWatermarkStatus.
+    one that counts again does not take the watermark back, and where none counts the highest of all does: nobody is
+    waited for. floor_ms: what it was before. Source: Flink StatusWatermarkValve, IndexedCombinedWatermarkStatus.
     """
     if floor_ms != MIN_WATERMARK or any((idle or {}).get(name) for name in holdbacks):
         return _with_idle(
@@ -123,7 +123,7 @@ def _with_idle(sources: Mapping[str, Timeline], holdbacks: Mapping[str, int], id
         for first, until in idle.get(name, ()):
             counts[at] &= (seqs < first) | (seqs >= until)
     lowest = np.where(counts, marks, MAX_WATERMARK).min(axis=0)
-    lowest = np.where(counts.any(axis=0), lowest, MIN_WATERMARK)
+    lowest = np.where(counts.any(axis=0), lowest, marks.max(axis=0))
     after = np.maximum.accumulate(np.maximum(lowest, floor_ms))
     rises = np.diff(after) != 0
     return Timeline(int(after[0]), seqs[1:][rises], after[1:][rises])

@@ -4,7 +4,7 @@
     watermark of b   __________/--------        from the event on at which every source has one.
 
 A source that has ended holds nothing back: from its end on its watermark is MAX_WATERMARK. One that is idle does not
-count; when it counts again it takes nothing back, and where none counts the combined watermark stands.
+count; when it counts again it takes nothing back, and where none counts the combined watermark is the highest of all.
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ def combined(sources: Collection[str], moves: Iterable[Move], idle: Idle = NOBOD
             case _:
                 asleep.add(source)
         counting = [current.get(each) for each in sources if each not in asleep]
+        if not counting and current:
+            counting = [max(current.values())]
         known = [mark for mark in counting if mark is not None]
         if not known or len(known) < len(counting):
             continue
@@ -117,6 +119,9 @@ def combined_before(events: str, shifts_ms: Mapping[str, int], idle: Idle = NOBO
     )
     # What is NULL is left out.
     lowest = f"least({', '.join(counting.values())})" if len(names) > 1 else names[0]
+    if asleep:
+        # None is left where none counts.
+        lowest = f"coalesce({lowest}, greatest({', '.join(names)}))"
     top = f"CASE WHEN {known} THEN {lowest} END"
     rows = f"(SELECT seq, {', '.join(columns)} FROM {events})"
     if asleep:

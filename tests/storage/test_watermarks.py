@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from engine.model.timeline import MAX_WATERMARK
-from storage.event_time.watermarks import Move, combined
+import duckdb
+import pytest
+
+from engine.model.timeline import MAX_WATERMARK, Idle
+from storage.event_time.watermarks import Move, combined, combined_before
 
 
 def test_it_starts_when_every_source_has_a_watermark_and_follows_the_lowest() -> None:
@@ -23,3 +26,20 @@ def test_moves_count_by_their_event_whatever_their_order() -> None:
 
 def test_without_a_watermark_of_every_source_there_is_none() -> None:
     assert list(combined(["a", "b"], [(1, "a", 5), (2, "a", 9)])) == []
+
+
+@pytest.mark.parametrize("idle", [{"a": [(3, 6)], "b": [(5, 6)]}, {"a": [(5, 6)], "b": [(3, 6)]}])
+def test_where_all_sources_are_idle_the_highest_counts(idle: Idle) -> None:
+    moves: list[Move] = [(1, "a", 10), (2, "b", 50), (6, "a", 20), (7, "b", 60), (8, "a", 70)]
+    line = dict(combined(["a", "b"], moves, idle))
+    assert line == {2: 10, idle["a"][0][0]: 50, 8: 60}
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE events (seq BIGINT, source VARCHAR, watermark_ms BIGINT)")
+        rows = {seq: (seq, "c", None) for seq in range(1, 10)} | {move[0]: move for move in moves}
+        connection.executemany("INSERT INTO events VALUES (?, ?, ?)", list(rows.values()))
+        found = connection.execute(combined_before("events", {"a": 0, "b": 0}, idle)).fetchall()
+    after, before = None, []
+    for seq in range(1, 10):
+        before.append((seq, after))
+        after = line.get(seq, after)
+    assert found == before

@@ -68,6 +68,14 @@ def test_a_group_needs_its_drift() -> None:
         Waiting.of(plan)
 
 
+@pytest.mark.parametrize("turns", [{"low": 5, "high": 6}, {"low": 6, "high": 5}], ids=["low first", "high first"])
+def test_where_all_are_idle_the_highest_counts_in_whatever_order_they_became_so(turns: dict[str, int]) -> None:
+    # As Flink 2.3's StatusWatermarkValve and IndexedCombinedWatermarkStatus answered for inputs at 10 and 50.
+    lines = {"low": Timeline.of([(1, 10)]), "high": Timeline.of([(2, 50)])}
+    line = combined_watermark(lines, {"low": 0, "high": 0}, {name: [(turn, 9)] for name, turn in turns.items()})
+    assert [line.at(seq) for seq in (2, 4, 6, 9)] == [10, 10, 50, 50]
+
+
 def test_the_combined_watermark_is_the_lowest_that_counts_and_never_falls() -> None:
     chance = Random(5)
     for _ in range(200):
@@ -84,13 +92,15 @@ def test_the_combined_watermark_is_the_lowest_that_counts_and_never_falls() -> N
         line = combined_watermark(lines, holdbacks, idle)
         top = MIN_WATERMARK
         for seq in range(size):
-            counting = [
-                (mark := lines[name].at(seq)) if mark in (MIN_WATERMARK, MAX_WATERMARK) else mark - holdbacks[name]
+            marks = {
+                name: mark if mark in (MIN_WATERMARK, MAX_WATERMARK) else mark - holdbacks[name]
                 for name in names
-                if (mark := lines[name].at(seq)) is not None
-                and not any(first <= seq < until for first, until in idle[name])
+                for mark in [lines[name].at(seq)]
+            }
+            counting = [
+                mark for name, mark in marks.items() if not any(first <= seq < until for first, until in idle[name])
             ]
-            top = max(top, min(counting, default=MIN_WATERMARK))
+            top = max(top, min(counting, default=max(marks.values())))
             assert line.at(seq) == top
         # Cut in two, with what it was before: the same.
         at = chance.randrange(1, size)
