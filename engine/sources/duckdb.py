@@ -11,15 +11,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import Field
-
-from engine.model.schema import Schema
-from engine.reading.files import InputFile
 from engine.reading.tables import duckdb_file
-from engine.reading.tables.table_file import OpenTable, TableFile
+from engine.reading.tables.database_file import Database, DatabaseFile
 
 
-class DuckDb(TableFile):
+class DuckDb(DatabaseFile):
     """A table of a DuckDB file."""
 
     operator: ClassVar[str] = "duckdb"
@@ -27,31 +23,7 @@ class DuckDb(TableFile):
     summary: ClassVar[str] = "A table or view of a DuckDB file, in the order of its columns."
     endings: ClassVar[tuple[str, ...]] = (".duckdb", ".ddb")
     opens = endings
-
-    order_by: tuple[str, ...] = Field(
-        (),
-        title="Order",
-        description="The columns by which the rows come. Empty: the event time. Equal rows there: by all columns.",
-        json_schema_extra={"columns": True},
-    )
-
-    def tables(self, file: InputFile, node: str) -> tuple[str, ...]:
-        """Its tables and views."""
-        return duckdb_file.tables_in(file, node)
-
-    def open_table(self, file: InputFile, table: str, node: str) -> OpenTable:
-        """One of them."""
-        return OpenTable(
-            f"{file.name}, table {table}",
-            duckdb_file.columns_of(file, table, node),
-            lambda: duckdb_file.rows_of(file, table, self.order_by, self.event_time, node),
-        )
-
-    def flink_sql(self, node: str, schema: Schema) -> str:
-        """The connector JDBC, for which Flink itself has no dialect of DuckDB."""
-        options = {"connector": "jdbc", "url": f"jdbc:duckdb:{self.path}", "table-name": self.table}
-        table = self.table_sql(node, schema, options)
-        return f"-- Flink's JDBC connector has no dialect for DuckDB.\n{table}"
+    database: ClassVar[Database] = duckdb_file
 
 
 SOURCE = DuckDb

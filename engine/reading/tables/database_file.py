@@ -1,0 +1,62 @@
+"""What sources have in common that read one table of a database in a file: the order of its rows, and its SQL.
+
+DatabaseFile.database  ->  Database: what is asked of a file of this kind
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Protocol
+
+from pydantic import Field
+
+from engine.model.schema import Column, Schema
+from engine.reading.files import InputFile
+from engine.reading.tables.kept_rows import TextRow
+from engine.reading.tables.table_file import OpenTable, TableFile
+
+
+class Database(Protocol):
+    """What is asked of a file. Everything raises SourceError where it cannot be answered."""
+
+    def tables_in(self, file: InputFile, node: str) -> tuple[str, ...]:
+        """The names of its tables and views."""
+
+    def columns_of(self, file: InputFile, table: str, node: str) -> tuple[Column, ...]:
+        """The columns of a table."""
+
+    def rows_of(
+        self, file: InputFile, table: str, named: Sequence[str], event_time: str | None, node: str
+    ) -> Iterator[TextRow]:
+        """The rows in their order (`engine.reading.tables.databases`), numbered from 1."""
+
+
+class DatabaseFile(TableFile):
+    """A source over a table of a database in a file."""
+
+    database: ClassVar[Database]
+
+    order_by: tuple[str, ...] = Field(
+        (),
+        title="Order",
+        description="The columns by which the rows come. Empty: the event time. Equal rows there: by all columns.",
+        json_schema_extra={"columns": True},
+    )
+
+    def tables(self, file: InputFile, node: str) -> tuple[str, ...]:
+        """Its tables and views."""
+        return self.database.tables_in(file, node)
+
+    def open_table(self, file: InputFile, table: str, node: str) -> OpenTable:
+        """One of them."""
+        return OpenTable(
+            f"{file.name}, table {table}",
+            self.database.columns_of(file, table, node),
+            lambda: self.database.rows_of(file, table, self.order_by, self.event_time, node),
+        )
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """The connector JDBC, for which Flink itself has no dialect of these files."""
+        options = {"connector": "jdbc", "url": f"jdbc:{self.operator}:{self.path}", "table-name": self.table}
+        table = self.table_sql(node, schema, options)
+        return f"-- Flink's JDBC connector has no dialect for {self.title}.\n{table}"
