@@ -11,7 +11,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from storage import Store
+from storage.recording.retention import Keep
 from tests.browser.app_server import running_app
+from tests.browser.canvas_page import node
 from tests.browser.conftest import wait_until_settled
 from tests.engine.planning import pipeline_of
 from ui.builder.history import History
@@ -43,6 +45,17 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
+def set_number(page: Page, popover: str, label: str, value: str) -> None:
+    """Type a number into a form that a button opens."""
+    press(page, popover)
+    box = page.get_by_role("spinbutton", name=label)
+    box.fill(value)
+    box.press("Enter")
+    wait_until_settled(page)
+    page.keyboard.press("Escape")
+    expect(box).to_be_hidden()
+
+
 def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: BrowserContext, tmp_path: Path) -> None:
     with Store.open(tmp_path / "studio.duckdb") as store:
         store.drafts.save("live", History(WITHOUT_END).to_json())
@@ -59,12 +72,15 @@ def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: 
         expect(page.get_by_text("paused").first).to_be_visible(timeout=TIMEOUT_MS)
         expect(page.get_by_role("button", name="One epoch")).to_be_visible(timeout=TIMEOUT_MS)
         wait_until_settled(page)
+        set_number(page, "Keep", "The last so many events", "1000000")
+        set_number(page, "Tell me", "Late records above, in % of the last minute", "0.5")
         before = number(page, "Epochs")
         press(page, "One epoch")
         expect(figure(page, "Epochs")).to_have_text(str(before + 1), timeout=TIMEOUT_MS)
         events = number(page, "Events")
         press(page, "Go on")
         expect(figure(page, "Epochs")).not_to_have_text(str(before + 1), timeout=TIMEOUT_MS)
+        expect(page.get_by_text("were late, more than 0.5 %").first).to_be_visible(timeout=TIMEOUT_MS)
         os.killpg(app.process.pid, signal.SIGKILL)
         app.process.wait(30)
         page.close()
@@ -84,4 +100,16 @@ def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: 
         if check.is_visible():
             check.click()
         expect(equal).to_be_visible(timeout=TIMEOUT_MS)
+        # What was met is still there, with the event behind it.
+        expect(page.get_by_text("were late, more than 0.5 %").first).to_be_visible()
+        press(page, "Try a change on these records")
+        page.wait_for_url("**/build?**", timeout=TIMEOUT_MS)
+        expect(node(page, "numbers")).to_have_attribute("aria-label", re.compile("numbers, Recording"))
+        page.get_by_test_id("stMain").get_by_role("button", name=re.compile("^(play_arrow )?Run(?! live)")).click()
+        press(page, "Open the run")
+        expect(page.get_by_test_id("stMain")).to_contain_text("finished", timeout=TIMEOUT_MS)
         page.close()
+    with Store.open(tmp_path / "studio.duckdb") as store:
+        assert store.retention.of(1) == Keep(1_000_000, None)
+        live, again = store.runs.edges(1), store.runs.edges(2)
+        assert {edge.name: edge.counts for edge in live} == {edge.name: edge.counts for edge in again}
