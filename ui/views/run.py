@@ -73,11 +73,15 @@ def _going_on(run_id: int, drawn: RunStatus, in_list: object) -> None:
     progress = job.progress
     lines = operator_lines(run, store.runs.counters(run_id), job)
     if run.is_live:
-        if progress.live is None:
-            st.progress(0.0, text=f"{progress.phase} · {job.seconds:.0f} s")
+        # Each in a place of its own: what comes or goes moves nothing to another's.
+        with st.container():
+            if progress.live is None:
+                st.progress(0.0, text=f"{progress.phase} · {job.seconds:.0f} s")
         live_figures(store, run, job)
-        warnings_of(run)
-        say_kept(run)
+        with st.container():
+            warnings_of(run)
+        with st.container():
+            say_kept(run)
         operator_table(lines, key="operators-live")
         _ways_on(run, has_records=run.records > 0)
         return
