@@ -27,7 +27,7 @@ ANSWERED_S = 30.0
 
 
 class Listener:
-    """A server that only notes who comes."""
+    """A server that notes who comes, and answers everybody in words that are no protocol's."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -38,8 +38,19 @@ class Listener:
     def _listen(self) -> None:
         with contextlib.suppress(OSError):
             while True:
-                self._socket.accept()[0].close()
+                connection, _ = self._socket.accept()
                 self.somebody_came.set()
+                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        # What is closed unread is reset, and the client may never see the answer.
+        with connection, contextlib.suppress(OSError):
+            connection.settimeout(ANSWERED_S)
+            connection.recv(1 << 16)
+            connection.sendall(b"Who is there?\n")
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(1 << 16):
+                pass
 
     def close(self) -> None:
         self._socket.close()
