@@ -44,7 +44,8 @@ def _heading(run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(words.escaped(run.name), anchor=False, width="content")
         st.badge(shown.word, icon=shown.icon, color=shown.color)  # type: ignore[arg-type]
-        st.space("stretch")
+        st.space("small")
+        # Not at the right edge: there each button that comes or goes would move those before it from under the mouse.
         run_actions(run)
 
 
