@@ -30,7 +30,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.errors import unknown_name
+from engine.errors import shortened, unknown_name
+
+
+def printable(path: Path) -> str:
+    """A path as a sentence has it: not too long, and without what no terminal and no page shows."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in shortened(str(path)))
 
 
 class StoreError(Exception):
@@ -74,7 +79,7 @@ class StoreUnreadable(StoreUnavailable):
         self.path = path
         self.reason = reason
         super().__init__(
-            f"the store {path} cannot be opened: {reason} "
+            f"the store {printable(path)} cannot be opened: {reason} "
             "Move it away or use another file: set CHANGELOG_STUDIO_STORE or --store."
         )
 

@@ -62,6 +62,7 @@ from storage.changelogs.table_differences import TableDifferences
 from storage.database.cache import LARGE, RunCache
 from storage.database.connection import Database
 from storage.database.migrations import migrate
+from storage.database.place import home_of, place_of
 from storage.event_time.added_latency import AddedLatencies
 from storage.event_time.arrivals import Arrivals
 from storage.event_time.future_records import FutureRecords
@@ -88,9 +89,12 @@ ENVIRONMENT: Final = "CHANGELOG_STUDIO_STORE"
 
 
 def default_path() -> Path:
-    """Where the store is: CHANGELOG_STUDIO_STORE, else studio.duckdb in the user's data folder."""
+    """Where the store is: CHANGELOG_STUDIO_STORE, else studio.duckdb in the user's data folder.
+
+    Raises StoreUnreadable for the home of a user that does not exist.
+    """
     if chosen := os.environ.get(ENVIRONMENT):
-        return Path(chosen).expanduser()
+        return home_of(Path(chosen))
     home = Path.home()
     if sys.platform == "win32":
         folder = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
@@ -158,7 +162,7 @@ class Store:
     @classmethod
     def open(cls, path: Path | str | None = None) -> Store:
         """Open the file (by default `default_path()`), creating it where there is none."""
-        key = Path(path if path is not None else default_path()).expanduser().resolve()
+        key = place_of(Path(path if path is not None else default_path()))
         with cls._registry:
             store = cls._shared.get(key)
             if store is None:

@@ -89,7 +89,8 @@ class Database:
             if _LOCKED.search(text):
                 holder = _LOCK_HOLDER.search(text)
                 raise StoreLocked(self.path, int(holder[1]) if holder else 0) from error
-            raise StoreUnreadable(self.path, first_sentence(text)) from error
+            reason = f"{error.strerror}." if isinstance(error, OSError) and error.strerror else first_sentence(text)
+            raise StoreUnreadable(self.path, reason) from error
         return connection
 
     @property
