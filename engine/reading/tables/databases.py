@@ -7,8 +7,22 @@ equal there come by all columns, and rows that are equal in all of them cannot b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from engine.model.schema import Column, Schema
+
+LOOK_S: Final = 20.0
+"""So long a database may take to say what columns a table has, and its first values: a person waits for them."""
+ROWS_S: Final = 300.0
+"""So long it may take until the next rows come. Sorting a large table takes a while; a view may be work without end."""
+
+
+def in_vain(name: str, seconds: float) -> str:
+    """What to say of a file from which no rows came in time."""
+    return (
+        f"path: {name} gives no rows for {seconds:.0f} s. A view may ask for more than anybody waits for: save its "
+        "result as a table, and read that."
+    )
 
 
 def identifier(name: str) -> str:

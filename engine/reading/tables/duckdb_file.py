@@ -6,17 +6,23 @@ of hexadecimal digits, and so is anything that Spark has no type for, as DuckDB 
 
 from __future__ import annotations
 
+import atexit
 import re
+import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from engine.errors import SourceError
 from engine.model.schema import Column
 from engine.reading.files import InputFile
-from engine.reading.tables.databases import identifier, order_of
+from engine.reading.tables.databases import LOOK_S, ROWS_S, identifier, in_vain, order_of
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import where_it_is
+from engine.scratch import hold, kept_scratch
 
 if TYPE_CHECKING:
     import duckdb
@@ -55,13 +61,26 @@ _DECIMAL: Final = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _NESTED: Final = re.compile(r".*\]|(STRUCT|MAP|UNION)\b.*", re.DOTALL)
 
 
+@cache
+def _spilled() -> Path:
+    """Where it puts what it sorts and has no memory for, which would else lie beside the file.
+
+    One folder of this process: who opens a file a second time has to open it the same way.
+    """
+    folder = kept_scratch("sorting")
+    hold(folder)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 @contextmanager
 def _opened(file: InputFile, node: str) -> Iterator[duckdb.DuckDBPyConnection]:
     import duckdb
 
     place = where_it_is(file, node)
     try:
-        with closing(duckdb.connect(place, read_only=True, config=_CONFINED)) as database:
+        config = _CONFINED | {"temp_directory": str(_spilled())}
+        with closing(duckdb.connect(place, read_only=True, config=config)) as database:
             database.execute("SET TimeZone = 'UTC'")
             yield database
     except duckdb.ConnectionException as error:
@@ -73,6 +92,22 @@ def _opened(file: InputFile, node: str) -> Iterator[duckdb.DuckDBPyConnection]:
         raise SourceError(message, node, "path") from error
 
 
+@contextmanager
+def _in_time(database: duckdb.DuckDBPyConnection, seconds: float, file: InputFile, node: str) -> Iterator[None]:
+    """Within it, a question that takes longer is ended. Raises SourceError."""
+    import duckdb
+
+    ending = threading.Timer(seconds, database.interrupt)
+    ending.daemon = True
+    ending.start()
+    try:
+        yield
+    except duckdb.InterruptException as error:
+        raise SourceError(in_vain(file.name, seconds), node, "path") from error
+    finally:
+        ending.cancel()
+
+
 def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
     """The names of its tables and views; with their schema where that is not the main one. Raises SourceError."""
     with _opened(file, node) as database:
@@ -81,7 +116,7 @@ def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
 
 def columns_of(file: InputFile, table: str, node: str) -> tuple[Column, ...]:
     """The columns of a table. Raises SourceError."""
-    with _opened(file, node) as database:
+    with _opened(file, node) as database, _in_time(database, LOOK_S, file, node):
         return tuple(Column(name, _type(declared)) for name, declared in _declared(database, table))
 
 
@@ -92,12 +127,16 @@ def rows_of(file: InputFile, table: str, named: Sequence[str], event_time: str |
         columns = [Column(name, _type(type_)) for name, type_ in declared]
         order = ", ".join(f"{identifier(name)} NULLS FIRST" for name in order_of(columns, named, event_time, node))
         wanted = ", ".join(_as_text(identifier(name), type_) for name, type_ in declared)
-        cursor = database.execute(f"SELECT {wanted} FROM {_qualified(database, table)} ORDER BY {order}")
+        with _in_time(database, ROWS_S, file, node):
+            cursor = database.execute(f"SELECT {wanted} FROM {_qualified(database, table)} ORDER BY {order}")
+            rows = cursor.fetchmany(_FETCHED)
         number = 0
-        while rows := cursor.fetchmany(_FETCHED):
+        while rows:
             for row in rows:
                 number += 1
                 yield TextRow(number, row)
+            with _in_time(database, ROWS_S, file, node):
+                rows = cursor.fetchmany(_FETCHED)
 
 
 def _declared(database: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ A column's type is what its values are, as SQLite takes any value in any column:
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
@@ -19,37 +20,65 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from engine.contract.scan import LINE_BYTES
 from engine.errors import SourceError
 from engine.model.schema import Column
 from engine.reading.files import InputFile
 from engine.reading.inference import infer_text
-from engine.reading.tables.databases import identifier, order_of
+from engine.reading.tables.databases import LOOK_S, ROWS_S, identifier, in_vain, order_of
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import where_it_is
 
 _SAMPLE: Final = 1000
+# No date and no number has more characters; what they all have together is held in memory.
+_SAMPLE_CHARS: Final = 1000
 _WAIT_S: Final = 5.0
 _FETCHED: Final = 1000
+# After so many steps of SQLite's machine it is asked whether it goes on.
+_STEPS: Final = 100_000
+# A row that is too long is rejected; one that is much too long ends the reading. Sorting, SQLite has each twice.
+_LONGEST: Final = 16 * LINE_BYTES
+_HIDDEN: Final = 1
+
+
+class _Patience:
+    """How long SQLite is waited for, from the last time that it answered."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.renew()
+
+    def renew(self) -> None:
+        """It has answered."""
+        self._until = time.monotonic() + self.seconds
+
+    def is_over(self) -> bool:
+        """Whether it has had its time."""
+        return time.monotonic() > self._until
 
 
 @contextmanager
-def _opened(file: InputFile, node: str) -> Iterator[sqlite3.Connection]:
+def _opened(file: InputFile, node: str, patience: _Patience) -> Iterator[sqlite3.Connection]:
     uri = f"{Path(where_it_is(file, node)).absolute().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=_WAIT_S)) as database:
             # A text that is no UTF-8 is read all the same. Views of a stranger's file call no function with effects.
             database.text_factory = lambda raw: raw.decode(errors="replace")
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+            database.set_progress_handler(patience.is_over, _STEPS)
             database.execute("PRAGMA query_only = ON")
             database.execute("PRAGMA trusted_schema = OFF")
             yield database
     except (sqlite3.Error, ValueError) as error:
+        if patience.is_over():
+            raise SourceError(in_vain(file.name, patience.seconds), node, "path") from error
         message = f"path: {file.name} cannot be read as a SQLite file: {error}. Choose another file."
         raise SourceError(message, node, "path") from error
 
 
 def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
     """The names of its tables and views. Raises SourceError."""
-    with _opened(file, node) as database:
+    with _opened(file, node, _Patience(LOOK_S)) as database:
         found = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY type, name")
         return tuple(name for (name,) in found if not name.startswith("sqlite_"))
 
@@ -57,10 +86,11 @@ def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def columns_of(file: InputFile, table: str, node: str) -> tuple[Column, ...]:
     """The columns of a table, with the types of its first values. Raises SourceError."""
-    with _opened(file, node) as database:
-        found = database.execute(f"PRAGMA table_info({identifier(table)})")
-        declared = [(row[1], str(row[2]).upper()) for row in found]
-        first = database.execute(f"SELECT * FROM {identifier(table)} LIMIT {_SAMPLE}").fetchall()
+    with _opened(file, node, _Patience(LOOK_S)) as database:
+        found = database.execute(f"PRAGMA table_xinfo({identifier(table)})")
+        declared = [(row[1], str(row[2]).upper()) for row in found if row[6] != _HIDDEN]
+        wanted = ", ".join(_beginning(identifier(name)) for name, _ in declared)
+        first = database.execute(f"SELECT {wanted} FROM {identifier(table)} LIMIT {_SAMPLE}").fetchall()
     values = list(zip(*first, strict=True)) if first else [()] * len(declared)
     return tuple(Column(name, _type(type_, held)) for (name, type_), held in zip(declared, values, strict=True))
 
@@ -70,11 +100,17 @@ def rows_of(file: InputFile, table: str, named: Sequence[str], event_time: str |
     columns = columns_of(file, table, node)
     order = ", ".join(f"{identifier(name)} COLLATE BINARY" for name in order_of(columns, named, event_time, node))
     wanted = ", ".join(identifier(column.name) for column in columns)
-    with _opened(file, node) as database:
+    patience = _Patience(ROWS_S)
+    with _opened(file, node, patience) as database:
         cursor = database.execute(f"SELECT {wanted} FROM {identifier(table)} ORDER BY {order}")
         cursor.arraysize = _FETCHED
         for number, row in enumerate(cursor, start=1):
             yield TextRow(number, [_text(value) for value in row])
+            patience.renew()
+
+
+def _beginning(column: str) -> str:
+    return f"iif(typeof({column}) IN ('text', 'blob'), substr({column}, 1, {_SAMPLE_CHARS}), {column})"
 
 
 def _type(declared: str, values: Sequence[Any]) -> str:
@@ -99,7 +135,8 @@ def _text(value: Any) -> str | None:
         case None | str():
             return value
         case bytes():
-            return value.hex()
+            # Of one that is too long anyway, enough to be so.
+            return value[:LINE_BYTES].hex()
         case float():
             return repr(value)
     return str(value)

@@ -1,0 +1,158 @@
+"""Databases and workbooks that a stranger made: nothing is written, nothing else is read, nothing goes on for ever."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from engine.errors import StudioError
+from engine.reading.file_source import RowFile
+from engine.reading.tables import duckdb_file, kept_rows, sqlite_file
+from engine.sources.duckdb import DuckDb
+from engine.sources.sqlite import Sqlite
+from tests.engine.sources.test_tables import rows_of, types_of
+
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
+
+
+def sqlite_with(path: Path, *statements: str) -> None:
+    with sqlite3.connect(path) as database:
+        for statement in statements:
+            database.execute(statement)
+    database.close()
+
+
+def duckdb_with(path: Path, *statements: str) -> None:
+    with duckdb.connect(str(path)) as database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("view", [f"{ENDLESS} SELECT n FROM r", f"{ENDLESS} SELECT count(*) AS n FROM r"])
+@pytest.mark.parametrize("make", [Sqlite, DuckDb])
+def test_a_view_without_end_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: type[RowFile], view: str
+) -> None:
+    for reader in (sqlite_file, duckdb_file):
+        monkeypatch.setattr(reader, "LOOK_S", 1.0)
+        monkeypatch.setattr(reader, "ROWS_S", 1.0)
+    fill = sqlite_with if make is Sqlite else duckdb_with
+    fill(tmp_path / "a.db", f"CREATE VIEW v AS {view}")
+    before = files_of(tmp_path)
+    with pytest.raises(StudioError, match=r"a.db gives no rows for 1 s. A view may ask for more than .* as a table"):
+        rows_of(make(path="a.db", table="v"), tmp_path)
+    assert files_of(tmp_path) == before
+
+
+def test_generated_columns_are_columns(tmp_path: Path) -> None:
+    table = "CREATE TABLE t (a INT, twice INT GENERATED ALWAYS AS (a * 2) VIRTUAL, next INT AS (a + 1) STORED)"
+    sqlite_with(tmp_path / "a.sqlite", table, "INSERT INTO t VALUES (1), (NULL)")
+    source = Sqlite(path="a.sqlite")
+    assert types_of(source, tmp_path) == {"a": "bigint", "twice": "bigint", "next": "bigint"}
+    assert rows_of(source, tmp_path) == ([(1, None, None, None), (2, 1, 2, 2)], [])
+
+
+def test_a_virtual_table_is_read_without_what_it_hides(tmp_path: Path) -> None:
+    sqlite_with(tmp_path / "a.sqlite", "CREATE VIRTUAL TABLE f USING fts5(x)", "INSERT INTO f VALUES ('word')")
+    assert rows_of(Sqlite(path="a.sqlite", table="f"), tmp_path) == ([(1, "word")], [])
+
+
+def test_of_a_value_that_is_too_long_only_enough_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hexadecimal digits would be twice as much; what is much too long is not even read."""
+    monkeypatch.setattr(kept_rows, "LINE_BYTES", 10_000)
+    monkeypatch.setattr(kept_rows, "RAW_CHARS", 1 << 20)
+    monkeypatch.setattr(sqlite_file, "LINE_BYTES", 10_000)
+    monkeypatch.setattr(sqlite_file, "_LONGEST", 160_000)
+    sqlite_with(
+        tmp_path / "a.sqlite", "CREATE TABLE t (b BLOB)", "INSERT INTO t VALUES (zeroblob(30000)), (zeroblob(2))"
+    )
+    read = list(Sqlite(path="a.sqlite").open_table(Sqlite(path="a.sqlite").file("n", tmp_path), "t", "n").rows())
+    assert [(row.line, row.values[0]) for row in read] == [(1, "0000"), (2, "00" * 10_000)]
+    records, rejected = rows_of(Sqlite(path="a.sqlite"), tmp_path)
+    assert (records, [line for _, line, _, _ in rejected]) == ([(1, "0000")], [2])
+    sqlite_with(tmp_path / "b.sqlite", "CREATE VIEW v AS SELECT zeroblob(1000000) AS b")
+    with pytest.raises(StudioError, match="b.sqlite cannot be read as a SQLite file: string or blob too big"):
+        rows_of(Sqlite(path="b.sqlite"), tmp_path)
+
+
+def test_what_duckdb_has_no_memory_for_lies_where_temporary_files_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(duckdb_file, "_spilled", lambda: temporary)
+    monkeypatch.setitem(duckdb_file._CONFINED, "memory_limit", "60MB")
+    (tmp_path / "data").mkdir()
+    view = "SELECT range AS n, md5(range::VARCHAR) AS h FROM range(2000000)"
+    duckdb_with(tmp_path / "data" / "a.duckdb", f"CREATE VIEW v AS {view}")
+    source = DuckDb(path="data/a.duckdb")
+    rows = iter(source.open_table(source.file("n", tmp_path), "v", "n").rows())
+    assert next(rows).line == 1
+    assert list((tmp_path / "data").iterdir()) == [tmp_path / "data" / "a.duckdb"]
+    assert list(temporary.iterdir()) != []
+
+
+def test_a_file_of_duckdb_is_read_by_two_at_once(tmp_path: Path) -> None:
+    duckdb_with(tmp_path / "a.duckdb", "CREATE TABLE t AS SELECT range AS n FROM range(20000)")
+    source = DuckDb(path="a.duckdb")
+    rows = iter(source.open_table(source.file("n", tmp_path), "t", "n").rows())
+    assert next(rows).line == 1
+    assert types_of(source, tmp_path) == {"n": "bigint"}
+    assert sum(1 for _ in rows) == 19_999
+
+
+@pytest.mark.parametrize(
+    ("view", "sentence"),
+    [
+        ("SELECT load_extension('/tmp/x.so') AS x", r"unsafe use of load_extension\(\)"),
+        ("SELECT fts3_tokenizer('simple') AS x", r"fts3_tokenizer"),
+        ("SELECT readfile('/etc/passwd') AS x", "no such function: readfile"),
+        ("SELECT * FROM gone", "no such table: main.gone"),
+        ("SELECT * FROM v", "view v is circularly defined"),
+    ],
+)
+def test_a_view_of_sqlite_calls_nothing_with_effects(tmp_path: Path, view: str, sentence: str) -> None:
+    sqlite_with(tmp_path / "a.sqlite", f"CREATE VIEW v AS {view}")
+    with pytest.raises(StudioError, match=f"a.sqlite cannot be read as a SQLite file: .*{sentence}"):
+        rows_of(Sqlite(path="a.sqlite"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        "SELECT * FROM read_csv('{file}')",
+        "SELECT * FROM read_text('{file}')",
+        "SELECT * FROM glob('{file}')",
+        "SELECT * FROM '{file}'",
+    ],
+)
+def test_a_view_of_duckdb_reads_no_file(tmp_path: Path, view: str) -> None:
+    (tmp_path / "secret.csv").write_text("a\nsecret\n")
+    duckdb_with(tmp_path / "a.duckdb", f"CREATE VIEW v AS {view.format(file=tmp_path / 'secret.csv')}")
+    with pytest.raises(StudioError, match="a.duckdb cannot be read as a DuckDB file: .*disabled") as raised:
+        rows_of(DuckDb(path="a.duckdb"), tmp_path)
+    assert "secret\n" not in str(raised.value)
+
+
+def test_a_damaged_database_is_a_sentence(tmp_path: Path) -> None:
+    rows = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5000) SELECT n, hex(n) AS h FROM r"
+    sqlite_with(tmp_path / "whole.db", f"CREATE TABLE t AS {rows}")
+    duckdb_with(
+        tmp_path / "whole.duckdb", "CREATE TABLE t AS SELECT range AS n, md5(range::VARCHAR) AS h FROM range(50000)"
+    )
+    for make, name in ((Sqlite, "whole.db"), (DuckDb, "whole.duckdb")):
+        data = (tmp_path / name).read_bytes()
+        changed = bytearray(data)
+        for at in range(len(data) // 3, len(data), 3000):
+            changed[at : at + 100] = b"\xff" * 100
+        for damaged in (b"", data[: len(data) // 2], bytes(changed)):
+            (tmp_path / "damaged.db").write_bytes(damaged)
+            with pytest.raises(StudioError, match="damaged.db (cannot be read as a|has no table)"):
+                rows_of(make(path="damaged.db", table="t"), tmp_path)
