@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import sys
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -82,3 +85,72 @@ def test_an_expression_that_is_nested_too_deeply_is_a_problem_of_its_pipeline(tm
     nodes = [("s", "rows", COLUMNS), ("f", "filter", {"condition": "a > 1"}), ("k", "sink", {})]
     checked = check(document(nodes, [("s", "f"), ("f", "k")]), Deep(), tmp_path)
     assert "nested too deeply" in str(checked.problems[0])
+
+
+def calls_of(planning: Callable[[], object]) -> int:
+    """How many functions of Python are called: what no other work on the machine changes."""
+    calls = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(note)
+    try:
+        planning()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def views(number: int) -> str:
+    below = ["t", *(f"v{at}" for at in range(number))]
+    made = (f"CREATE VIEW v{at} AS SELECT b AS a, COUNT(*) AS b FROM {below[at]} GROUP BY b;" for at in range(number))
+    return f"{DDL}{' '.join(made)} SELECT * FROM v{number - 1};"
+
+
+def joins(number: int) -> str:
+    joined = (f"JOIN t AS t{at} ON t{at - 1}.a = t{at}.a" for at in range(1, number + 1))
+    return f"{DDL}SELECT t0.a FROM t AS t0 {' '.join(joined)};"
+
+
+def unions(number: int) -> str:
+    return f"{DDL}{' UNION ALL '.join(f'SELECT a, b + {at} AS b FROM t' for at in range(number + 1))};"
+
+
+# At most so many times what half of it takes. All joins together have the square of their number of columns.
+LONG = [
+    pytest.param(views, 200, 3.5, id="200 views, each on the one before"),
+    pytest.param(joins, 60, 5.0, id="60 joins"),
+    pytest.param(unions, 300, 3.0, id="300 unions"),
+]
+
+
+@pytest.mark.parametrize(("script", "number", "most"), LONG)
+def test_a_script_that_is_twice_as_long_takes_no_more_than_its_share(
+    tmp_path: Path, script: Callable[[int], str], number: int, most: float
+) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+
+    def planned(length: int) -> None:
+        made = script_of(script(length), Types(), tmp_path).pipeline
+        assert len(made.nodes) >= length
+        plan(made, Types(), tmp_path)
+
+    # What is loaded and remembered once is not counted.
+    planned(3)
+    half = calls_of(lambda: planned(number // 2))
+    assert calls_of(lambda: planned(number)) < most * half
+
+
+def test_a_file_with_twice_as_many_columns_takes_twice_as_much(tmp_path: Path) -> None:
+    def planned(columns: int) -> None:
+        (tmp_path / f"{columns}.jsonl").write_text(json.dumps({f"c{at}": at for at in range(columns)}))
+        count = {"group_by": ["c1"], "aggregates": [{"function": "COUNT", "name": "n"}]}
+        nodes = [("s", "jsonl", {"path": f"{columns}.jsonl"}), ("n", "aggregate", count), ("k", "sink", {})]
+        made = plan(document(nodes, [("s", "n"), ("n", "k")]), Types(), tmp_path)
+        assert len(made.node("s").schema.columns) == columns
+
+    planned(3)
+    half = calls_of(lambda: planned(1500))
+    assert calls_of(lambda: planned(3000)) < 3 * half
