@@ -31,7 +31,7 @@ _KNOWN: Final = (
         "the disk is full. Make room beside the store and in the folder of temporary files, or set TMPDIR to another.",
     ),
     (
-        r"Python worker exited unexpectedly|Python worker failed to connect back",
+        r"Python worker (exited unexpectedly|failed to connect back)|reading the port number from \w+'s stdout",
         "a worker of Spark ended in the middle of its work; mostly the machine ran out of memory. Run the pipeline in "
         "more epochs, or with fewer cores.",
     ),

@@ -34,6 +34,22 @@ def test_a_worker_has_a_limit_of_memory(spark: SparkSession) -> None:
     assert spark.range(1).mapInArrow(limits, "mb BIGINT").first() == (worker_mb(),)
 
 
+def test_a_worker_that_is_killed_is_a_sentence_and_the_next_one_works(spark: SparkSession) -> None:
+    def killed(batches: Iterator[Any]) -> Iterator[Any]:
+        import os
+        import signal
+
+        for _ in batches:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield
+
+    with pytest.raises(Exception, match="Python worker exited unexpectedly") as raised:
+        spark.range(4, numPartitions=2).mapInArrow(killed, "id BIGINT").collect()
+    assert reason_of(raised.value).startswith("a worker of Spark ended in the middle of its work;")
+    same = spark.range(4, numPartitions=2).mapInArrow(lambda batches: batches, "id BIGINT")
+    assert sorted(row.id for row in same.collect()) == [0, 1, 2, 3]
+
+
 def _python(last: str) -> str:
     return f'An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File "x"\n{last}\n'
 
@@ -46,6 +62,7 @@ def _python(last: str) -> str:
         ("Job aborted: java.lang.OutOfMemoryError: Java heap space", "Spark ran out of memory. Give it more with"),
         (_python("OSError: [Errno 28] No space left on device"), "the disk is full."),
         ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", "a worker of Spark ended"),
+        ("EOFException occurred while reading the port number from worker_daemon's stdout.", "a worker of Spark ended"),
         (_python("ValueError: about a MemoryError"), "about a MemoryError"),
     ],
 )
