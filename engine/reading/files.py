@@ -5,6 +5,7 @@ What is wrong with all of it is a SourceError that names the node, the file, and
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import glob
 import os
@@ -27,6 +28,7 @@ from engine.reading.storage import (
     is_uri,
     list_files,
     open_file,
+    path_matches,
     unpacked,
 )
 
@@ -108,7 +110,7 @@ def find_files(path: str, folder: Path, node: str, endings: Collection[str]) -> 
         files = [place]
     else:
         is_pattern = glob.has_magic(path)
-        matches = (Path(match) for match in glob.glob(str(place), recursive=True)) if is_pattern else ()
+        matches = _matching(place) if is_pattern else ()
         files = sorted(match for match in matches if match.is_file() and not _is_hidden(match))
         if not files and not may_be_read(place):
             raise SourceError(refused(path), node, "path")
@@ -199,6 +201,30 @@ def _in_folder(place: Path, path: str, node: str, endings: Collection[str]) -> l
         )
         raise SourceMissing(message, node, "path")
     return files
+
+
+def _matching(place: Path) -> Iterator[Path]:
+    """The paths that match a pattern. Below **, a folder is not looked into from within itself, as links may lead."""
+    if "**" not in place.parts:
+        yield from map(Path, glob.glob(str(place)))
+        return
+    fixed = next(at for at, part in enumerate(place.parts) if glob.has_magic(part))
+    base = Path(*place.parts[:fixed])
+    for file in _below(base, ()):
+        if path_matches(file.relative_to(base).parts, place.parts[fixed:]):
+            yield file
+
+
+def _below(folder: Path, within: tuple[str, ...]) -> Iterator[Path]:
+    real = os.path.realpath(folder)
+    if real in within:
+        return
+    with contextlib.suppress(OSError):
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() and not path.name.startswith("."):
+                yield from _below(path, (*within, real))
+            else:
+                yield path
 
 
 def _is_hidden(file: Path) -> bool:

@@ -119,7 +119,7 @@ def list_files(path: str, endings: Collection[str]) -> list[StoredFile]:
             info
             for info in system.get_file_info(FileSelector(base, recursive=len(pattern) > 1 or "**" in pattern))
             if info.type == FileType.File and not info.base_name.startswith(("_", "."))
-            if _matches(info.path[len(base) :].strip("/").split("/"), pattern)
+            if path_matches(info.path[len(base) :].strip("/").split("/"), pattern)
             if pattern or ending_of(info.path) in endings
         ]
     else:
@@ -159,15 +159,15 @@ def _is_one(path: str) -> bool:
         return False
 
 
-def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
+def path_matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
     """Whether the parts of a path below a folder match those of a pattern; ** stands for any number of them."""
     if not pattern:
         return True
     if pattern[0] == "**":
-        return len(pattern) == 1 or any(_matches(path[at:], pattern[1:]) for at in range(len(path)))
+        return len(pattern) == 1 or any(path_matches(path[at:], pattern[1:]) for at in range(len(path)))
     if not path or not fnmatch.fnmatchcase(path[0], pattern[0]):
         return False
-    return _matches(path[1:], pattern[1:]) if len(pattern) > 1 else len(path) == 1
+    return path_matches(path[1:], pattern[1:]) if len(pattern) > 1 else len(path) == 1
 
 
 def _place(path: str, base: str, inside: str) -> str:

@@ -118,6 +118,24 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
             find_files(path, tmp_path, "n", (".csv",))
 
 
+def test_links_that_lead_back_give_no_file_twice(tmp_path: Path) -> None:
+    """Followed, two of them in one folder would be 2^40 ways to the file in it."""
+    for name in ("a/in.csv", "a/b/in.csv", "a/.hidden/in.csv", "other/in.csv", "in.csv", "a/in.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    for name in ("a/back", "a/again", "a/b/up"):
+        (tmp_path / name).symlink_to(tmp_path / "a")
+    (tmp_path / "a" / "c").symlink_to(tmp_path / "other")
+    for pattern, names in {
+        "**/*.csv": ["a/b/in.csv", "a/c/in.csv", "a/in.csv", "in.csv", "other/in.csv"],
+        "a/**/in.*": ["a/b/in.csv", "a/c/in.csv", "a/in.csv", "a/in.txt"],
+        "**/b/*": ["a/b/in.csv"],
+        "a/**": ["a/b/in.csv", "a/c/in.csv", "a/in.csv", "a/in.txt"],
+        "a/*/in.csv": ["a/again/in.csv", "a/b/in.csv", "a/back/in.csv", "a/c/in.csv"],
+    }.items():
+        assert [file.name for file in find_files(pattern, tmp_path, "n", (".csv",))] == names
+
+
 def test_the_part_before_a_long_line_says_how_many_lines_it_has(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_bytes(b"a\n" + LONG + b"\nb\n")
