@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING, Final
 
-from engine.spark.session import give_up, keep_alive
+from engine.spark.session import give_up, keep_alive, leave
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,6 +59,9 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
     watcher.start()
     try:
         yield
+    except BaseException:
+        leave(spark, tag)
+        raise
     finally:
         done.set()
         last_resort.cancel()

@@ -47,6 +47,8 @@ class _Connection:
     session: SparkSession
     server: Server | None
     answered: float = field(default_factory=time.monotonic)
+    # Of jobs that failed here and may go on there: a network that was cut told the server nothing.
+    left: list[str] = field(default_factory=list)
 
     def is_alive(self) -> bool:
         """Whether it answers still."""
@@ -66,13 +68,25 @@ class _Connection:
         self.answered = time.monotonic()
         return True
 
+    def interrupt_left(self) -> None:
+        """End what the server still does for jobs that failed: the next ones would wait behind them for minutes."""
+        while self.left:
+            # One that ended by itself is as good.
+            with contextlib.suppress(Exception):
+                self.session.interruptTag(self.left.pop())
+
     def drop(self) -> None:
         """End the session, so that whoever waits for it gets an error."""
+        if self.server is None:
+            client: Any = self.session.client
+            _left[self.engine.address].append(client._session_id)
         close(self.session)
 
 
 _locks: Final[dict[str, threading.Lock]] = defaultdict(threading.Lock)
 _connections: Final[dict[str, _Connection]] = {}
+# By address, sessions that were broken off at servers of the users, which may still work for them.
+_left: Final[dict[str, list[str]]] = defaultdict(list)
 
 
 def get_spark(engine: str = DEFAULT_MASTER) -> SparkSession:
@@ -91,6 +105,7 @@ def get_spark(engine: str = DEFAULT_MASTER) -> SparkSession:
         if connection is None:
             _silence()
             connection = _connections[wanted.name] = _open(wanted)
+        connection.interrupt_left()
         if connection.server is not None:
             connection.server.use()
         return connection.session
@@ -115,6 +130,13 @@ def give_up(spark: SparkSession) -> None:
         if connection.server is not None:
             connection.server.kill()
         connection.drop()
+
+
+def leave(spark: SparkSession, tag: str) -> None:
+    """Note that jobs with this tag failed, and that the user's server may not know of it."""
+    connection = _connection_of(spark)
+    if connection is not None and connection.server is None:
+        connection.left.append(tag)
 
 
 def keep_alive(spark: SparkSession) -> None:
@@ -158,6 +180,7 @@ def connect(to: Engine, server: Server | None = None) -> SparkSession:
         client: Any = session.client
         client.set_retry_policies([patient(server)])
         if server is None:
+            _release_left(to, client)
             for name, value in SETTINGS.items():
                 session.conf.set(name, value)
         if not to.address.startswith("local"):
@@ -240,6 +263,20 @@ def close(session: SparkSession) -> None:
     client._closed = True
     with contextlib.suppress(Exception):
         client._channel.close()
+
+
+def _release_left(to: Engine, client: Any) -> None:
+    """Tell a server to end the sessions that were broken off, with what it still does for them."""
+    from pyspark.sql.connect.proto import ReleaseSessionRequest, UserContext
+
+    while sessions := _left[to.address]:
+        left = sessions.pop()
+        request = ReleaseSessionRequest(
+            session_id=left, user_context=UserContext(user_id=client._user_id), client_type=client._builder.userAgent
+        )
+        # One that it has forgotten is released as well.
+        with contextlib.suppress(Exception):
+            client._stub.ReleaseSession(request, metadata=client._builder.metadata(), timeout=_KNOCK_S)
 
 
 def _connection_of(spark: SparkSession) -> _Connection | None:

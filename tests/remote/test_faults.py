@@ -7,8 +7,10 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql.connect.proto import GetStatusResponse
 
 import engine.spark.probing
 from engine.contract.recorder import Progress
@@ -141,11 +143,22 @@ def test_a_network_that_is_cut_for_a_moment_in_the_middle_of_a_fetch_changes_not
         assert back.read_bytes() == large.read_bytes()
 
 
-def test_a_network_that_stays_cut_ends_the_run(network: CutNetwork, tmp_path: Path) -> None:
+def test_a_network_that_stays_cut_ends_the_run_and_the_next_one_does_not_wait_for_it(
+    network: CutNetwork, tmp_path: Path
+) -> None:
     began = time.monotonic()
+    session: Any = get_spark("behind")
     sentence = lost_while_running("behind", threading.Timer(4, network.cut), tmp_path)
     assert sentence.startswith("the connection to the engine behind at ")
     assert time.monotonic() - began < 120
+    network.mend()
+    # It is the same session: what it had been doing was ended first.
+    assert "+U" in words_on("behind", tmp_path / "next")
+    assert get_spark("behind") is session
+    running = GetStatusResponse.OperationStatus.OPERATION_STATE_RUNNING
+    told = session.client._get_operation_statuses().operation_statuses
+    assert told
+    assert [one for one in told if one.state == running] == []
 
 
 def test_a_full_workspace_is_said(far: Far) -> None:
