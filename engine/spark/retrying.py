@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.connect.client.retries import DefaultPolicy
 
+# Tries for some 46 s, as the network may come back.
+RETRIES = 9
+
 if TYPE_CHECKING:
     from engine.spark.servers import Server
 
@@ -30,4 +33,4 @@ def patient(server: Server | None) -> Any:
     """The policy for a server: one of ours, or (None) one somewhere in a network."""
     if server is not None:
         return _WhileAlive(server)
-    return DefaultPolicy(max_retries=9, initial_backoff=50, backoff_multiplier=3.0, max_backoff=10_000)
+    return DefaultPolicy(max_retries=RETRIES, initial_backoff=50, backoff_multiplier=3.0, max_backoff=10_000)

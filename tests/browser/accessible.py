@@ -16,9 +16,9 @@ _FIND: Final = """levels => axe.run(document, { runOnly: levels }).then(({ viola
     each.nodes.map(node => `${each.id}: ${node.html.slice(0, 160)} (${node.failureSummary.slice(0, 200)})`)))"""
 
 
-def violations(page: Page) -> list[str]:
+def violations(page: Page, *, contrast_alone: bool = False) -> list[str]:
     """What is violated where, in axe's words; a page's own script is not let in twice."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(_AXE)
-    found: list[str] = page.evaluate(_FIND, _LEVELS)
+    found: list[str] = page.evaluate(_FIND, ["color-contrast"] if contrast_alone else _LEVELS)
     return found

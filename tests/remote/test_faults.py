@@ -18,6 +18,7 @@ from engine.errors import EngineLost, EngineUnavailable, RunFailed
 from engine.examples import FOLDER, examples
 from engine.model.pipeline import Pipeline
 from engine.runtime import run
+from engine.spark import retrying
 from engine.spark.engines import Engine, engine_at, engines, save_engine
 from engine.spark.probing import Fit, probe
 from engine.spark.run_files import LocalFiles, temporary_files
@@ -144,8 +145,10 @@ def test_a_network_that_is_cut_for_a_moment_in_the_middle_of_a_fetch_changes_not
 
 
 def test_a_network_that_stays_cut_ends_the_run_and_the_next_one_does_not_wait_for_it(
-    network: CutNetwork, tmp_path: Path
+    network: CutNetwork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # As it does for longer, it tries for 6 s.
+    monkeypatch.setattr(retrying, "RETRIES", 5)
     began = time.monotonic()
     session: Any = get_spark("behind")
     sentence = lost_while_running("behind", threading.Timer(4, network.cut), tmp_path)

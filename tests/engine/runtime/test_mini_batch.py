@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.model.pipeline import Pipeline
+from engine.runtime.in_process import in_process
 from tests.engine.planning import columns, pipeline_of
 from tests.golden.trace import TraceRecorder, run_pipeline
 
@@ -45,12 +46,15 @@ def with_options(pipeline: Pipeline, **options: str) -> Pipeline:
 
 @pytest.fixture
 def runs(spark: SparkSession, tmp_path: Path) -> Any:
-    """Runs a pipeline whole, then cut into epochs on several partitions, and holds the two equal."""
+    """Runs a pipeline whole, then cut into epochs on several partitions, and on Spark: all are equal."""
 
     def run(pipeline: Pipeline, epochs: int = 4) -> TraceRecorder:
-        whole = run_pipeline(pipeline, spark, tmp_path, tmp_path / "whole")
-        cut = run_pipeline(pipeline, spark, tmp_path, tmp_path / "cut", epochs=epochs, partitions=3)
+        with in_process():
+            whole = run_pipeline(pipeline, spark, tmp_path, tmp_path / "whole")
+            cut = run_pipeline(pipeline, spark, tmp_path, tmp_path / "cut", epochs=epochs, partitions=3)
         assert cut.text() == whole.text()
+        there = run_pipeline(pipeline, spark, tmp_path, tmp_path / "there", epochs=2, partitions=3)
+        assert there.text() == whole.text()
         return whole
 
     return run

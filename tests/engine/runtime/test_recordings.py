@@ -104,7 +104,8 @@ def test_a_source_that_is_idle_holds_no_watermark_in_a_live_run_nor_in_its_recor
         )
         feed = feeder(tmp_path, 3, {"left": list(rows(1, 60)), "right": list(rows(51, 20))})
         first = Fed(feed)
-        run_live(pipeline, spark, tmp_path, tmp_path / "first", first)
+        with in_process():
+            run_live(pipeline, spark, tmp_path, tmp_path / "first", first)
         decisions = list(first.decisions)
         for at, name in ((2, "right"), (5, "left"), (6, "right"), (8, "right")):
             decisions[at] = replace(decisions[at], idle=[name])
