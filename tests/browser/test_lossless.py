@@ -13,7 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 from engine.model.pipeline import Edge, Node, Pipeline, Place
 from storage import Store
 from tests.browser.app_server import App, running_app
-from tests.browser.conftest import OpenPage, wait_until_settled
+from tests.browser.canvas_page import settled
+from tests.browser.conftest import OpenPage
 from ui.builder.history import History
 
 WIDTH = 5
@@ -108,11 +109,6 @@ def nearer(page: Page) -> None:
     for _ in range(11):
         page.mouse.wheel(0, -95)
         page.wait_for_timeout(60)
-
-
-def settled(page: Page) -> None:
-    expect(page.locator(".studio[data-settled=true]")).to_be_visible()
-    wait_until_settled(page)
 
 
 @pytest.mark.slow

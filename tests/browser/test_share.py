@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.canvas_page import box, node, studio, type_into
+from tests.browser.canvas_page import box, node, settled, type_into
 from tests.browser.conftest import wait_until_settled
 from tests.browser.test_build import open_example, press
 
@@ -27,8 +27,7 @@ def more(page: Page, name: str) -> Locator:
 
 def nodes(page: Page) -> list[str]:
     """The names and places of what is on the canvas."""
-    expect(studio(page)).to_be_visible()
-    expect(page.locator(".studio[data-settled=true]")).to_be_visible()
+    settled(page)
     return sorted(
         each or ""
         for each in page.locator(".studio [data-pick]").evaluate_all("all => all.map(each => each.dataset.pick)")

@@ -183,6 +183,11 @@ export function Canvas({ data, dark, shadow, send }) {
     if (selection.take(changes)) showProblems(null)
   }
 
+  // React Flow compares a click with what it drew last, which on a busy machine is not what was selected since.
+  const onClick = (/** @type {import('react').MouseEvent} */ event, /** @type {{ id: string }} */ { id }) => {
+    if (!event.shiftKey && !event.ctrlKey && !event.metaKey) selectAndTell([id])
+  }
+
   const note = notes.note(viewport, act, focus)
   const count = everything.length
   return (
@@ -231,6 +236,8 @@ export function Canvas({ data, dark, shadow, send }) {
             selectionKeyCode="Shift"
             onNodesChange={onNodesChange}
             onEdgesChange={onEdgesChange}
+            onNodeClick={onClick}
+            onEdgeClick={onClick}
             onPaneClick={() => {
               focus()
               selection.clear(false)
