@@ -32,6 +32,12 @@ from tests.remote.cut_network import CutNetwork
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is gone is given up after 6 s, not 46."""
+    monkeypatch.setattr(retrying, "RETRIES", 5)
+
+
 def counted(rows: int) -> Pipeline:
     """So many records, counted by key."""
     return pipeline_of(
@@ -90,7 +96,7 @@ def test_a_server_of_ours_that_is_killed_ends_the_run_and_the_next_one_gets_anot
     another.close(20)
 
 
-def test_a_server_of_the_users_is_gone_and_comes_back_before_a_run_and_in_it(tmp_path: Path) -> None:
+def test_a_server_of_the_users_is_gone_and_comes_back_before_a_run_and_in_it(soon: None, tmp_path: Path) -> None:
     port = free_port()
     address = f"sc://localhost:{port}"
     save_engine(Engine("theirs", address, token="s3cret/+token"))
@@ -145,10 +151,8 @@ def test_a_network_that_is_cut_for_a_moment_in_the_middle_of_a_fetch_changes_not
 
 
 def test_a_network_that_stays_cut_ends_the_run_and_the_next_one_does_not_wait_for_it(
-    network: CutNetwork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    network: CutNetwork, soon: None, tmp_path: Path
 ) -> None:
-    # As it does for longer, it tries for 6 s.
-    monkeypatch.setattr(retrying, "RETRIES", 5)
     began = time.monotonic()
     session: Any = get_spark("behind")
     sentence = lost_while_running("behind", threading.Timer(4, network.cut), tmp_path)
