@@ -94,7 +94,7 @@ def run(
             recorder.stop()
         progress.phase = "finished" if is_over else "stopped"
     except Exception as error:
-        failed = _failure(error, spark, progress, cancel)
+        failed = _failure(error, spark, files, progress, cancel)
         if live is not None and isinstance(failed, RunCancelled):
             # What was not committed never happened.
             progress.phase = "stopped"
@@ -255,7 +255,7 @@ def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]
     return RunPlan(plan.pipeline.to_json(), tuple(edges), explanation(plan), epochs)
 
 
-def _failure(error: Exception, spark: SparkSession, progress: Progress, cancel: Event) -> StudioError:
+def _failure(error: Exception, spark: SparkSession, files: RunFiles, progress: Progress, cancel: Event) -> StudioError:
     """Why a run failed: cancelled, without its engine, or by a node's doing."""
     if cancel.is_set():
         # Whatever a job made of being interrupted.
@@ -265,7 +265,9 @@ def _failure(error: Exception, spark: SparkSession, progress: Progress, cancel: 
         return EngineLost(loss)
     # A source that could not be written says that it cannot be read.
     if "No space left on device" in f"{error} {error.__cause__}":
-        return RunFailed("there is no room left where the run keeps its files. Make room, or choose another workspace.")
+        advice = "there, or set TMPDIR to another folder" if files.are_here else "there, or choose another workspace"
+        message = f"there is no room left where the run keeps its files, in {files.workspace.root}. Make room {advice}."
+        return RunFailed(message)
     if isinstance(error, StudioError):
         return error
     return RunFailed(failure_sentence(error), failing_node(error) or _running(progress))

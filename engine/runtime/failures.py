@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from typing import Final
 
 from engine.errors import TooDeep, shortened
@@ -28,7 +29,8 @@ _KNOWN: Final = (
     ),
     (
         r"No space left on device|Disk quota exceeded",
-        "the disk is full. Make room beside the store and in the folder of temporary files, or set TMPDIR to another.",
+        "the disk is full. Make room beside the store and in the folder of temporary files{temporary}, or set TMPDIR "
+        "to another.",
     ),
     (
         r"Python worker (exited unexpectedly|failed to connect back)|reading the port number from \w+'s stdout",
@@ -55,8 +57,7 @@ def reason_of(error: Exception) -> str:
     """What a worker raised, or what Spark says, in one sentence."""
     from engine.spark.analyzer import sentence_of
 
-    text = str(error)
-    if (known := next((told for sign, told in _KNOWN if re.search(sign, text, re.MULTILINE)), None)) is not None:
+    if (known := _known(str(error))) is not None:
         return known
     raised = _raised(error)
     return _told(*raised)[1] if raised else sentence_of(error)[:500]
@@ -76,10 +77,27 @@ def unexpected_sentence(error: Exception) -> str:
             return "the memory is used up. Close what is not needed, or give less at once."
         case OSError():
             return f"{error.filename or 'the output'} cannot be read or written: {error.strerror or error}."
+    if (known := _known(str(error))) is not None:
+        return known
     return (
         f"something went wrong that nobody expected: {type(error).__name__}: {shortened(reason_of(error))}. "
         f"{TRACEBACKS}=1 shows where."
     )
+
+
+def _known(text: str) -> str | None:
+    """What is meant, where it is known."""
+    told = next((told for sign, told in _KNOWN if re.search(sign, text, re.MULTILINE)), None)
+    return None if told is None else told.replace("{temporary}", _temporary())
+
+
+def _temporary() -> str:
+    """Which folder is meant on this machine."""
+    try:
+        return f" ({tempfile.gettempdir()})"
+    except OSError:
+        # None has room for a single file.
+        return ""
 
 
 def _raised(error: Exception) -> tuple[str, str] | None:
