@@ -24,6 +24,7 @@ from engine.planner import Plan, plan
 from engine.registry import operators
 from engine.replay import KeyedNode, Replay, keyed_node, keyed_nodes
 from engine.runtime import run
+from engine.runtime.in_process import in_process
 from engine.spark.run_files import LocalFiles
 from engine.spark.workspace import Workspace
 from storage import Store
@@ -142,7 +143,8 @@ def ran(pipeline: Pipeline, spark: SparkSession, folder: Path) -> Iterator[Ran]:
         created = store.runs.create(pipeline.name, pipeline.to_json())
         work = folder / "work"
         recorder = store.record(created.run_id)
-        run(planned, spark=spark, recorder=recorder, folder=Path(), files=LocalFiles(work), epochs=2, partitions=1)
+        with in_process():
+            run(planned, spark=spark, recorder=recorder, folder=Path(), files=LocalFiles(work), epochs=2, partitions=1)
         yield Ran(store, created.run_id, planned, work, spark)
 
 
