@@ -7,6 +7,7 @@ one that shows an error such as #DIV/0!. A row without any value is skipped.
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from engine.errors import SourceError
 from engine.reading.files import InputFile
 from engine.reading.tables.kept_rows import TextRow
+from engine.reading.tables.sheet_extent import largest_sheet
 
 if TYPE_CHECKING:
     from python_calamine import CalamineWorkbook
@@ -50,6 +52,27 @@ def opened_workbook(file: InputFile, node: str) -> Iterator[CalamineWorkbook]:
         raise SourceError(message, node, "path") from error
 
 
+@lru_cache(maxsize=64)
+def _check_extent(file: InputFile, node: str) -> None:
+    """Raises SourceError where the cells of a sheet lie so far apart that reading it would end the process."""
+    try:
+        with file.open() as stream:
+            if not zipfile.is_zipfile(stream):
+                return
+            with zipfile.ZipFile(stream) as archive:
+                size = largest_sheet(archive)
+    except (OSError, RuntimeError, NotImplementedError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        message = f"path: {file.name} is no workbook that can be read: {error}. Choose another file, or save it again."
+        raise SourceError(message, node, "path") from error
+    if size > MOST_BYTES:
+        message = (
+            f"path: {file.name} has a sheet whose cells lie so far apart that it would take {size >> 20:,} MB of "
+            f"memory, and at most {MOST_BYTES >> 20:,} are allowed. Delete what is far from the table, or save the "
+            "sheet as CSV."
+        )
+        raise SourceError(message, node, "path")
+
+
 def _unpacked(stream: Any) -> int:
     """How many bytes the files in an archive have; 0 of what is none, as old workbooks are."""
     if not zipfile.is_zipfile(stream):
@@ -70,6 +93,7 @@ def sheets_of(file: InputFile, node: str) -> tuple[str, ...]:
 
 def rows_of_sheet(file: InputFile, sheet: str, node: str) -> Iterator[TextRow]:
     """The rows of a sheet that have a value, with their numbers. All are equally wide."""
+    _check_extent(file, node)
     with opened_workbook(file, node) as workbook:
         cells = workbook.get_sheet_by_name(sheet)
         if cells.start is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+import zipfile
 from pathlib import Path
 
 import duckdb
@@ -12,8 +14,10 @@ from engine.errors import StudioError
 from engine.reading.file_source import RowFile
 from engine.reading.tables import duckdb_file, kept_rows, sqlite_file
 from engine.sources.duckdb import DuckDb
+from engine.sources.excel import Excel
 from engine.sources.sqlite import Sqlite
 from tests.engine.sources.test_tables import rows_of, types_of
+from tests.engine.sources.workbooks import write_workbook
 
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
 
@@ -156,3 +160,56 @@ def test_a_damaged_database_is_a_sentence(tmp_path: Path) -> None:
             (tmp_path / "damaged.db").write_bytes(damaged)
             with pytest.raises(StudioError, match="damaged.db (cannot be read as a|has no table)"):
                 rows_of(make(path="damaged.db", table="t"), tmp_path)
+
+
+def sheet_with(path: Path, xml: str) -> None:
+    """A workbook whose sheet has these rows."""
+    write_workbook(path, {"S": {1: ["a"], 2: [1]}})
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    files[sheet] = re.sub("<sheetData>.*</sheetData>", f"<sheetData>{xml}</sheetData>", files[sheet])
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+
+
+FIRST = '<row r="1"><c r="A1"><v>1</v></c></row>'
+
+
+@pytest.mark.parametrize(
+    ("rows", "size"),
+    [
+        (f'{FIRST}<row r="1048576"><c r="XFD1048576"><v>2</v></c></row>', "524,288"),
+        (f'<row r="1">{"<c/>" * 16383}<c><v>1</v></c></row><row r="1048576"><c><v>2</v></c></row>', "524,288"),
+        (f"{FIRST}<row x='>' r='1048576'><c s = '>' r = 'XFD1048576'><v>2</v></c></row>", "524,288"),
+        (f'{FIRST}<row r="1000000"><c r="CV1000000"><v>2</v></c></row>', "3,051"),
+        (f'{FIRST}<row r="4294967295"><c r="ZZZZZZ4294967295"><v>2</v></c></row>', "[0-9,]{12,}"),
+        ('<row r="1"><c r="XFD1"><v>1</v></c></row><row r="1048576"><c r="A1048576"><v>2</v></c></row>', "524,288"),
+    ],
+)
+def test_a_sheet_with_a_far_cell_is_not_read(tmp_path: Path, rows: str, size: str) -> None:
+    """All between its first and its last cell would be held in memory: the process would end without a word."""
+    sheet_with(tmp_path / "far.xlsx", rows)
+    sentence = f"far.xlsx has a sheet whose cells lie so far apart that it would take {size} MB of memory, .*Delete"
+    with pytest.raises(StudioError, match=sentence):
+        rows_of(Excel(path="far.xlsx"), tmp_path)
+
+
+def test_cells_that_are_only_formatted_are_not_far(tmp_path: Path) -> None:
+    formatted = '<row r="1048576" hidden="1"/><row r="9"><c r="XFD9" s="1"/></row>'
+    sheet_with(tmp_path / "a.xlsx", f'{FIRST}<row r="2"><c r="A2"><f>A1+1</f><v>7</v></c></row>{formatted}')
+    assert rows_of(Excel(path="a.xlsx", header=False), tmp_path) == ([(1, 1), (2, 7)], [])
+
+
+def test_entities_of_a_workbook_are_not_followed(tmp_path: Path) -> None:
+    write_workbook(tmp_path / "a.xlsx", {"S": {1: ["a"]}})
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    files[sheet] = b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + files[sheet].replace(b">a<", b">&e;<")
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    with pytest.raises(StudioError, match="a.xlsx is no workbook that can be read: .*unrecognized entity"):
+        rows_of(Excel(path="a.xlsx"), tmp_path)
