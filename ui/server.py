@@ -15,7 +15,7 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from ui.shell import posted_rows, workspace  # noqa: E402
+from ui.shell import oidc, posted_rows, workspace  # noqa: E402
 from ui.shell.front_door import LOOPBACK, FrontDoor, is_loopback, warning_of  # noqa: E402
 from ui.shell.login import Door  # noqa: E402
 from ui.shell.serving import CannotServe, serving, serving_of, start_serving  # noqa: E402
@@ -29,7 +29,10 @@ def _hosts() -> list[str] | None:
 
 _address = config.get_option("server.address")
 try:
-    start_serving(serving_of(os.environ, _address, config.get_option("server.allowedHosts")), workspace.folder())
+    _how = serving_of(os.environ, _address, config.get_option("server.allowedHosts"))
+    if _how.is_oidc:
+        oidc.require_provider()
+    start_serving(_how, workspace.folder())
 except CannotServe as refusal:
     sys.stderr.write(f"\nThe studio does not start: {refusal}\n")
     sys.stderr.flush()

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,12 +30,17 @@ class App:
 
 
 @contextlib.contextmanager
-def running_app(folder: Path, engine: str | None = None) -> Iterator[App]:
+def running_app(
+    folder: Path,
+    engine: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+) -> Iterator[App]:
     """Start the app with a store in `folder`, wait until it answers, and end its process group after.
 
-    engine: the master of its Spark, in place of the default.
+    engine: the master of its Spark, in place of the default. environment, options: how it is served.
     """
-    port = _free_port()
+    port = free_port()
     store, log = folder / "studio.duckdb", folder / "app.log"
     command = [
         sys.executable,
@@ -49,6 +54,7 @@ def running_app(folder: Path, engine: str | None = None) -> Iterator[App]:
         "127.0.0.1",
         "--server.port",
         str(port),
+        *options,
     ]
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -56,7 +62,8 @@ def running_app(folder: Path, engine: str | None = None) -> Iterator[App]:
             cwd=ROOT,
             # Its own folder of settings: nobody's list of engines is read or written.
             env={**os.environ, "CHANGELOG_STUDIO_STORE": str(store), "XDG_CONFIG_HOME": str(folder / "config")}
-            | ({"CHANGELOG_STUDIO_ENGINE": engine} if engine is not None else {}),
+            | ({"CHANGELOG_STUDIO_ENGINE": engine} if engine is not None else {})
+            | dict(environment or {}),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -70,7 +77,8 @@ def running_app(folder: Path, engine: str | None = None) -> Iterator[App]:
         _end(process)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens at."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import BrowserContext, Error, Locator, Page, Request, ViewportSize, expect, sync_playwright
+from playwright.sync_api import (
+    BrowserContext,
+    Error,
+    Locator,
+    Page,
+    Playwright,
+    Request,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from tests.browser.app_server import App, running_app
 from tests.browser.chromium import ARGUMENTS, chromium
@@ -25,17 +35,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 # Not for the session: playwright's event loop would be running in the main thread of every later test.
 @pytest.fixture(scope="package")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
-    """One profile for all pages: what one has loaded and compiled, the next one has."""
-    with sync_playwright() as playwright:
-        path = chromium(Path(playwright.chromium.executable_path))
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as started:
         # A machine with two cores runs Spark beside the browser; what is there at once is not waited for.
         expect.set_options(timeout=30_000)
-        profile = playwright.chromium.launch_persistent_context(
-            tmp_path_factory.mktemp("profile"), executable_path=path, headless=True, args=ARGUMENTS, viewport=VIEWPORT
-        )
-        yield profile
-        profile.close()
+        yield started
+
+
+@pytest.fixture(scope="package")
+def browser(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """One profile for all pages: what one has loaded and compiled, the next one has."""
+    path = chromium(Path(playwright.chromium.executable_path))
+    profile = playwright.chromium.launch_persistent_context(
+        tmp_path_factory.mktemp("profile"), executable_path=path, headless=True, args=ARGUMENTS, viewport=VIEWPORT
+    )
+    yield profile
+    profile.close()
+
+
+NewPerson = Callable[[], BrowserContext]
+
+
+@pytest.fixture(scope="module")
+def new_person(playwright: Playwright) -> Iterator[NewPerson]:
+    """Browsers that share no cookies; they take every certificate."""
+    path = chromium(Path(playwright.chromium.executable_path))
+    launched = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
+    yield lambda: launched.new_context(ignore_https_errors=True, viewport=VIEWPORT)
+    launched.close()
 
 
 class Tabs:

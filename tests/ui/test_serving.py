@@ -91,6 +91,13 @@ def test_a_token_is_typed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert dict(over_tls["headers"])[b"set-cookie"].endswith(b"; Secure")
 
 
+def test_with_a_provider_a_token_posts_rows_and_opens_no_page() -> None:
+    both = Serving(is_shared=True, people={TOKEN: "a program"}, is_oidc=True)
+    assert sent(both, "/rows/clicks", method="POST", authorization=f"Bearer {TOKEN}") == {}
+    assert sent(both, cookie=f"changelog-studio={TOKEN}")["status"] == 401
+    assert sent(both, kind="websocket", cookie=f"changelog-studio={TOKEN}")["type"] == "websocket.close"
+
+
 @pytest.mark.parametrize(
     ("serving", "headers", "passes"),
     [

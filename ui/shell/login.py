@@ -1,4 +1,4 @@
-"""The door of a studio that others reach: nobody passes without a token or a proxy's word.
+"""The door of a studio that others reach: nobody passes without a token, a provider's login or a proxy's word.
 
 A person types the token once; a cookie keeps it. Programs that post rows send it as `Authorization: Bearer TOKEN`.
 """
@@ -10,6 +10,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Final
 from urllib.parse import parse_qs
 
+from ui.shell import oidc
 from ui.shell.front_door import Asgi, Message, Receive, Send
 from ui.shell.serving import Serving
 
@@ -20,12 +21,14 @@ _MOST_BYTES: Final = 4096
 _KEPT_S: Final = 30 * 24 * 3600
 # Whoever guesses has to wait.
 _WRONG_S: Final = 1.0
-_PAGE: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Changelog Studio</title>
+_HEAD: Final = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Changelog Studio</title>
 <style>body{font:16px system-ui;display:grid;place-items:center;height:90vh;margin:0;color-scheme:light dark}
 form{display:grid;gap:.8rem;width:20rem}input,button{font:inherit;padding:.5rem}</style>
-<form method="post"><h1>Changelog Studio</h1><p role="alert">WRONG</p><label for="token">Your token</label>
+<form method="post"><h1>Changelog Studio</h1>"""
+_PAGE: Final = f"""{_HEAD}<p role="alert">WRONG</p><label for="token">Your token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
 <button>Log in</button></form></html>"""
+_PAGE_OIDC: Final = f"""{_HEAD}<button autofocus>Log in</button></form></html>"""
 
 
 class Door:
@@ -46,6 +49,8 @@ class Door:
             await _answer(send, 401, b'{"error": "Send your token: Authorization: Bearer TOKEN."}', b"application/json")
         elif self._serving.header:
             await _answer(send, 403, b"Open the studio through its proxy, which logs you in.\n", b"text/plain")
+        elif self._serving.is_oidc:
+            await _ask_provider(scope, send)
         elif scope["method"] == "POST":
             await self._log_in(scope, receive, send)
         else:
@@ -59,9 +64,12 @@ class Door:
         if how.header:
             return bool(headers.get(how.header, "").strip())
         posts = scope["type"] == "http" and scope["path"].startswith(_POSTED)
+        if how.is_oidc and not posts:
+            is_open = scope["type"] == "http" and oidc.is_login_itself(scope["path"])
+            return is_open or oidc.is_logged_in(headers.get("cookie", ""))
         if not how.people:
-            # Streamlit asks on its pages who somebody is; programs cannot log in there.
-            return not (how.is_oidc and posts)
+            # Programs cannot log in with a provider.
+            return not how.is_oidc
         if posts:
             kind, _, token = headers.get("authorization", "").partition(" ")
             return kind.lower() == "bearer" and how.person_of(token.strip()) is not None
@@ -106,6 +114,15 @@ def token_in(cookies: str) -> str:
 
 def _headers(scope: Message) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+async def _ask_provider(scope: Message, send: Send) -> None:
+    if scope["method"] != "POST":
+        await _answer(send, 401, _PAGE_OIDC.encode(), b"text/html; charset=utf-8")
+        return
+    headers = [(b"location", oidc.login_url().encode()), (b"cache-control", b"no-store")]
+    await send({"type": "http.response.start", "status": 303, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def _answer(send: Send, status: int, body: bytes, kind: bytes) -> None:

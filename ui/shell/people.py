@@ -13,11 +13,10 @@ def person() -> str:
     how: Serving = serving()
     if how.header:
         return str(st.context.headers.get(how.header) or "")
-    if how.people:
-        return how.person_of(st.context.cookies.get(COOKIE) or "") or ""
-    if how.is_oidc and st.user.is_logged_in:
-        return str(st.user.get("email") or st.user.get("name") or st.user.get("sub") or "")
-    return ""
+    if how.is_oidc:
+        known = st.user if st.user.is_logged_in else {}
+        return str(known.get("email") or known.get("name") or known.get("sub") or "")
+    return how.person_of(st.context.cookies.get(COOKIE) or "") or "" if how.people else ""
 
 
 def is_anothers(made_by: str) -> bool:
@@ -26,7 +25,7 @@ def is_anothers(made_by: str) -> bool:
 
 
 def let_in() -> None:
-    """Where people log in with Streamlit, end the page here for those who have not."""
+    """Where people log in with a provider, end the page here for a login that was for another name of this host."""
     if not serving().is_oidc or st.user.is_logged_in:
         return
     st.title("Changelog Studio")

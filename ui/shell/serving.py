@@ -35,7 +35,7 @@ MOST_RUNS: Final = "CHANGELOG_STUDIO_MOST_RUNS"
 MOST_GB: Final = "CHANGELOG_STUDIO_MOST_GB"
 EVERYBODY: Final = "everybody"
 OIDC: Final = "oidc"
-_SHORTEST_TOKEN: Final = 20
+SHORTEST_TOKEN: Final = 20
 _MOST_RUNS: Final = 8
 
 
@@ -143,9 +143,9 @@ def _people(file: Path) -> dict[str, str]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         name, _, token = line.strip().rpartition(" ")
-        if not name.strip() or len(token) < _SHORTEST_TOKEN or not re.fullmatch(r"[\w.~+/=-]+", token, re.ASCII):
+        if not name.strip() or len(token) < SHORTEST_TOKEN or not re.fullmatch(r"[\w.~+/=-]+", token, re.ASCII):
             message = (
-                f"{PEOPLE}: line {number} of {file} is no `name token` with a token of at least {_SHORTEST_TOKEN} "
+                f"{PEOPLE}: line {number} of {file} is no `name token` with a token of at least {SHORTEST_TOKEN} "
                 "letters and digits. Make one with: openssl rand -hex 24."
             )
             raise CannotServe(message)

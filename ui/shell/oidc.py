@@ -1,0 +1,77 @@
+"""Streamlit's login with an OpenID Connect provider, asked for at the door.
+
+Streamlit opens its WebSocket and serves its files to anybody, and leaves it to the page to ask who somebody is. Here
+nothing answers before the cookie is there that Streamlit signs after the login; only the login itself does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import Final
+
+from starlette.requests import cookie_parser
+from streamlit import config
+from streamlit.auth_util import get_cookie_with_chunks, get_secrets_auth_section, validate_auth_credentials
+from streamlit.errors import StreamlitAuthError
+from streamlit.url_util import make_url_path
+from streamlit.user_info import generate_login_redirect_url
+from streamlit.web.server.server_util import AUTH_COOKIE_NAME, get_cookie_secret
+from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
+
+from ui.shell.serving import LOGIN, SHORTEST_TOKEN, CannotServe
+
+_LOGIN_ITSELF: Final = ("auth/login", "auth/logout", "oauth2callback")
+
+
+def require_provider() -> None:
+    """Check that people can log in.
+
+    Raises CannotServe where a package or a part of `[auth]` is missing.
+    """
+    try:
+        importlib.import_module("authlib.integrations.starlette_client")
+        importlib.import_module("joserfc")
+    except ImportError as error:
+        message = (
+            f"{LOGIN}=oidc needs {error.name}. Install what requirements.txt names: pip install -r requirements.txt."
+        )
+        raise CannotServe(message) from error
+    try:
+        validate_auth_credentials("default")
+    except StreamlitAuthError as error:
+        message = f"{LOGIN}=oidc: {' '.join(str(error).split())} ui/SERVING.md shows a whole one."
+        raise CannotServe(message) from error
+    if len(str(get_secrets_auth_section()["cookie_secret"])) < SHORTEST_TOKEN:
+        message = (
+            f"{LOGIN}=oidc: cookie_secret in .streamlit/secrets.toml has less than {SHORTEST_TOKEN} characters; "
+            "whoever guesses it is anybody. Make one with: openssl rand -hex 24."
+        )
+        raise CannotServe(message)
+
+
+def is_login_itself(path: str) -> bool:
+    """Whether a path belongs to the login, which is open to those who have not logged in."""
+    base = config.get_option("server.baseUrlPath")
+    return any(path == make_url_path(base, place) for place in _LOGIN_ITSELF)
+
+
+def is_logged_in(cookies: str) -> bool:
+    """Whether a Cookie header has the whole cookie of a login, signed here and not too old."""
+    found = {name: value for name, value in cookie_parser(cookies).items() if name.startswith(AUTH_COOKIE_NAME)}
+
+    def signed(name: str) -> bytes | None:
+        value = found.get(name)
+        return decode_signed_value(get_cookie_secret(), name, value) if value else None
+
+    payload = get_cookie_with_chunks(signed, AUTH_COOKIE_NAME)
+    try:
+        person = json.loads(payload) if payload else None
+    except ValueError:
+        return False
+    return isinstance(person, dict) and person.get("is_logged_in") is True
+
+
+def login_url() -> str:
+    """The address on this host that leads to the provider; it holds for two minutes."""
+    return generate_login_redirect_url("default")
