@@ -9,9 +9,11 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,8 +89,15 @@ def free_port() -> int:
 def _wait_until_healthy(app: App) -> None:
     deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline and app.process.poll() is None:
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"{app.url}/_stcore/health", timeout=5):
-            return
+        try:
+            with urllib.request.urlopen(f"{app.url}/_stcore/health", timeout=5):
+                return
+        except urllib.error.HTTPError as refusal:
+            # It is there, and known by another name.
+            if refusal.code == HTTPStatus.FORBIDDEN:
+                return
+        except OSError:
+            pass
         time.sleep(0.1)
     msg = f"the app did not start at {app.url}:\n{app.log.read_text(errors='replace')[-3000:]}"
     raise RuntimeError(msg)

@@ -58,9 +58,10 @@ NewPerson = Callable[[], BrowserContext]
 
 @pytest.fixture(scope="module")
 def new_person(playwright: Playwright) -> Iterator[NewPerson]:
-    """Browsers that share no cookies; they take every certificate."""
+    """Browsers that share no cookies; they take every certificate, and `studio.example.com` is this machine."""
     path = chromium(Path(playwright.chromium.executable_path))
-    launched = playwright.chromium.launch(executable_path=path, headless=True, args=ARGUMENTS)
+    arguments = [*ARGUMENTS, "--host-resolver-rules=MAP studio.example.com 127.0.0.1"]
+    launched = playwright.chromium.launch(executable_path=path, headless=True, args=arguments)
     yield lambda: launched.new_context(ignore_https_errors=True, viewport=VIEWPORT)
     launched.close()
 
