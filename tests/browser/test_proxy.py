@@ -161,10 +161,9 @@ def logged_in(person: BrowserContext, port: int, token: str) -> Page:
     page.goto(f"https://{NAME}:{port}/run?run=1")
     page.get_by_label("Your token").fill(token)
     page.get_by_role("button", name="Log in").click()
-    page.wait_for_url(f"https://{NAME}:{port}/**")
-    # The door sends people to the page, without what was asked of it.
-    page.goto(f"https://{NAME}:{port}/run?run=1")
+    expect(page.get_by_role("button", name="Run again")).to_be_visible()
     wait_until_settled(page)
+    assert page.url == f"https://{NAME}:{port}/run?run=1"
     return page
 
 

@@ -20,7 +20,7 @@ from tests.ui.conftest import OpenView
 from ui.runs import manager as managers
 from ui.runs.job import Job
 from ui.runs.manager import RunManager
-from ui.shell import people, workspace
+from ui.shell import oidc, people, workspace
 from ui.shell.login import Door
 from ui.shell.serving import (
     ACCESS,
@@ -96,6 +96,12 @@ def test_with_a_provider_a_token_posts_rows_and_opens_no_page() -> None:
     assert sent(both, "/rows/clicks", method="POST", authorization=f"Bearer {TOKEN}") == {}
     assert sent(both, cookie=f"changelog-studio={TOKEN}")["status"] == 401
     assert sent(both, kind="websocket", cookie=f"changelog-studio={TOKEN}")["type"] == "websocket.close"
+
+
+def test_a_provider_without_its_packages_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "authlib.integrations.starlette_client", None)
+    with pytest.raises(CannotServe, match=r"needs authlib\.\S+ Install what requirements\.txt names"):
+        oidc.require_provider()
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,8 @@ class Door:
         place = scope.get("root_path", "") + scope["path"]
         # Only a path of this app: two slashes would be another site.
         location = "/" + place.lstrip("/\\")
+        if query := scope.get("query_string", b""):
+            location += "?" + query.decode("latin-1")
         await send(
             {
                 "type": "http.response.start",
