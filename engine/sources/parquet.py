@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FILE_BITS: Final = 40
+_MOST_DIGITS: Final = 38
 
 
 class Parquet(RowFile):
@@ -119,7 +120,7 @@ class Parquet(RowFile):
                     left -= min(left, batch.num_rows)
                     if not left:
                         break
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             message = f"{file.name} cannot be read: {error}. Choose another file, or write this one again."
             raise SourceError(message, node, "path") from error
 
@@ -177,7 +178,7 @@ def _arrow_schema(file: InputFile, node: str) -> pa.Schema:
     try:
         with file.open() as stored:
             return pq.read_schema(stored)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         message = f"{file.name} is not a Parquet file; choose another, or the source for its format."
         raise SourceError(message, node, "path") from error
 
@@ -213,7 +214,7 @@ def _spark_type(type_: pa.DataType, name: str, file: InputFile, node: str) -> st
         return plain[str(type_)]
     if t.is_dictionary(type_):
         return _spark_type(type_.value_type, name, file, node)
-    if t.is_decimal(type_):
+    if t.is_decimal(type_) and type_.precision <= _MOST_DIGITS:
         return f"decimal({type_.precision},{type_.scale})"
     if t.is_timestamp(type_) and type_.unit != "ns":
         return "timestamp" if type_.tz else "timestamp_ntz"
@@ -226,7 +227,8 @@ def _spark_type(type_: pa.DataType, name: str, file: InputFile, node: str) -> st
         return f"array<{_spark_type(type_.value_type, name, file, node)}>"
     if t.is_struct(type_):
         return "string"
-    message = f"the column {name!r} of {file.name} is {type_}, which cannot be read; write it as microseconds or text."
+    other = f"a decimal of at most {_MOST_DIGITS} digits" if t.is_decimal(type_) else "microseconds"
+    message = f"the column {name!r} of {file.name} is {type_}, which cannot be read; write it as {other} or text."
     raise SourceError(message, node, "path")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,13 @@ from tests.engine.sources.reading import read, types
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def with_a_name_of(name: bytes) -> bytes:
+    """A file whose one column is named so, in four bytes."""
+    file = BytesIO()
+    pq.write_table(pa.table({"kkkk": [1]}), file)
+    return file.getvalue().replace(b"kkkk", name)
 
 
 def write(folder: Path, columns: dict[str, Any], name: str = "in.parquet", **options: Any) -> None:
@@ -143,6 +151,11 @@ def test_what_is_more_than_plain_columns_is_left_to_spark(tmp_path: Path, source
     ("files", "sentence"),
     [
         ({"a.parquet": b"no"}, "a.parquet is not a Parquet file"),
+        ({"a.parquet": with_a_name_of(b"k\xb1kk")}, "a.parquet is not a Parquet file"),
+        (
+            {"a.parquet": {"d": pa.array([1], pa.decimal256(70, 3))}},
+            "is decimal256(70, 3), which cannot be read; write it as a decimal of at most 38 digits or text",
+        ),
         ({"a.parquet": {"k": [1]}, "b.parquet": {"v": [1]}}, "b.parquet lacks the column 'k', which a.parquet has"),
         ({"a.parquet": {"k": [1]}, "b.parquet": {"k": ["x"]}}, "is string in b.parquet and bigint in a.parquet"),
         ({"a.parquet": {"k": [1], "K": [2]}}, "the columns 'k' and 'K' have the same name"),
