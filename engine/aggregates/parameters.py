@@ -194,11 +194,11 @@ def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Der
     moves = {item if isinstance(item, str) else item.name: constant for item in group_by}
     for call in aggregates:
         move = _move(call, input_)
-        below: Monotonicity | None = constant
+        below = move
         if call.argument is not None and not input_.is_insert_only:
             column = Expression.parse(_expression(call.argument, input_.schema)).cast_column(input_.schema)
             below = before.get(column.name) if column is not None else None
-        if move is not None and (call.function.counts_rows or below in (constant, move)):
+        if move is not None and (call.function.counts_rows or below is move):
             moves[call.output_name] = move
     return moves
 

@@ -34,6 +34,7 @@ from engine.contract.operator import (
     Analyzer,
     Derived,
     InputPlan,
+    Monotonicity,
     Offer,
     StepContext,
     Strategy,
@@ -149,6 +150,8 @@ class Deduplicate(RoutesLate):
             schema=input_.schema,
             modify=modify,
             upsert_keys=frozenset({keys}),
+            # A row is only ever replaced by another of its key, where the input takes nothing back.
+            monotonic=dict.fromkeys(keys, Monotonicity.CONSTANT) if input_.is_insert_only else {},
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

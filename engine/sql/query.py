@@ -101,12 +101,31 @@ def _select(query: exp.Select, names: Names) -> Relation:
     relation, items = numbered(relation, items, query)
     named = _named(items)
     is_plain = not query.args.get("distinct") and aggregated.relation is scope.relation
+    query = _by_output(query, named)
     hidden, query = _order_columns(query, named, scope) if is_plain else ((), query)
     relation = selected(relation, (*named, *hidden))
     if query.args.get("distinct"):
         relation = distinct(relation, query)
     relation = limited(relation, query, Scope.of(relation, None))
     return selected(relation, tuple((name, ref(name)) for name, _ in named)) if hidden else relation
+
+
+def _by_output(query: exp.Select, named: Sequence[Named]) -> exp.Select:
+    """The query whose ORDER BY says by its name what SELECT puts out: `SELECT a.k AS x ... ORDER BY a.k`."""
+    order = query.args.get("order")
+    if order is None or len(query.expressions) != len(named):
+        return query
+    known = {name for name, _ in named}
+    put_out = {
+        item.this if isinstance(item, exp.Alias) else item: name
+        for item, (name, _) in zip(query.expressions, named, strict=True)
+    }
+    rewritten = query.copy()
+    for key in rewritten.args["order"].expressions:
+        is_name = isinstance(key.this, exp.Column) and not key.this.table and key.this.name in known
+        if not is_name and key.this in put_out:
+            key.set("this", exp.column(put_out[key.this], quoted=True))
+    return rewritten
 
 
 def _order_columns(query: exp.Select, named: Sequence[Named], scope: Scope) -> tuple[tuple[Named, ...], exp.Select]:
@@ -117,7 +136,7 @@ def _order_columns(query: exp.Select, named: Sequence[Named], scope: Scope) -> t
     order = rewritten.args.get("order")
     for key in order.expressions if order is not None else ():
         columns = list(key.this.find_all(exp.Column))
-        if columns and not all(column.name in known for column in columns):
+        if columns and not all(column.name in known and not column.table for column in columns):
             name = free_name(f"order{len(hidden)}", known)
             hidden.append((name, scope.bind(key.this)))
             key.set("this", exp.column(name, quoted=True))
