@@ -36,6 +36,8 @@ _LOST: Final = (
     "Connection reset",
     "RETRIES_EXCEEDED",
     "closed channel",
+    # The client's own word, once the server has told it that it knows of no such session.
+    "NO_ACTIVE_SESSION",
 )
 
 

@@ -119,6 +119,13 @@ def settled(page: Page) -> None:
     page.wait_for_function(STANDS_STILL, polling=120)
 
 
+def at_rest(page: Page) -> None:
+    """Wait until nothing comes in by itself any more: that draws a form anew, and closes a list that is open."""
+    for coming in ("Spark is starting", "Reading the first rows"):
+        expect(page.get_by_text(coming)).to_have_count(0, timeout=RUN_TIMEOUT_MS)
+    settled(page)
+
+
 def open_draft(open_page: OpenPage, key: str) -> Page:
     page = open_page(f"build?draft={key}")
     expect(studio(page)).to_be_visible()

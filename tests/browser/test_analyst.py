@@ -155,6 +155,7 @@ def test_a_view_and_a_question_are_saved_and_found_again(open_page: OpenPage) ->
     page.get_by_role("button", name="Views").click()
     menu = page.get_by_test_id("stPopoverBody")
     expect(menu.get_by_test_id("stCode")).to_contain_text("sql=SELECT+41")
+    link = menu.get_by_test_id("stCode").inner_text().strip()
     menu.get_by_role("textbox", name="Name of the view").fill("The answer")
     menu.get_by_role("button", name="Save this question").click()
     expect(page.get_by_role("button", name="The answer")).to_be_visible()
@@ -165,6 +166,10 @@ def test_a_view_and_a_question_are_saved_and_found_again(open_page: OpenPage) ->
     menu.get_by_role("button", name="Save this view").click()
     expect(menu.get_by_role("link", name="Changelog, run 1, edge inner, event 3")).to_be_visible()
     menu.get_by_role("link", name="The answer").click()
+    expect(rows(page, "Result")).to_have_text(["42"])
+    # The link that is to be copied leads there as well.
+    page.goto("about:blank")
+    page.goto(link)
     expect(rows(page, "Result")).to_have_text(["42"])
 
 

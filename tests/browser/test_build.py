@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import add, box, node, studio, tab, type_into
+from tests.browser.canvas_page import add, at_rest, box, node, studio, tab, type_into
 from tests.browser.conftest import OpenPage, wait_until_settled
 from tests.engine.sources.postgres_server import server
 
@@ -129,6 +129,7 @@ def test_the_word_frequency_is_composed_from_nothing_and_run(page: Page) -> None
     group = page.get_by_role("combobox", name=re.compile("Group by"))
     page.get_by_role("button", name=re.compile("word")).first.or_(group).first.wait_for()
     page.get_by_test_id("stMultiSelect").locator('[role="button"], button').first.click()
+    at_rest(page)
     group.click()
     group.fill("cnt")
     page.get_by_role("option", name=re.compile("^cnt")).click()
@@ -230,6 +231,7 @@ def test_a_table_of_a_dropped_database_is_chosen_from_those_that_it_has(page: Pa
     page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(shop)
     page.wait_for_url("**/build?**")
     expect(page.get_by_text("There are 2: customers, orders. Choose one of them.").first).to_be_visible()
+    at_rest(page)
     page.get_by_role("combobox", name="Table").click()
     page.get_by_role("option", name="orders").click()
     expect(page.get_by_text("all 1 are integers")).to_be_visible()

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from engine.examples import examples
 from tests.browser.canvas_page import (
     add,
+    at_rest,
     box,
     connect,
     drag,
@@ -55,7 +56,7 @@ def test_the_word_frequency_is_built_by_hand_and_run_on_the_canvas(open_page: Op
     group = page.get_by_role("combobox", name=re.compile("Group by"))
     page.get_by_role("button", name="Remove word · string").click()
     expect(page.get_by_role("button", name="Remove word · string")).to_have_count(0)
-    settled(page)
+    at_rest(page)
     group.fill("cnt")
     page.get_by_role("option", name=re.compile("^cnt")).click()
     group.press("Escape")
@@ -111,6 +112,7 @@ def press(page: Page, name: str) -> None:
 
 
 def time_settings(page: Page) -> None:
+    at_rest(page)
     field = page.get_by_role("combobox", name=re.compile("Event time$"))
     field.click()
     field.fill("ts")
