@@ -25,14 +25,14 @@ _NEW_S: Final = 60.0
 @contextmanager
 def scratch(what: str) -> Iterator[Path]:
     """A folder that is removed in the end. what: a word in its name, for people who look into the temporary files."""
-    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{what}.", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        held = hold(folder)
-        try:
-            yield folder
-        finally:
-            if held is not None:
-                os.close(held)
+    folder = kept_scratch(what)
+    held = hold(folder)
+    try:
+        yield folder
+    finally:
+        _remove(folder)
+        if held is not None:
+            os.close(held)
 
 
 def kept_scratch(what: str) -> Path:
@@ -53,6 +53,29 @@ def hold(folder: Path) -> int | None:
         os.close(descriptor)
         return None
     return descriptor
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for a file, with those above it, but for a scratch folder: what is removed does not come back.
+
+    A task of a run that has failed may go on for a moment. Raises FileNotFoundError where the scratch folder is gone.
+    """
+    if folder.name.startswith(PREFIX):
+        return
+    try:
+        folder.mkdir(exist_ok=True)
+    except FileNotFoundError:
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, at once for whoever still writes into it by its name."""
+    gone = folder.with_name(f"{folder.name}.gone")
+    with contextlib.suppress(OSError):
+        folder.rename(gone)
+    for left in (gone, folder):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def sweep(parent: Path | None = None) -> list[Path]:

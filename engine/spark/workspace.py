@@ -26,6 +26,7 @@ from pyarrow import fs
 
 from engine.contract.frames import KIND, STEP
 from engine.reading.storage import file_system, is_uri, open_file
+from engine.scratch import make_folder
 
 _ROW_GROUP: Final = 262_144
 # Few kinds and few paths below an event: these shrink to nothing. Numbers and keys do not, and looking costs time.
@@ -135,12 +136,12 @@ class Workspace:
 
 
 def writing(path: str) -> IO[bytes]:
-    """A new file of a workspace, to be written from start to end. Its folder is made."""
+    """A new file of a workspace, to be written from start to end. Its folder is made, unless the run has ended."""
     if is_uri(path):
         system, inside = file_system(path)
         system.create_dir(inside.rpartition("/")[0], recursive=True)
         return cast(IO[bytes], system.open_output_stream(inside))
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    make_folder(Path(path).parent)
     return Path(path).open("wb")
 
 

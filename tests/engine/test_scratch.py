@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from engine.scratch import hold, kept_scratch, scratch, sweep
+from engine.spark.workspace import writing
 
 ROOT = Path(__file__).resolve().parents[2]
 HOLDER = """
@@ -71,3 +75,19 @@ def test_what_is_not_ours_or_was_made_just_now_stays(tmp_path: Path, monkeypatch
     folder = kept_scratch("test")
     assert sweep() == []
     assert folder.exists()
+
+
+def test_a_task_that_goes_on_brings_no_folder_back(tmp_path: Path) -> None:
+    def go_on(folder: Path) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            for number in range(1_000_000):
+                writing(str(folder / "run" / str(number % 50) / str(number))).close()
+
+    with scratch("run") as folder:
+        task = threading.Thread(target=go_on, args=[folder])
+        task.start()
+        while not (folder / "run" / "7").exists():
+            time.sleep(0.001)
+    task.join(30)
+    assert not task.is_alive()
+    assert list(tmp_path.iterdir()) == []
