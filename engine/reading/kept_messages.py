@@ -14,10 +14,11 @@ import os
 import re
 import shutil
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from engine.contract.live import Decision
 from engine.contract.stream import Json
 from engine.reading.received import FOLDER, sync_folder
 from engine.scratch import hold, kept_scratch
@@ -125,6 +126,32 @@ def cut_out(part: Any, folder: Path) -> Any:
         file.seek(part.start)
         path.write_bytes(file.read(part.end - part.start))
     return part._replace(path=str(path), start=0, end=part.end - part.start)
+
+
+def forget_older(folder: Path, decisions: Iterable[str]) -> None:
+    """Remove the files of messages that came before all those of these epochs. decisions: what they took, as text.
+
+    Where an epoch took nothing of a source, nothing is known of its files, and they stay.
+    """
+    first: dict[Path, int] = {}
+    for decision in decisions:
+        for what in Decision.from_json(decision).took.values() if decision else ():
+            for file in _files_of(what):
+                first[file.parent] = min(int(file.stem), first.get(file.parent, int(file.stem)))
+    for place, number in first.items():
+        for file in (folder / place).glob("*.arrow"):
+            if file.stem.isdecimal() and int(file.stem) < number:
+                file.unlink(missing_ok=True)
+
+
+def _files_of(what: Json) -> Iterator[Path]:
+    """The files of messages that an epoch names; other sources name other things."""
+    for piece in what if isinstance(what, list) else ():
+        match piece:
+            case [str(name), int(), int()] if name.startswith(f"{FOLDER}/") and ".." not in name:
+                file = Path(name)
+                if file.suffix == ".arrow" and file.stem.isdecimal():
+                    yield file
 
 
 def forget(folder: Path, place: str) -> None:

@@ -6,6 +6,8 @@
 Those records are the base: with them the table as of any kept event is what it was, and an edge's changelog begins with
 them. An edge that only inserts has no such rows: of it nothing is kept but what came after the cut.
 
+What was received for an epoch goes with it (`engine.reading.kept_messages`): nothing reads it any more.
+
 An edge may keep less than the run, and then has a cut of its own. The sources may not: what they emitted is what a run
 is recorded, checked and replayed from, and has to begin with one event for all of them.
 
@@ -18,8 +20,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from engine.reading.kept_messages import forget_older
 from storage.database.connection import NOW, Cursor, Database
 from storage.database.edge_records import lifetimes_of, records_of, stored_in
 from storage.database.tables import BLOCK, create_edge
@@ -126,7 +130,20 @@ class Retention:
             _LOG.warning("run %s: its older records stay for now: %s", run_id, error)
             return False
         self._database.checkpoint()
+        if cut is not None:
+            self._let_messages_go(run_id)
         return True
+
+    def _let_messages_go(self, run_id: int) -> None:
+        """Remove what was received for epochs that are gone. What stays for now goes with the next ones."""
+        begun = self._database.row("SELECT folder FROM run_live WHERE run_id = ?", [run_id])
+        if begun is None:
+            return
+        decisions = self._database.rows("SELECT decision FROM run_epochs WHERE run_id = ?", [run_id])
+        try:
+            forget_older(Path(begun[0]), (str(decision) for (decision,) in decisions))
+        except OSError as error:
+            _LOG.warning("run %s: messages that it does not need stay for now: %s", run_id, error)
 
     def _cut(self, run_id: int) -> int | None:
         """The last event that goes; None where none does."""

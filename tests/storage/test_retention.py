@@ -9,8 +9,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from engine.contract.live import Begun
+import pyarrow as pa
+import pytest
+
+from engine.contract.live import Begun, Decision
 from engine.contract.recorder import EdgeInfo, EdgeView
+from engine.reading import kept_messages
 from storage import Store
 from storage.model import Run
 from storage.recording.retention import Keep, KeepOfEdge, can_keep_less
@@ -149,6 +153,36 @@ def test_hours_are_those_of_the_epochs(store: Store, tmp_path: Path) -> None:
     # The last epoch stays, whatever its age.
     assert store.runs.get(run.run_id).kept_from == 17
     assert store.retention.of(run.run_id) == Keep(hours=1e-9)
+
+
+def test_messages_go_with_the_epochs_that_took_them(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_messages, "_FILE_BYTES", 1)
+    run = store.runs.create("live", "{}", live=Begun(str(tmp_path)))
+    recorder = store.record(run.run_id)
+    recorder.begin(plan(*EDGES))
+    store.retention.set(run.run_id, Keep(events=30))
+    place = "received/orders-1"
+    keeping = kept_messages.Keeping(tmp_path, place)
+    posted = tmp_path / "received" / "posted.jsonl"
+    most = 0
+    for epoch in epochs(12, 10):
+        messages = pa.RecordBatch.from_pydict({"at": [epoch.number] * 10})
+        took = {"source": [keeping.keep(messages)], "posted": [["received/posted.jsonl", 0, 3]], "quiet": None}
+        posted.touch()
+        if epoch.number == 6:
+            # The run was taken up again: another attempt writes files of its own.
+            keeping = kept_messages.Keeping(tmp_path, place)
+        decision = Decision(took if epoch.number % 4 else {}).to_json()
+        recorder.commit(replace(epoch.write(tmp_path, EDGES), checkpoint="{}", decision=decision))
+        most = max(most, len(list((tmp_path / place).iterdir())))
+    kept = [Decision.from_json(text) for text in store.runs.decisions(run.run_id)]
+    pieces = [piece for each in kept for piece in kept_messages.pieces_of(each.took.get("source", []), tmp_path, "o")]
+    assert [kept_messages.messages_in(piece)["at"][0].as_py() for piece in pieces] == [7, 9, 10, 11]
+    assert min(int(file.stem) for file in (tmp_path / place).iterdir()) == min(int(Path(p.path).stem) for p in pieces)
+    assert posted.exists()
+    assert most < 9
 
 
 def test_the_file_does_not_grow_with_what_has_gone(store: Store, tmp_path: Path) -> None:
