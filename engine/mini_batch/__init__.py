@@ -1,1 +1,1 @@
-"""Mini-batch: records are held back in bundles and folded; where bundles end, on Spark and locally."""
+"""Mini-batch: records are held back in bundles and folded; where bundles end is in `engine.runtime.mini_batch`."""

@@ -1,16 +1,16 @@
 """Mini-batch: which bundle each record of an operator belongs to, and where that bundle ends.
 
-The same as `engine.mini_batch.on_spark` makes of a run in Spark, for records that fit a list. Where a bundle ends, and
-where a key stands in it, depends on the records of all keys, so all that reached the operator are counted.
+The same as `engine.runtime.mini_batch.on_spark` makes of many records, for those that fit a list. Where a bundle ends,
+and where a key stands in it, depends on the records of all keys, so all that reached the operator are counted.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.contract.kernel import End, Input, Key
 from engine.contract.operator import InputPlan
@@ -28,7 +28,7 @@ class KeyedRecord(NamedTuple):
     record: Input
 
 
-def unordered(key: Key) -> int:
+def unordered(key: Any) -> int:
     """The hash of keys of which Flink's is not known: they keep the order in which they come."""
     return 0
 
@@ -63,7 +63,7 @@ class Bundles:
     bundling: Bundling
     flushes: Sequence[int]
     rank: int
-    hash_of: Callable[[Key], int]
+    hash_of: Callable[[Any], int]
 
     def bundled(self, records: Sequence[KeyedRecord], ports: int) -> list[KeyedRecord]:
         """The records with the end of their bundle, None while that is open. They are in order of position."""
@@ -73,24 +73,37 @@ class Bundles:
         ends = self.ends(positions, [key for key, _ in records])
         return [KeyedRecord(key, record._replace(end=end)) for (key, record), end in zip(records, ends, strict=True)]
 
-    def ends(self, positions: Sequence[Position], keys: Sequence[Key]) -> list[End | None]:
+    def ends(self, positions: Sequence[Position], keys: Sequence[Hashable]) -> list[End | None]:
         """The end of each record's bundle, None while that is open. The records are in order of position."""
-        first = self._ends(positions, keys, phase=0)
+        return self.folds_and_ends(positions, keys, [None] * len(keys))[1]
+
+    def folds_and_ends(
+        self, positions: Sequence[Position], keys: Sequence[Hashable], known: Sequence[End | None]
+    ) -> tuple[list[End | None], list[End | None]]:
+        """Where each record is folded in the first of two phases, and the end of its bundle, None while that is open.
+
+        known: the folds of records that came in epochs before, whose bundles are still open.
+        """
         if not self.bundling.two_phases:
-            return first
+            return [None] * len(keys), self._ends(positions, keys, phase=0)
+        new = [at for at, fold in enumerate(known) if fold is None]
+        folds = list(known)
+        for at, end in zip(new, self._ends([positions[at] for at in new], [keys[at] for at in new], 0), strict=True):
+            folds[at] = end
         # The records of a bundle are folded per key, and it is the folds that are counted into bundles.
-        folds: dict[tuple[int, bytes, Key], int] = {}
-        for end, key in zip(first, keys, strict=True):
-            if end is not None:
-                folds.setdefault((end.seq, end.step, key), end.place)
-        in_order = sorted(folds, key=lambda fold: (fold[0], fold[1], folds[fold]))
+        places: dict[tuple[int, bytes, Hashable], int] = {}
+        for fold, key in zip(folds, keys, strict=True):
+            if fold is not None:
+                places.setdefault((fold.seq, fold.step, key), fold.place)
+        in_order = sorted(places, key=lambda fold: (fold[0], fold[1], places[fold]))
         second = self._ends([fold[:2] for fold in in_order], [key for *_, key in in_order], phase=1)
         ends_by_fold = dict(zip(in_order, second, strict=True))
-        return [
-            None if end is None else ends_by_fold[end.seq, end.step, key] for end, key in zip(first, keys, strict=True)
+        return folds, [
+            None if fold is None else ends_by_fold[fold.seq, fold.step, key]
+            for fold, key in zip(folds, keys, strict=True)
         ]
 
-    def _ends(self, positions: Sequence[Position], keys: Sequence[Key], phase: int) -> list[End | None]:
+    def _ends(self, positions: Sequence[Position], keys: Sequence[Hashable], phase: int) -> list[End | None]:
         """Every `size` records between two flushes are a bundle; what is left of them ends with the flush."""
         size, flushes = self.bundling.size, self.flushes
         bundles: list[tuple[int, int]] = []
@@ -116,7 +129,7 @@ class Bundles:
                 ends[at] = End(seq, step, order[keys[at]])
         return ends
 
-    def _order(self, keys: Sequence[Key]) -> dict[Key, int]:
+    def _order(self, keys: Sequence[Hashable]) -> dict[Hashable, int]:
         """The place of each key: that in the Java HashMap in which Flink collects a bundle."""
         distinct = list(dict.fromkeys(keys))
         # It has 16 buckets, and doubles them while they are more than three quarters full.

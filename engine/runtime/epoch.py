@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from engine.contract.frames import KIND, POSITION, SEQ, STATE, STEP, arrow_fields, key_name
+from engine.contract.frames import KIND, POSITION, SEQ, STATE, STEP, arrow_fields
 from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.recorder import EdgeFile, EdgeView
 from engine.contract.step import Keyed, Native
-from engine.mini_batch.on_spark import Flushes, bundle
 from engine.model.changelog import ChangelogMode
 from engine.model.options import RETRACTION, is_on
 from engine.model.position import ordinal
@@ -39,15 +38,14 @@ from engine.runtime.keyed.inputs import (
     Piece,
     Shape,
     gather,
-    gathered_frame,
-    hashed_order,
     layout_of,
-    pieces_of,
     spread,
 )
 from engine.runtime.keyed.node_files import FIRES, KEY_TIMES, LATE, MERGED, STATES, NodeFiles
 from engine.runtime.keyed.states import StateFile, StateStore
 from engine.runtime.keyed.worker import PlainTask
+from engine.runtime.mini_batch.gathering import bundled_pieces
+from engine.runtime.mini_batch.on_spark import Flushes
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.spark.run_files import RunFiles
@@ -322,18 +320,20 @@ class EpochRunner:
         folder: Sequence[str],
     ) -> tuple[Shape, tuple[Piece, ...]]:
         """Of a step's input in mini-batch what is in bundles that end; the rest is kept for the next epoch."""
-        assert step.bundling is not None
         ends_only = frozenset(events.lines) - sources_by_event_time(self.plan)
-        bundled = bundle(
+        flushes = Flushes(tuple(self._clock(dict(one.derived.holdbacks), events, ends_only) for one in node.inputs))
+        shape, pieces, self._open_bundles[node.id] = bundled_pieces(
             self.spark,
-            gathered_frame(self.spark, step, inputs, [self._passing(input_) for input_ in node.inputs]),
+            self.files,
+            step,
+            inputs,
+            [self._passing(one) for one in node.inputs],
             self._open_bundles.get(node.id, ()),
-            step.bundling,
-            Flushes(tuple(self._clock(dict(input_.derived.holdbacks), events, ends_only) for input_ in node.inputs)),
+            flushes,
             rank=node.rank,
-            keys=[key_name(at) for at in hashed_order(step, node.inputs[0].schema)],
+            schema=node.inputs[0].schema,
+            folder=folder,
         )
-        shape, pieces, self._open_bundles[node.id] = pieces_of(self.workspace, bundled, step, folder)
         return shape, pieces
 
     def _lost(self, node: NodePlan, port: str, late: tuple[str, ...]) -> DataFrame:

@@ -107,7 +107,7 @@ def load(gathered: Gathered, bucket: int, states: StateStore, until_ms: int | No
         wanted = np.sort(key_hashes(records, gathered.shape.keys) if hashes is None else hashes)
         kept = states.read(bucket, gathered.buckets, wanted, until_ms)
     before = len(kept.is_empty)
-    in_order = _by_position(records)
+    in_order = by_position(records)
     if before:
         keys = tuple(pa.concat_arrays(both) for both in zip(kept.keys, keys, strict=True))
     codes, bits = codes_of(keys, before + records.num_rows)
@@ -120,7 +120,7 @@ def load(gathered: Gathered, bucket: int, states: StateStore, until_ms: int | No
     return Bucket(keys, records, kept, order if in_order is None else in_order[order], runs)
 
 
-def _by_position(records: pa.RecordBatch) -> Longs | None:
+def by_position(records: pa.RecordBatch) -> Longs | None:
     """The places of the records in order of position; None where they lie in it."""
     seqs = records.column(SEQ).to_numpy()
     if not len(seqs):

@@ -74,8 +74,8 @@ class Piece(Protocol):
 class EdgePiece:
     """A file of an input's edge, and what is made of its records.
 
-    columns: of the edge, those that are read. kinds: that pass; None: all. made: by column of the shape. port: of
-    several.
+    columns: of the edge, those that are read. kinds: that pass; None: all. made: by column of the shape. is_of_several:
+    whether the step has other ports.
     """
 
     records: EdgeRecords
@@ -84,7 +84,8 @@ class EdgePiece:
     kinds: frozenset[int] | None
     where: ArrowFunction | None
     made: Mapping[str, ArrowFunction]
-    port: int | None
+    port: int
+    is_of_several: bool
 
     def batches(self, workspace: Workspace, shape: Shape) -> Iterator[pa.RecordBatch]:
         """Its records as rows of the shape."""
@@ -96,8 +97,9 @@ class EdgePiece:
             if self.where is not None:
                 kept = kept.filter(self.where(kept))
             columns = {name: kept.column(name) for name in position}
-            if self.port is not None:
+            if PORT in shape.rows.names:
                 columns[PORT] = pa.array(np.full(kept.num_rows, self.port, np.int8))
+            if self.is_of_several:
                 columns[STEP] = longer(columns[STEP], ordinal(self.port))
             columns |= {name: plain(function(kept)) for name, function in self.made.items()}
             yield _rows(columns, kept.num_rows, shape.rows)
@@ -156,8 +158,8 @@ def gather(
     folder: Sequence[str],
 ) -> tuple[Shape, tuple[Piece, ...]]:
     """The whole input of a step. passing: the kinds of each input that reach it; None for all."""
-    compiled = [_compiled(one, records.schema) for one, records in zip(step.inputs, inputs, strict=True)]
-    if any(functions is None for functions in compiled):
+    functions_of = [compiled(one, records.schema) for one, records in zip(step.inputs, inputs, strict=True)]
+    if any(functions is None for functions in functions_of):
         shape, pieces, _ = pieces_of(workspace, gathered_frame(spark, step, inputs, passing), step, folder)
         return shape, pieces
     has_ports = len(inputs) > 1
@@ -167,8 +169,8 @@ def gather(
     fields += [*([STEP] if known.step is None else []), *([KIND] if known.kind is None else [])]
     typed: dict[str, pa.DataType] = {}
     values: list[tuple[str, ...]] = []
-    edge_pieces: list[Piece] = []
-    for port, (one, records, functions) in enumerate(zip(step.inputs, inputs, compiled, strict=True)):
+    pieces_now: list[Piece] = []
+    for port, (one, records, functions) in enumerate(zip(step.inputs, inputs, functions_of, strict=True)):
         assert functions is not None
         made = {name: functions[key] for name, key in zip(keys, one.keys, strict=True)}
         # A key's part need not travel twice, but where the records of other inputs have it too.
@@ -176,17 +178,26 @@ def gather(
         names = tuple(places.setdefault(value, value_name(port, at)) for at, value in enumerate(one.values))
         values.append(names)
         made |= {name: functions[value] for name, value in zip(names, one.values, strict=True)}
-        typed |= {name: _plain_type(arrow_type(function.type)) for name, function in made.items()}
-        where = None if one.where is None else functions[one.where]
-        columns = mentioned((*one.keys, *one.values, one.where), records.schema)
-        edge_pieces += [
-            EdgePiece(
-                replace(records, files=()), file, columns, passing[port], where, made, port if has_ports else None
-            )
-            for file in records.files
-        ]
+        typed |= {name: plain_type(arrow_type(function.type)) for name, function in made.items()}
+        pieces_now += edge_pieces(one, records, functions, made, passing[port], port, has_ports)
     rows = pa.schema([*arrow_fields(*fields), *(pa.field(name, type_) for name, type_ in typed.items())])
-    return Shape(keys, tuple(values), rows, known.kind, known.step), tuple(edge_pieces)
+    return Shape(keys, tuple(values), rows, known.kind, known.step), tuple(pieces_now)
+
+
+def edge_pieces(
+    one: KeyedInput,
+    records: EdgeRecords,
+    functions: Mapping[str, ArrowFunction],
+    made: Mapping[str, ArrowFunction],
+    kinds: frozenset[int] | None,
+    port: int,
+    is_of_several: bool,
+) -> list[EdgePiece]:
+    """An input's files. functions: the input's expressions, compiled; the others as in `EdgePiece`."""
+    where = None if one.where is None else functions[one.where]
+    columns = mentioned((*one.keys, *one.values, one.where), records.schema)
+    without_files = replace(records, files=())
+    return [EdgePiece(without_files, file, columns, kinds, where, made, port, is_of_several) for file in records.files]
 
 
 def spread(
@@ -265,7 +276,7 @@ def pieces_of(
     keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
     values = [tuple(value_name(port, at) for at in range(len(one.values))) for port, one in enumerate(step.inputs)]
     names = [PORT, *POSITION, *keys, *(name for of_port in values for name in of_port), *(ENDS if bundled else ())]
-    rows = pa.schema([(name, _plain_type(arrow.field(name).type)) for name in names])
+    rows = pa.schema([(name, plain_type(arrow.field(name).type)) for name in names])
     return Shape(keys, tuple(values), rows), tuple(map(RowsPiece, paths["closed"])), tuple(paths["open"])
 
 
@@ -282,7 +293,7 @@ def layout_of(node: NodePlan, shape: Shape) -> Layout:
     return Layout(
         tuple(shape.rows.field(name).type for name in shape.keys),
         tuple(tuple(shape.rows.field(name).type for name in names) for names in shape.values),
-        tuple(_plain_type(arrow_type(column.type)) for column in node.schema),
+        tuple(plain_type(arrow_type(column.type)) for column in node.schema),
         node.rank,
     )
 
@@ -297,7 +308,8 @@ def plain(column: pa.Array) -> pa.Array:
     return column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
 
 
-def _compiled(one: KeyedInput, schema: Schema) -> dict[str, ArrowFunction] | None:
+def compiled(one: KeyedInput, schema: Schema) -> dict[str, ArrowFunction] | None:
+    """An input's expressions by their text, to be computed in Arrow; None where Spark alone computes one."""
     functions: dict[str, ArrowFunction] = {}
     for text in (*one.keys, *one.values, *([one.where] if one.where is not None else [])):
         function = Expression.parse(text).arrow(schema)
@@ -331,5 +343,6 @@ def _rows(columns: Mapping[str, pa.Array], size: int, schema: pa.Schema) -> pa.R
     return pa.RecordBatch.from_arrays(typed, schema=schema)
 
 
-def _plain_type(type_: pa.DataType) -> pa.DataType:
+def plain_type(type_: pa.DataType) -> pa.DataType:
+    """The type of a column that is `plain`."""
     return pa.int64() if pa.types.is_timestamp(type_) else type_

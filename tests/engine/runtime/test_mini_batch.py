@@ -5,6 +5,7 @@ The keys of a bundle leave it by their bucket in Flink's hash map: b before a an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from engine.model.pipeline import Pipeline
 from engine.runtime.in_process import in_process
+from engine.runtime.mini_batch.in_one_task import bundled_in_one_task
 from tests.engine.planning import columns, pipeline_of
 from tests.golden.trace import TraceRecorder, run_pipeline
 
@@ -45,16 +47,26 @@ def with_options(pipeline: Pipeline, **options: str) -> Pipeline:
 
 
 @pytest.fixture
-def runs(spark: SparkSession, tmp_path: Path) -> Any:
-    """Runs a pipeline whole, then cut into epochs on several partitions, and on Spark: all are equal."""
+def runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs a pipeline whole, then cut into epochs on several partitions, and on Spark: all are equal.
+
+    On Spark the second of three epochs has its bundles made as those of many records, by Spark.
+    """
+    asked: list[str] = []
+
+    def in_turns(*given: Any, folder: Sequence[str], **more: Any) -> Any:
+        asked.append(folder[-1])
+        return None if folder[-1] == "epoch=1" else bundled_in_one_task(*given, folder=folder, **more)
 
     def run(pipeline: Pipeline, epochs: int = 4) -> TraceRecorder:
         with in_process():
             whole = run_pipeline(pipeline, spark, tmp_path, tmp_path / "whole")
             cut = run_pipeline(pipeline, spark, tmp_path, tmp_path / "cut", epochs=epochs, partitions=3)
         assert cut.text() == whole.text()
-        there = run_pipeline(pipeline, spark, tmp_path, tmp_path / "there", epochs=2, partitions=3)
+        monkeypatch.setattr("engine.runtime.mini_batch.gathering.bundled_in_one_task", in_turns)
+        there = run_pipeline(pipeline, spark, tmp_path, tmp_path / "there", epochs=3, partitions=3)
         assert there.text() == whole.text()
+        assert set(asked) == {"epoch=0", "epoch=1", "epoch=2"}
         return whole
 
     return run

@@ -32,7 +32,8 @@ from engine.spark.type_names import type_name
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_FOLDS: Final = ("__fold_seq", "__fold_step", "__fold_place")
+FOLDS: Final = ("__fold_seq", "__fold_step", "__fold_place")
+"""Of a record of an open bundle, the fold of the first phase that it is in."""
 # A Java HashMap has 16 buckets, and doubles them while they are more than three quarters full.
 _TWELVES: Final = "((__keys + 11) div 12)"
 _CAPACITY: Final = f"shiftleft(16, CASE WHEN {_TWELVES} > 1 THEN length(bin({_TWELVES} - 1)) ELSE 0 END)"
@@ -66,17 +67,17 @@ def bundle(
     """
     from pyspark.sql import functions as f
 
-    ends = f"{_FOLDS[0]} bigint, {_FOLDS[1]} binary, {_FOLDS[2]} int"
+    ends = f"{FOLDS[0]} bigint, {FOLDS[1]} binary, {FOLDS[2]} int"
     whole = gathered.select(
         "*", *(f.lit(None).cast(part.split()[1]).alias(part.split()[0]) for part in ends.split(", "))
     )
     if carried:
         whole = whole.unionByName(spark.read.schema(whole.schema).parquet(*carried))
     if bundling.two_phases:
-        folded = whole.where(f.col(_FOLDS[0]).isNotNull())
-        unfolded = whole.where(f.col(_FOLDS[0]).isNull()).drop(*_FOLDS)
+        folded = whole.where(f.col(FOLDS[0]).isNotNull())
+        unfolded = whole.where(f.col(FOLDS[0]).isNull()).drop(*FOLDS)
         first = _numbered(unfolded, bundling.size, flushes, _path(rank, 0), keys)
-        whole = folded.unionByName(first.withColumnsRenamed(dict(zip(ENDS, _FOLDS, strict=True))))
+        whole = folded.unionByName(first.withColumnsRenamed(dict(zip(ENDS, FOLDS, strict=True))))
         return _in_folds(whole, bundling.size, flushes, _path(rank, 1), keys)
     return _numbered(whole, bundling.size, flushes, _path(rank, 0), keys)
 
@@ -91,15 +92,15 @@ def _in_folds(whole: DataFrame, size: int, flushes: Flushes, path: bytes, keys: 
     from pyspark.sql import functions as f
 
     folds = (
-        whole.where(f.col(_FOLDS[0]).isNotNull())
-        .groupBy(*_FOLDS[:2], *keys)
-        .agg(f.min(_FOLDS[2]).alias("__first"))
-        .withColumnRenamed(_FOLDS[0], SEQ)
+        whole.where(f.col(FOLDS[0]).isNotNull())
+        .groupBy(*FOLDS[:2], *keys)
+        .agg(f.min(FOLDS[2]).alias("__first"))
+        .withColumnRenamed(FOLDS[0], SEQ)
     )
-    order = (SEQ, _FOLDS[1], "__first")
+    order = (SEQ, FOLDS[1], "__first")
     numbered = _numbered(folds, size, flushes, path, keys, order).drop("__first")
-    mine, theirs = whole.alias("mine"), numbered.withColumnRenamed(SEQ, _FOLDS[0]).alias("theirs")
-    same = [f.col(f"mine.{name}").eqNullSafe(f.col(f"theirs.{name}")) for name in (*_FOLDS[:2], *keys)]
+    mine, theirs = whole.alias("mine"), numbered.withColumnRenamed(SEQ, FOLDS[0]).alias("theirs")
+    same = [f.col(f"mine.{name}").eqNullSafe(f.col(f"theirs.{name}")) for name in (*FOLDS[:2], *keys)]
     condition = same[0]
     for part in same[1:]:
         condition = condition & part

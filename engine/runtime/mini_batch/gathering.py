@@ -1,0 +1,54 @@
+"""What a keyed step is given in mini-batch: the records of the bundles that end, and the files of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from engine.contract.frames import key_name
+from engine.contract.step import Keyed
+from engine.model.schema import Schema
+from engine.runtime.edges.records import EdgeRecords
+from engine.runtime.keyed.inputs import Piece, Shape, gathered_frame, hashed_order, pieces_of
+from engine.runtime.mini_batch.in_one_task import bundled_in_one_task
+from engine.runtime.mini_batch.on_spark import Flushes, bundle
+from engine.spark.run_files import RunFiles
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# So many records, and bytes of open bundles, one task bundles sooner than Spark has planned to: see `bench_mini_batch`.
+FEW = 100_000
+_SMALL: Final = 4 << 20
+
+
+def bundled_pieces(
+    spark: SparkSession,
+    files: RunFiles,
+    step: Keyed,
+    inputs: Sequence[EdgeRecords],
+    passing: Sequence[frozenset[int] | None],
+    carried: Sequence[str],
+    flushes: Flushes,
+    *,
+    rank: int,
+    schema: Schema,
+    folder: Sequence[str],
+) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
+    """The records of a step's input whose bundle ends, and the files of those whose bundle is open still.
+
+    passing: the kinds of each input that reach the step; None for all. carried: the files of the open records of the
+    epoch before. schema: of the first input.
+    """
+    workspace, hashed = files.workspace, hashed_order(step, schema)
+    if sum(records.rows for records in inputs) <= FEW and files.size(carried) <= _SMALL:
+        bundled = bundled_in_one_task(
+            spark, workspace, step, inputs, passing, carried, flushes, rank=rank, hashed=hashed, folder=folder
+        )
+        if bundled is not None:
+            return bundled
+    assert step.bundling is not None
+    gathered = gathered_frame(spark, step, inputs, passing)
+    keys = [key_name(at) for at in hashed]
+    frame = bundle(spark, gathered, carried, step.bundling, flushes, rank=rank, keys=keys)
+    return pieces_of(workspace, frame, step, folder)
