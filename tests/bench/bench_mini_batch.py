@@ -67,8 +67,8 @@ def main() -> int:
     assert len(emitted) == 1, "both sides emit the same"
     medians = {side: statistics.median(each) for side, each in seconds.items()}
     for side, each in medians.items():
-        print(f"{side:>8}: {each:.2f} s for an epoch of {args.records // _EPOCHS:,} records")
-    print(f"   ratio: {medians['Spark'] / medians['one task']:.1f}")
+        sys.stdout.write(f"{side:>8}: {each:.2f} s for an epoch of {args.records // _EPOCHS:,} records\n")
+    sys.stdout.write(f"   ratio: {medians['Spark'] / medians['one task']:.1f}\n")
     return 0
 
 
