@@ -122,7 +122,7 @@ class Source(Parameters):
         json_schema_extra={"column": True},
     )
     event_time_unit: TimeUnit | None = Field(
-        None, title="Unit of the event time", description="Empty: inferred from the type; numbers are epoch ms."
+        None, title="Unit of time", description="Empty: inferred from the type; numbers are epoch ms."
     )
     watermark_delay_ms: int | None = Field(
         0,

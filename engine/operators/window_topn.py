@@ -125,7 +125,12 @@ class WindowTopN(GivenWindows):
     )
     order_by: OrderColumns = Field(min_length=1, description="The order of the ranking: the first row has rank 1.")
     rank_start: RankStart = 1
-    rank_end: int = Field(ge=1, title="To rank", description="The last rank in the output: the N of Top N.")
+    rank_end: int = Field(
+        ge=1,
+        title="To rank",
+        description="The last rank in the output: the N of Top N.",
+        json_schema_extra={"start": 3},
+    )
     with_rank: bool = Field(False, title="Output the rank", description="Adds the rank as a column.")
     rank_column: RankColumn = "rank"
     later_first: bool = Field(

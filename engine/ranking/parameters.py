@@ -24,11 +24,17 @@ class OrderBy(Parameters):
     column: str = Field(
         title="Column", description="The column to sort by.", json_schema_extra={"column": True, "port": "in"}
     )
-    descending: bool = Field(False, title="Descending", description="The largest value ranks first.")
+    descending: bool = Field(
+        False,
+        title="Descending",
+        description="The largest value ranks first.",
+        json_schema_extra={"start": True},
+    )
     nulls: Nulls = Field(
         Nulls.LOWEST,
         title="NULL is",
         description="Lowest, as in Flink: first when ascending, last when descending. Or always first, or last.",
+        json_schema_extra={"last": True},
     )
 
     @property

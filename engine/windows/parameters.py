@@ -32,7 +32,7 @@ Size = Annotated[
         gt=0,
         title="Window size",
         description="The length of a window; for cumulating windows, of the longest.",
-        json_schema_extra={"duration": True, "only": ["tumble", "hop", "cumulate"]},
+        json_schema_extra={"duration": True, "only": ["tumble", "hop", "cumulate"], "unless": "window_start"},
     ),
 ]
 Slide = Annotated[
@@ -41,7 +41,7 @@ Slide = Annotated[
         gt=0,
         title="Slide",
         description="Hop: the time between the starts of two windows; the size is a multiple of it.",
-        json_schema_extra={"duration": True, "only": ["hop"]},
+        json_schema_extra={"duration": True, "only": ["hop"], "unless": "window_start"},
     ),
 ]
 Step = Annotated[
@@ -50,7 +50,7 @@ Step = Annotated[
         gt=0,
         title="Step",
         description="Cumulate: by how much a window grows; the size is a multiple of it.",
-        json_schema_extra={"duration": True, "only": ["cumulate"]},
+        json_schema_extra={"duration": True, "only": ["cumulate"], "unless": "window_start"},
     ),
 ]
 Offset = Annotated[
@@ -58,7 +58,12 @@ Offset = Annotated[
     Field(
         title="Window offset",
         description="Moves all windows: with size 1 h and offset 15 min they start at a quarter past.",
-        json_schema_extra={"duration": True, "only": ["tumble", "hop", "cumulate"], "last": True},
+        json_schema_extra={
+            "duration": True,
+            "only": ["tumble", "hop", "cumulate"],
+            "unless": "window_start",
+            "last": True,
+        },
     ),
 ]
 
@@ -71,6 +76,7 @@ class MadeWindows(RoutesLate):
         title="Windows",
         description="Tumble: one after the other. Hop: overlapping. Cumulate: growing step by step. "
         "Session: as long as records keep coming.",
+        json_schema_extra={"unless": "window_start"},
     )
     size_ms: Size = None
     slide_ms: Slide = None
@@ -80,7 +86,7 @@ class MadeWindows(RoutesLate):
         gt=0,
         title="Gap",
         description="Session: it ends when no record came for longer than this.",
-        json_schema_extra={"duration": True, "only": ["session"]},
+        json_schema_extra={"duration": True, "only": ["session"], "unless": "window_start"},
     )
     offset_ms: Offset = 0
 

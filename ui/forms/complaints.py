@@ -84,7 +84,11 @@ def without_field(problem: StudioError) -> str:
     """The sentence without the field and the expression that it begins with: it is shown at that field, below both."""
     if isinstance(problem, ExpressionError):
         return problem.reason
-    return problem.sentence.removeprefix(f"{problem.field}: ") if problem.field else problem.sentence
+    sentence, place = problem.sentence, problem.field
+    while place:
+        # It may begin with the item of a list that the field is in.
+        sentence, place = sentence.removeprefix(f"{place}: "), place.rpartition(".")[0]
+    return sentence
 
 
 def _complaint(model: type[BaseModel], error: Any) -> tuple[Path, str]:

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.model.schema import Schema, quote
+from engine.contract.source import Source
+from engine.model.schema import Schema, flink_type, quote
 from ui.builder.editing import ABSENT
 from ui.components.code_area import code_area, line_numbers
 from ui.forms.binding import FormContext
@@ -228,6 +229,8 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     choices = options if field.is_required else [_NOTHING, *options]
     value = _NOTHING if value is None and not field.is_required else value
     shown = value if value in choices else None
+    # In a row with others: of a list, or of what all sources have.
+    is_narrow = bool(form.path) or field.name in Source.model_fields
     form.bind(
         field, key, shown, lambda chosen: ABSENT if chosen in (None, _NOTHING) else _without_words(chosen, options)
     )
@@ -235,7 +238,7 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         field.title,
         choices,
         None if shown is None else choices.index(shown),
-        format_func=_column_words(schema, field.is_free),
+        format_func=_column_words(schema, field.is_free, is_narrow=is_narrow),
         key=key,
         placeholder="a column or an expression" if field.is_free else "Choose a column",
         accept_new_options=schema is None or field.is_free,
@@ -277,8 +280,8 @@ def _computed(value: Any) -> list[Any]:
     return [each for each in value if not isinstance(each, str)] if isinstance(value, (list, tuple)) else []
 
 
-def _column_words(schema: Schema | None, is_free: bool = False) -> Callable[[Any], str]:
-    """A column with its type; one that the input does not have says so."""
+def _column_words(schema: Schema | None, is_free: bool = False, *, is_narrow: bool = False) -> Callable[[Any], str]:
+    """A column with its type, where there is room; one that the input does not have says so."""
     types = {column.name: column.type for column in schema or ()}
 
     def words(name: Any) -> str:
@@ -286,6 +289,8 @@ def _column_words(schema: Schema | None, is_free: bool = False) -> Callable[[Any
             return "none"
         if schema is None or (is_free and name not in types):
             return str(name)
-        return f"{name} · {types[name]}" if name in types else f"{name} · missing"
+        if name not in types:
+            return f"{name} · missing"
+        return str(name) if is_narrow else f"{name} · {flink_type(types[name])}"
 
     return words

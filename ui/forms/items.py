@@ -10,6 +10,7 @@ import streamlit as st
 from ui.builder.editing import ABSENT
 from ui.builder.pending import said
 from ui.forms.binding import FormContext
+from ui.forms.complaints import place_of
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.forms.suggest import suggested_item
 from ui.shell.guard import as_sentence, guarded
@@ -19,7 +20,7 @@ _MOVE_UP: Final = "Move up"
 _MOVE_DOWN: Final = "Move down"
 _REMOVE: Final = "Remove"
 _PER_ROW: Final = 3
-_WEIGHTS: Final = {FieldKind.EXPRESSION: 5, FieldKind.TOGGLE: 2, FieldKind.NUMBER: 2}
+_WEIGHTS: Final = {FieldKind.EXPRESSION: 5, FieldKind.TOGGLE: 4, FieldKind.NUMBER: 2}
 
 
 def items_field(field: Field, form: FormContext, draw_field: DrawField) -> None:
@@ -52,20 +53,27 @@ def _rows(field: Field, form: FormContext, start: int, draw_field: DrawField, ad
 def _item(field: Field, form: FormContext, at: int, span: tuple[int, int], draw_field: DrawField) -> None:
     assert field.model is not None
     specs = fields_of(field.model)
-    shown, hidden = (specs[:_PER_ROW], specs[_PER_ROW:]) if len(specs) > _PER_ROW + 1 else (specs, ())
+    usual = [spec for spec in specs if not spec.is_rare]
+    shown = usual[:_PER_ROW] if len(usual) > _PER_ROW + 1 else usual
+    hidden = [spec for spec in specs if spec not in shown]
     weights = [_WEIGHTS.get(spec.kind, 3) for spec in shown]
+    # Below the row, where there is room for a sentence.
+    wrong = form.complaints.below(form.path)
+    form.complaints.take_below(form.path)
     columns = st.columns([*weights, 1.9 if hidden else 0.9], vertical_alignment="bottom", gap="xsmall")
     for spec, column in zip(shown, columns[:-1], strict=True):
         with column:
-            draw_field(spec, form, label=at == span[0])
+            # What a switch means stands beside it, not above.
+            draw_field(spec, form, label=at == span[0] or spec.kind is FieldKind.TOGGLE)
     with columns[-1], st.container(horizontal=True, gap="xsmall", wrap=False):
         if hidden:
             with st.popover("", icon=":material/tune:", type="tertiary", help=f"{field.title}, row {at + 1}: more"):
                 for spec in hidden:
                     draw_field(spec, form)
         _menu(field, form, at, span)
-    for sentence in form.complaints.take_below(form.path):
-        st.markdown(f":red[:material/error: {as_sentence(sentence)}]")
+    for path, text in wrong:
+        place = place_of(field.model, path[len(form.path) :])
+        st.markdown(f":red[:material/error: {as_sentence(f'{place}: {text}' if place else text)}]")
 
 
 def _menu(field: Field, form: FormContext, at: int, span: tuple[int, int]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +25,7 @@ from engine.reading.profile import ColumnProfile, TimeProposal
 from engine.registry import sources
 from ui.builder.editing import ABSENT, set_parameter
 from ui.builder.pending import pending
-from ui.components.grid import Cell, Row, Table, grid
+from ui.components.grid import Cell, Row, Table, grid, number_columns
 from ui.forms.binding import FormContext
 from ui.shell import words, workspace
 from ui.shell.durations import format_duration
@@ -45,7 +44,7 @@ _TYPES: Final = (
     "TIMESTAMP_LTZ(3)",
 )
 _AS_FOUND: Final = ""
-_WIDTHS: Final = [20, 33, 33, 14]
+_WIDTHS: Final = [41, 43, 16]
 _MOST: Final = 60
 _ROWS_HEIGHT: Final = 240
 _OF_TIME: Final = ("event_time", "event_time_unit", "watermark_delay_ms", "computed")
@@ -65,7 +64,7 @@ def source_columns(form: FormContext) -> bool:
     if not columns or len(columns) > _MOST:
         return False
     st.markdown("**Columns**")
-    for title, place in zip(("Name", "Found", "Type", "Time"), st.columns(_WIDTHS), strict=True):
+    for title, place in zip(("Column", "Type", "Time"), st.columns(_WIDTHS), strict=True):
         place.caption(title)
     types = form.node.parameters.get("types")
     chosen = types if isinstance(types, Mapping) else {}
@@ -78,12 +77,13 @@ def source_columns(form: FormContext) -> bool:
 
 
 def _row(form: FormContext, at: int, column: ColumnProfile, chosen: object, proposals: Sequence[TimeProposal]) -> None:
-    name, why, type_, time = st.columns(_WIDTHS, vertical_alignment="center", gap="xsmall")
-    name.markdown(escaped(column.name))
+    name, type_, time = st.columns(_WIDTHS, vertical_alignment="center", gap="xsmall")
     said = f"{column.why} ({column.note})" if column.note else column.why
     if column.proposed != column.type and not chosen:
         said += f". Choose {flink_type(column.proposed)} to reject these"
-    why.caption(escaped(said))
+    with name, st.container(gap=None):
+        st.markdown(escaped(column.name))
+        st.caption(escaped(said))
     with type_:
         _type(form, at, column, chosen)
     proposal = next((each for each in proposals if each.column == column.name), None)
@@ -94,8 +94,9 @@ def _row(form: FormContext, at: int, column: ColumnProfile, chosen: object, prop
 def _type(form: FormContext, at: int, column: ColumnProfile, chosen: object) -> None:
     shown = chosen if isinstance(chosen, str) else _AS_FOUND
     key = _key(form, f"types.{at}", column.name)
-    options = [_AS_FOUND, *_TYPES, *([shown] if shown not in ("", *_TYPES) else [])]
-    found = f"{flink_type(column.type)} (as found)"
+    found = flink_type(column.type)
+    others = [each for each in _TYPES if each != found]
+    options = [_AS_FOUND, *others, *([shown] if shown not in ("", *others) else [])]
 
     def take(typed: Any) -> None:
         if form.is_current(key):
@@ -210,13 +211,8 @@ def _first_rows(form: FormContext, source: FileSource, files: tuple[InputFile, .
     later = f"{', '.join(parsed.left_out)}: see First records." if parsed.left_out else ""
     st.caption(" ".join(["The first rows as they are read.", *([lost] if parsed.rejected else []), later]).strip())
     rows = tuple(Row(tuple(Cell.of(value) for value in row)) for row in parsed.rows)
-    numbers = {
-        name
-        for at, name in enumerate(parsed.columns)
-        if all(isinstance(row[at], int | float | Decimal | None) for row in parsed.rows)
-    }
     grid(
-        Table(parsed.columns, rows, frozenset(numbers)),
+        Table(parsed.columns, rows, number_columns(parsed.columns, parsed.rows)),
         key=form.key("types.rows"),
         height=_ROWS_HEIGHT,
         label="Parsed rows",

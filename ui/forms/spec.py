@@ -42,7 +42,8 @@ class Field:
 
     default: as the document writes it, None where it is empty. low: the least number. port: the input that
     a column picker chooses from. is_rare: few need it. only: it applies where one of these is chosen, in the field of
-    the same model that offers them; empty: always.
+    the same model that offers them; empty: always. unless: it does not apply where this field is set. start: what a new
+    node begins with, where that is not the default.
     """
 
     name: str
@@ -60,6 +61,8 @@ class Field:
     is_free: bool = False
     is_rare: bool = False
     only: tuple[str, ...] = ()
+    unless: str = ""
+    start: Any = None
 
 
 @cache
@@ -101,6 +104,8 @@ def _field(name: str, info: FieldInfo) -> Field:
         is_free=bool(extra.get("column") and extra.get("expression")),
         is_rare=bool(extra.get("last")),
         only=tuple(extra.get("only", ())),
+        unless=str(extra.get("unless", "")),
+        start=extra.get("start"),
     )
 
 

@@ -40,15 +40,16 @@ def windows_of(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> d
     """The windows that the rows of an input have already, for an operator that can take them over; else {}."""
     sides = {f"{port}_window": port for port in ("left", "right")}
     if sides.keys() <= model.model_fields.keys():
-        given = all(_has_windows(inputs.get(port)) for port in sides.values())
+        given = all(has_windows(inputs.get(port)) for port in sides.values())
         return {name: list(BOUNDS[:2]) for name in sides} if given else {}
     schema = next((schema for schema in inputs.values() if schema is not None), None)
     bounds = GivenWindows.model_fields.keys() - MadeWindows.model_fields.keys()
-    can_take = bounds <= model.model_fields.keys() and _has_windows(schema)
+    can_take = bounds <= model.model_fields.keys() and has_windows(schema)
     return {name: name for name in BOUNDS[:2]} if can_take else {}
 
 
-def _has_windows(schema: Schema | None) -> bool:
+def has_windows(schema: Schema | None) -> bool:
+    """Whether rows have windows already, as two columns that are called as Flink calls them."""
     types = {column.name: column.type for column in schema or ()}
     return all(types.get(name, "").startswith("timestamp") for name in BOUNDS[:2])
 
@@ -109,6 +110,8 @@ def _columns(field: Field, inputs: Mapping[str, Schema | None]) -> Schema | None
 
 
 def _guess(field: Field, schema: Schema | None) -> Any:
+    if field.start is not None:
+        return field.start
     if not field.is_required:
         return None
     match field.kind:

@@ -15,6 +15,7 @@ from engine.planner import Check
 from engine.reading.file_source import TextFiles
 from engine.reading.served import ServedSource
 from engine.reading.web import is_web
+from engine.windows.parameters import BOUNDS
 from ui.builder.checking import edge_reason, input_schemas, output_schema
 from ui.builder.drafting import Drafting
 from ui.builder.editing import (
@@ -36,6 +37,7 @@ from ui.forms.complaints import complaints_of
 from ui.forms.fields import draw_field, show_complaints
 from ui.forms.served_columns import served_columns
 from ui.forms.spec import Field, fields_of
+from ui.forms.suggest import has_windows
 from ui.shell.guard import as_sentence, guarded
 from ui.shell.state import remembered
 from ui.shell.theme import mode_badges, muted
@@ -63,8 +65,9 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
     own = [field for field in fields_of(cls) if not (issubclass(cls, Source) and field.name in Source.model_fields)]
     asked = [field for field in own if _applies(field, own, form)]
     # What most people never touch is folded away.
-    shown = [field for field in asked if not field.is_rare]
-    shown = shown[:_SHOWN] if len(shown) > _FOLD_ABOVE else shown
+    shown = [field for field in asked if not _is_rare(field, form)]
+    if len(shown) > _FOLD_ABOVE:
+        shown = [field for at, field in enumerate(shown) if at < _SHOWN or field.is_required]
     for field in shown:
         if field.name == "columns" and issubclass(cls, ServedSource):
             served_columns(form, cls.asks_for_columns)
@@ -82,10 +85,22 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
 
 def _applies(field: Field, fields: Sequence[Field], form: FormContext) -> bool:
     """Whether a field says anything with what is chosen; one that is set or wrong is shown all the same."""
-    if not field.only or form.value(field) not in (None, field.default) or form.complaints.has(field.name):
+    if form.value(field) not in (None, field.default) or form.complaints.has(field.name):
+        return True
+    if any(field.unless == other.name and form.value(other) is not None for other in fields):
+        return False
+    if not field.only:
         return True
     chooser = next(each for each in fields if set(field.only) <= set(each.choices))
     return form.value(chooser) in (None, *field.only)
+
+
+def _is_rare(field: Field, form: FormContext) -> bool:
+    """Whether few need it: so it is with the windows that rows have already, where those of the input have none."""
+    if field.name not in BOUNDS:
+        return field.is_rare
+    is_open = form.value(field) is not None or form.complaints.has(field.name)
+    return not is_open and not has_windows(form.columns(field.port))
 
 
 def _more(form: FormContext, folded: Sequence[Field], key: str) -> None:

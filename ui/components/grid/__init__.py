@@ -14,10 +14,10 @@ from typing import Any
 import streamlit as st
 
 from ui.components.grid.chips import Chip, chips_html
-from ui.components.grid.table import Cell, Row, Table, html_of
+from ui.components.grid.table import Cell, Row, Table, html_of, number_columns
 from ui.components.registering import registered
 
-__all__ = ["Cell", "Chip", "Row", "Table", "chips", "grid", "html_of"]
+__all__ = ["Cell", "Chip", "Row", "Table", "chips", "grid", "html_of", "number_columns"]
 
 
 @cache

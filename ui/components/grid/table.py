@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from html import escape
 from typing import Final
 
@@ -75,6 +76,15 @@ class Table:
     narrow: frozenset[str] = frozenset()
     sorts: Mapping[str, str] = field(default_factory=dict)
     sorted_by: Sorted | None = None
+
+
+def number_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> frozenset[str]:
+    """The columns that hold numbers alone, which are set to the right."""
+    return frozenset(
+        name
+        for at, name in enumerate(columns)
+        if all(isinstance(row[at], int | float | Decimal | None) for row in rows)
+    )
 
 
 def html_of(table: Table) -> str:
