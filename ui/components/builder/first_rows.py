@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, wait
-from decimal import Decimal
 from typing import Final
 
 import streamlit as st
@@ -14,12 +13,14 @@ from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
 from ui.builder.previewing import preview_of
 from ui.builder.servers import NotAsked, agree
-from ui.components.grid import Cell, Row, Table, grid
+from ui.components.beat import beat
+from ui.components.grid import Cell, Row, Table, grid, number_columns
 from ui.shell import words
 from ui.shell.engine_gate import EngineStarting
 from ui.shell.guard import as_sentence, guarded
 
 _AT_ONCE_S: Final = 0.3
+_LOOK_AGAIN_MS: Final = 500
 
 
 def first_rows(pipeline: Pipeline, node_id: str) -> None:
@@ -43,17 +44,17 @@ def first_rows(pipeline: Pipeline, node_id: str) -> None:
         st.caption(f"Records appear as soon as this is fixed: {as_sentence(asked)}")
     else:
         wait([asked], _AT_ONCE_S)
-        if asked.done():
-            _show(asked, node_id)
-        else:
-            _wait(asked)
+        _arriving(asked, node_id)
 
 
-@st.fragment(run_every=0.5)
-def _wait(asked: Future[Preview]) -> None:
+@st.fragment
+def _arriving(asked: Future[Preview], node_id: str) -> None:
+    """The records once they are there: nothing else is drawn anew, so a list that is open stays open."""
     if asked.done():
-        st.rerun()
-    st.caption(":material/hourglass_top: Reading the first rows of the sources …")
+        _show(asked, node_id)
+    else:
+        st.caption(":material/hourglass_top: Reading the first rows of the sources …")
+        beat(_LOOK_AGAIN_MS, key="first-rows-beat")
 
 
 def _show(asked: Future[Preview], node_id: str) -> None:
@@ -80,11 +81,7 @@ def _table(preview: Preview) -> Table:
         )
         for record in preview.records
     )
-    numbers = {
-        name
-        for at, name in enumerate(preview.columns)
-        if all(isinstance(record.row[at], int | float | Decimal | None) for record in preview.records)
-    }
+    numbers = number_columns(preview.columns, [record.row for record in preview.records])
     return Table(
         ("event", "kind", *preview.columns), rows, frozenset({"event", *numbers}), frozenset({"event", "kind"})
     )
