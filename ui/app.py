@@ -11,6 +11,7 @@ if ROOT not in sys.path:
 
 from ui.builder.drafting import edited  # noqa: E402
 from ui.components.shell.engine_status import engine_note, start_engine  # noqa: E402
+from ui.components.shell.looked_at import catch_up  # noqa: E402
 from ui.components.shell.page_tools import page_tools  # noqa: E402
 from ui.components.shell.story_bar import story_bar  # noqa: E402
 from ui.components.shell.top_bar import inspect_bar, settle, top_bar  # noqa: E402
@@ -49,3 +50,5 @@ with guard():
 if not state.present:
     engine_note()
 page_tools(view, tools)
+if not state.present:
+    catch_up()

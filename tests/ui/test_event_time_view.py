@@ -154,7 +154,7 @@ def test_sources_and_operators_are_there_in_figures(seeded: dict[str, int], open
     app.segmented_control(key=f"part-{run}").set_value("Sources and operators").run()
     assert rows_of(app, "sources-grid")[0][:5] == ["clicks", "6", "0", "2", "19.999 s"]
     assert rows_of(app, "operators-grid") == [
-        ["per_window", "window aggregate", "clicks", "3", "2", "5.001 s"],
+        ["per_window", "Window aggregate", "clicks", "3", "2", "5.001 s"],
     ]
 
 

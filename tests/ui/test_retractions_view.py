@@ -89,7 +89,7 @@ def test_the_whole_run_names_who_starts_retractions_and_for_which_keys(
     app.segmented_control(key="retraction-part").set_value("The whole run").run()
     assert rows_of(app, "amplification")[0] == [
         "inner",
-        "aggregate",
+        "Aggregate",
         "3",
         "4",
         "1.33",

@@ -33,9 +33,9 @@ def test_a_finished_run_shows_what_went_in_and_out_of_every_operator(
     assert "7 events" in app.caption[-1].value
     assert "2 late records" in app.caption[-1].value
     assert rows_of(app, "operators") == [
-        ["● done", "clicks", "rows", "", "6", "", "2"],
-        ["● done", "per_window", "window aggregate", "6", "3", "2", ""],
-        ["● done", "out", "sink", "3", "3", "", ""],
+        ["● done", "clicks", "Rows", "", "6", "", "2"],
+        ["● done", "per_window", "Window aggregate", "6", "3", "2", ""],
+        ["● done", "out", "Sink", "3", "3", "", ""],
     ]
 
 
@@ -43,9 +43,9 @@ def test_a_failure_is_shown_at_its_node(seeded: dict[str, int], open_view: OpenV
     app = open_view("run", run=seeded["failed"])
     assert app.error[0].value.startswith("**ratio**: Division by zero")
     assert rows_of(app, "operators")[1:] == [
-        ["✕ failed", "ratio", "project", "", ""],
+        ["✕ failed", "ratio", "Project", "", ""],
         ["division by zero in `a / b`. Guard it with NULLIF."],
-        ["◌ stopped", "out", "sink", "", ""],
+        ["◌ stopped", "out", "Sink", "", ""],
     ]
     assert all(button.disabled for button in app.button if button.label.startswith(("Open", "Look")))
 
@@ -108,7 +108,7 @@ def test_while_sources_are_read_it_says_how_many_rows_and_bytes(store: Store, op
     run_id = manager.start(Pipeline(nodes=(Node(id="numbers", operator="csv"),)))
     assert begun.wait(10)
     app = open_view("run", run=run_id)
-    assert rows_of(app, "operators-live") == [["◐ running", "numbers", "csv", "", "1,234"]]
+    assert rows_of(app, "operators-live") == [["◐ running", "numbers", "CSV", "", "1,234"]]
     assert "1,234 rows read · 2.5 of 140.0 MB" in [caption.value for caption in app.caption]
     app.button(key="run-cancel").click().run()
     assert manager.wait(run_id, 10)
@@ -129,7 +129,7 @@ def test_a_running_run_shows_its_operators_and_can_be_cancelled(store: Store, op
     run_id = manager.start(Pipeline(nodes=(Node(id="numbers", operator="rows"),)), epochs=3)
     assert begun.wait(10)
     app = open_view("run", run=run_id)
-    assert rows_of(app, "operators-live") == [["◐ running", "numbers", "rows", "", "1,234", "2.0 s"]]
+    assert rows_of(app, "operators-live") == [["◐ running", "numbers", "Rows", "", "1,234", "2.0 s"]]
     assert "running" in app.markdown[0].value
     # The list stands still while somebody may click it: figures that would be old at once are not in it.
     assert rows_of(app, "runs")[0][2] == "running"

@@ -40,6 +40,12 @@ def operator_class(name: str) -> type[Operator] | type[Source] | None:
         return None
 
 
+def operator_title(name: str) -> str:
+    """What the palette calls an operator or source; one that this studio does not have, as it was written."""
+    cls = operator_class(name)
+    return name.replace("_", " ") if cls is None else cls.title
+
+
 def palette() -> Mapping[str, tuple[type[Operator] | type[Source], ...]]:
     """Everything that can be added, by group: sources first, sinks last."""
     groups: dict[str, list[type[Operator] | type[Source]]] = {}

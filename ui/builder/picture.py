@@ -10,6 +10,7 @@ from engine.errors import StudioError
 from engine.model.changelog import APPEND, SYMBOLS, RowKind
 from engine.model.pipeline import Node, Pipeline, Place
 from engine.planner import Check, NodePlan
+from engine.windows.parameters import BOUNDS
 from ui.builder.checking import checked, edge_reason, errors, modes
 from ui.builder.editing import edge_key, operator_class, palette
 from ui.builder.fixes import fixes
@@ -162,6 +163,9 @@ def hint(node: Node) -> str:
     cls = operator_class(node.operator)
     line = ""
     for field in fields_of(cls) if cls is not None else ():
+        if field.name in BOUNDS:
+            # That rows are in windows is said by the node that makes them.
+            continue
         text = _word(field, node.parameters.get(field.name))
         if not text:
             continue

@@ -23,6 +23,9 @@ TOP_BAR: Final = """
 }
 [data-testid="stLayoutWrapper"]:has(> :is(.st-key-looked-at, .st-key-bench-run)) { flex: 1 1 0; min-width: 0; }
 .st-key-looked-at { min-width: 0; justify-content: flex-end; }
+.st-key-places { overflow: visible; }
+/* A list is as wide as its box: of one in a row of three, nothing could be read. */
+[data-testid="stSelectboxVirtualDropdown"] { min-width: 9.7rem; }
 .st-key-looked-at [data-testid="stElementContainer"]:has([data-testid="stSelectbox"]) { flex: 0 1 15rem; min-width: 0; }
 .st-key-looked-at [data-testid="stSelectbox"] { min-width: 0; }
 .st-key-looked-at [role="group"] { min-height: 2rem; height: 2rem; }
@@ -110,6 +113,11 @@ WORKBENCH: Final = """
 /* In a row of three even COUNT has to fit. */
 .st-key-bench-panel [data-testid="stColumn"] [data-testid="stSelectbox"] input { padding: 0 0 0 .45rem; }
 .st-key-bench-panel [data-testid="stColumn"] [data-testid="stSelectbox"] button { padding: 0; width: 1.5rem; }
+.st-key-bench-panel [data-testid="stColumn"] [data-testid="stSelectbox"] input { text-overflow: ellipsis; }
+/* Two buttons in what is left of a row: their signs say enough. */
+.st-key-bench-panel [data-testid="stColumn"] :is([data-testid="stPopoverButton"], [data-testid="stMenuButtonButton"])
+  [aria-hidden="true"]:has([data-testid="stIconMaterial"]) { display: none; }
+.st-key-bench-panel [data-testid="stColumn"] ::placeholder { font-size: .8rem; }
 
 .st-key-bench-drawer { border-top: 1px solid var(--hair); background: var(--paper); gap: 0; }
 [data-testid="stElementContainer"]:has(> .st-key-drawer-grip), .st-key-drawer-grip {

@@ -112,6 +112,8 @@ def figure(height: int = 320) -> go.Figure:
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
         hoverlabel={"align": "left"},
         dragmode="pan",
+        # Its own background is half black where the chart's is transparent.
+        modebar={"bgcolor": TRANSPARENT, "color": ROLE_COLORS["sink"], "activecolor": SERIES[0]},
     )
     return chart
 

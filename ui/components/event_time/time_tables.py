@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from storage.event_time.arrivals import Arrival, OperatorTimes, SourceTimes
+from ui.builder.editing import operator_title
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 
@@ -74,7 +75,7 @@ def operator_table(operators: Sequence[OperatorTimes]) -> Table:
         Row(
             (
                 Cell(each.node, is_strong=True),
-                Cell(each.operator.replace("_", " ")),
+                Cell(operator_title(each.operator)),
                 Cell(", ".join(_held(*source) for source in each.sources.items())),
                 Cell(f"{each.windows:,}", is_number=True),
                 Cell(f"{each.late:,}", is_number=True, tone="bad" if each.late else ""),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from storage.changelogs.flow import Amplification, Cancelled, RetractedKey, RetractedSecond
 from storage.changelogs.table_differences import TableComparison
 from storage.model import Edge, NodeCounters
+from ui.builder.editing import operator_title
 from ui.components.changelog.record_list import cell_of, number_columns
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
@@ -28,7 +29,7 @@ def amplification_table(amplifications: Sequence[Amplification]) -> Table:
         Row(
             (
                 Cell(each.node, is_strong=True),
-                Cell(each.operator.replace("_", " "), tone="quiet"),
+                Cell(operator_title(each.operator), tone="quiet"),
                 Cell(f"{each.records_in:,}", is_number=True),
                 Cell(f"{each.records_out:,}", is_number=True),
                 Cell(_ratio(each.records_out, each.records_in), is_number=True, is_strong=True),

@@ -8,6 +8,7 @@ from typing import Final
 from engine.errors import StudioError
 from engine.model.pipeline import Pipeline
 from storage.model import NodeCounters, Run, RunStatus
+from ui.builder.editing import operator_title
 from ui.components.grid import Cell, Row, Table, grid
 from ui.runs.job import Job
 from ui.shell import words
@@ -102,7 +103,7 @@ def operator_table(lines: tuple[OperatorLine, ...], *, key: str) -> None:
         cells = [
             Cell(f"{sign} {line.state}", tone=tone),
             Cell(line.node, is_strong=True),
-            Cell(line.operator.replace("_", " "), tone="quiet"),
+            Cell(operator_title(line.operator), tone="quiet"),
             _number(line.records_in),
             _number(line.records_out),
         ]

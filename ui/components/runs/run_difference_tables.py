@@ -8,7 +8,7 @@ from engine.model.changelog import RowKind
 from storage.changelogs.run_differences import CounterPair, LatePair, PlanDifference, RecordPair, TimePair
 from storage.changelogs.table_differences import TableComparison
 from storage.model import NodeCounters, Record
-from ui.components.grid import Cell, Row, Table
+from ui.components.grid import Cell, Row, Table, number_columns
 from ui.shell import words
 
 
@@ -141,4 +141,5 @@ def rows_table(comparison: TableComparison, left: str, right: str) -> Table:
         values = pair.left if pair.left is not None else pair.right
         where = left if pair.left is not None else right
         rows.append(Row((Cell(f"only in {where}", tone="bad"), *[Cell.of(value) for value in values or ()])))
-    return Table(("row", *comparison.columns), rows)
+    shown = [each for pair in comparison.rows for each in (pair.left, pair.right) if each is not None]
+    return Table(("row", *comparison.columns), rows, number_columns(comparison.columns, shown))

@@ -11,7 +11,7 @@ from storage.errors import UnknownRun
 from storage.model import Edge, Run
 from storage.run_title import RunTitle
 from ui.builder.drafting import edited
-from ui.builder.editing import edge_key
+from ui.builder.editing import edge_key, operator_title
 from ui.components.runs.run_status import look, when
 from ui.runs.manager import runs
 from ui.shell import words, workspace
@@ -19,6 +19,8 @@ from ui.shell.guard import guarded
 from ui.shell.state import state
 
 _SHOWN: Final = 200
+_ENDS: Final = "The end of each source is an event as well."
+_SAID: Final = "said-of-the-run"
 _RUN: Final = "picked-run"
 _EDGE: Final = "picked-edge"
 
@@ -67,17 +69,33 @@ def looked_at() -> None:
         st.caption("No run yet", width="content")
         return
     _pick_run(known, run.run_id if run is not None else None)
+    st.session_state[_SAID] = (run.run_id, _word(run)) if run is not None else None
     if run is not None:
         _pick_edge({edge.name: edge for edge in store.runs.edges(run.run_id)})
         if run.last_seq:
             event = f"event {min(state.event, run.last_seq):,} of" if state.event is not None else "events:"
-            st.html(f'<span class="looked-at-event">{event} {run.last_seq:,}</span>', width="content")
+            st.html(f'<span class="looked-at-event" title="{_ENDS}">{event} {run.last_seq:,}</span>', width="content")
+
+
+def catch_up() -> None:
+    """Draw the page anew where the run has ended since the bar was drawn, and the page below it may know already."""
+    said = st.session_state.get(_SAID)
+    if said is None or said[0] != state.run:
+        return
+    with suppress(UnknownRun):
+        run = workspace.store().runs.get(said[0])
+        if not run.goes_on and _word(run) != said[1]:
+            st.rerun()
+
+
+def _word(run: Run | RunTitle) -> str:
+    return look(run, runs().job(run.run_id)).word
 
 
 def _pick_run(known: dict[int, RunTitle], current: int | None) -> None:
     def label(run_id: int) -> str:
         run = known[run_id]
-        return f"{run_id} · {run.name} · {look(run, runs().job(run_id)).word} · {when(run)}"
+        return f"{run_id} · {run.name} · {_word(run)} · {when(run)}"
 
     # A widget of its own for each run that is open: a click elsewhere, before the browser has drawn a run that was just
     # opened, brings the one that it still shows, which would else count as chosen.
@@ -99,7 +117,7 @@ def _pick_run(known: dict[int, RunTitle], current: int | None) -> None:
 def _pick_edge(edges: dict[str, Edge]) -> None:
     def label(name: str) -> str:
         edge = edges[name]
-        operator = edge.operator.replace("_", " ")
+        operator = operator_title(edge.operator)
         return f"{name} · {operator} · {edge.mode} · {words.count(edge.total, 'record')}"
 
     if not edges:
