@@ -65,7 +65,9 @@ def test_nothing_of_the_studio_is_there_before_the_login_nor_after_the_log_out(
             page = logged_in(ada, app, "ada")
             what_is_made_has_a_name(page, app)
             a_changed_cookie_is_none(ada, app, new_person())
-            page.goto(f"{app.url}/auth/logout")
+            page.get_by_role("button", name="Account").click()
+            expect(page.get_by_text("ada@example.com", exact=True)).to_be_visible()
+            page.get_by_role("button", name="Log out").click()
             expect(page.get_by_role("button", name="Log in")).to_be_visible()
             assert page.url.startswith(app.url)
             assert not cookie(ada)
@@ -98,7 +100,7 @@ def logged_in(person: BrowserContext, app: App, name: str) -> Page:
 
 
 def what_is_made_has_a_name(page: Page, app: App) -> None:
-    page.goto(f"{app.url}/run?run=1")
+    expect(page).to_have_url(f"{app.url}/run?run=1")
     wait_until_settled(page)
     expect(page.get_by_text("by grace@example.com")).to_be_visible()
     page.get_by_role("button", name="Run again").click()

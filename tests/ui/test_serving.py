@@ -91,6 +91,48 @@ def test_a_token_is_typed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert dict(over_tls["headers"])[b"set-cookie"].endswith(b"; Secure")
 
 
+def test_who_logs_out_has_no_token_any_more() -> None:
+    answer = sent(HELD, "/auth/logout", cookie=f"changelog-studio={TOKEN}")
+    headers = dict(answer["headers"])
+    assert (answer["status"], headers[b"location"]) == (303, b"/")
+    assert headers[b"set-cookie"] == b"changelog-studio=; Path=/; Max-Age=0"
+    by_proxy = Serving(is_shared=True, header="x-user")
+    assert sent(by_proxy, "/auth/logout", x_user="ada") == {}
+
+
+@pytest.mark.parametrize(
+    ("kept", "location"),
+    [
+        ("%2Frun%3Frun%3D1%26edge%3Da.out", b"/run?run=1&edge=a.out"),
+        ("%2F%2Fevil.example", b"/evil.example"),
+        ("%5C%5Cevil.example", b"/evil.example"),
+        ("https%3A%2F%2Fevil.example", b"/https://evil.example"),
+        ("%2Frun%0D%0Aset-cookie%3A%20a%3D1", None),
+        ("", None),
+    ],
+)
+def test_a_login_with_a_provider_leads_to_what_was_asked_for(
+    kept: str, location: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oidc, "is_logged_in", lambda cookies: True)
+    monkeypatch.setattr(oidc, "login_url", lambda: "/auth/login")
+    served = Serving(is_shared=True, is_oidc=True)
+    answer = sent(served, cookie=f"changelog-studio-place={kept}")
+    assert dict(answer.get("headers", ())).get(b"location") == location
+    assert sent(served, "/runs", cookie=f"changelog-studio-place={kept}") == {}
+    assert sent(served, kind="websocket", cookie=f"changelog-studio-place={kept}") == {}
+
+
+def test_what_was_asked_for_is_kept_until_the_login(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oidc, "login_url", lambda: "/auth/login")
+    served = Serving(is_shared=True, is_oidc=True)
+    headers = dict(sent(served, "/run", method="POST")["headers"])
+    assert headers[b"location"] == b"/auth/login"
+    assert headers[b"set-cookie"] == b"changelog-studio-place=%2Frun; Path=/; HttpOnly; SameSite=Lax; Max-Age=600"
+    over_tls = dict(sent(served, "/run", method="POST", x_forwarded_proto="https")["headers"])
+    assert over_tls[b"set-cookie"] == headers[b"set-cookie"] + b"; Secure"
+
+
 def test_with_a_provider_a_token_posts_rows_and_opens_no_page() -> None:
     both = Serving(is_shared=True, people={TOKEN: "a program"}, is_oidc=True)
     assert sent(both, "/rows/clicks", method="POST", authorization=f"Bearer {TOKEN}") == {}

@@ -8,13 +8,16 @@ from __future__ import annotations
 import asyncio
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote, unquote
 
 from ui.shell import oidc
 from ui.shell.front_door import Asgi, Message, Receive, Send
 from ui.shell.serving import Serving
 
 COOKIE: Final = "changelog-studio"
+# What somebody asked for who had to log in with a provider first: Streamlit leads back to the first page.
+PLACE: Final = "changelog-studio-place"
+_PLACE_S: Final = 600
 _POSTED: Final = "/rows/"
 _HEALTH: Final = "/_stcore/health"
 _MOST_BYTES: Final = 4096
@@ -40,8 +43,17 @@ class Door:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Pass a request on, or ask who it is."""
-        if scope["type"] not in ("http", "websocket") or self._may_pass(scope):
+        if self._serving.has_login:
+            send = _over_tls(scope, send)
+        if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
+        elif self._is_token_log_out(scope):
+            await _lead(send, oidc.first_page(), f"{COOKIE}=; Path=/; Max-Age=0")
+        elif self._may_pass(scope):
+            if self._serving.is_oidc and (place := _asked_before(scope)):
+                await _lead(send, place, f"{PLACE}=; Path=/; Max-Age=0")
+            else:
+                await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008})
@@ -88,30 +100,64 @@ class Door:
             page = _PAGE.replace("WRONG", "Nobody has this token.").encode()
             await _answer(send, 401, page, b"text/html; charset=utf-8")
             return
-        is_tls = scope.get("scheme") == "https" or _headers(scope).get("x-forwarded-proto", "") == "https"
-        cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age={_KEPT_S}" + ("; Secure" if is_tls else "")
-        place = scope.get("root_path", "") + scope["path"]
-        # Only a path of this app: two slashes would be another site.
-        location = "/" + place.lstrip("/\\")
-        if query := scope.get("query_string", b""):
-            location += "?" + query.decode("latin-1")
-        await send(
-            {
-                "type": "http.response.start",
-                "status": 303,
-                "headers": [(b"location", location.encode("latin-1", "replace")), (b"set-cookie", cookie.encode())],
-            }
-        )
-        await send({"type": "http.response.body", "body": b""})
+        await _lead(send, _asked(scope), f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age={_KEPT_S}")
+
+    def _is_token_log_out(self, scope: Message) -> bool:
+        how = self._serving
+        by_token = bool(how.people) and not how.is_oidc and not how.header
+        return by_token and scope["type"] == "http" and oidc.is_log_out(scope["path"])
 
 
 def token_in(cookies: str) -> str:
     """The token in a Cookie header."""
+    return _in_cookie(cookies, COOKIE)
+
+
+def _in_cookie(cookies: str, name: str) -> str:
     try:
-        found = SimpleCookie(cookies).get(COOKIE)
+        found = SimpleCookie(cookies).get(name)
     except CookieError:
         return ""
     return found.value if found is not None else ""
+
+
+def _asked(scope: Message) -> str:
+    """What was asked for, with its query."""
+    query = scope.get("query_string", b"").decode("latin-1")
+    return _of_this_app(scope.get("root_path", "") + scope["path"]) + (f"?{query}" if query else "")
+
+
+def _of_this_app(place: str) -> str:
+    """A path of this app: two slashes would be another site."""
+    return "/" + place.lstrip("/\\")
+
+
+def _asked_before(scope: Message) -> str:
+    """Where somebody wanted to go who comes from the login; empty for those who ask for anything but the first page."""
+    if scope["type"] != "http" or scope["method"] != "GET" or _asked(scope) != oidc.first_page():
+        return ""
+    kept = unquote(_in_cookie(_headers(scope).get("cookie", ""), PLACE))
+    # A header has no line breaks.
+    return _of_this_app(kept) if kept and kept.isprintable() else ""
+
+
+def _over_tls(scope: Message, send: Send) -> Send:
+    """Cookies that came over TLS never go without, Streamlit's own as well."""
+    if scope["type"] != "http":
+        return send
+    if scope.get("scheme") != "https" and _headers(scope).get("x-forwarded-proto", "") != "https":
+        return send
+
+    def sealed(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+        is_open = name.lower() == b"set-cookie" and b"; secure" not in value.lower()
+        return name, value + b"; Secure" if is_open else value
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [sealed(*header) for header in message.get("headers", [])]}
+        await send(message)
+
+    return sending
 
 
 def _headers(scope: Message) -> dict[str, str]:
@@ -122,7 +168,17 @@ async def _ask_provider(scope: Message, send: Send) -> None:
     if scope["method"] != "POST":
         await _answer(send, 401, _PAGE_OIDC.encode(), b"text/html; charset=utf-8")
         return
-    headers = [(b"location", oidc.login_url().encode()), (b"cache-control", b"no-store")]
+    kept = quote(_asked(scope), safe="")
+    await _lead(send, oidc.login_url(), f"{PLACE}={kept}; Path=/; HttpOnly; SameSite=Lax; Max-Age={_PLACE_S}")
+
+
+async def _lead(send: Send, location: str, cookie: str) -> None:
+    """Lead to another place, and have a cookie kept."""
+    headers = [
+        (b"location", location.encode("latin-1", "replace")),
+        (b"set-cookie", cookie.encode()),
+        (b"cache-control", b"no-store"),
+    ]
     await send({"type": "http.response.start", "status": 303, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
 

@@ -21,7 +21,8 @@ from streamlit.web.server.starlette.starlette_app_utils import decode_signed_val
 
 from ui.shell.serving import LOGIN, SHORTEST_TOKEN, CannotServe
 
-_LOGIN_ITSELF: Final = ("auth/login", "auth/logout", "oauth2callback")
+LOG_OUT: Final = "auth/logout"
+_LOGIN_ITSELF: Final = ("auth/login", LOG_OUT, "oauth2callback")
 
 
 def require_provider() -> None:
@@ -54,6 +55,16 @@ def is_login_itself(path: str) -> bool:
     """Whether a path belongs to the login, which is open to those who have not logged in."""
     base = config.get_option("server.baseUrlPath")
     return any(path == make_url_path(base, place) for place in _LOGIN_ITSELF)
+
+
+def is_log_out(path: str) -> bool:
+    """Whether somebody logs out."""
+    return path == make_url_path(config.get_option("server.baseUrlPath"), LOG_OUT)
+
+
+def first_page() -> str:
+    """Where the app begins on this host."""
+    return make_url_path(config.get_option("server.baseUrlPath"), "/")
 
 
 def is_logged_in(cookies: str) -> bool:

@@ -15,6 +15,8 @@ from ui.shell import workspace
 from ui.shell.frame import PRESENTED, colors
 from ui.shell.guard import guarded
 from ui.shell.navigation import View
+from ui.shell.people import person
+from ui.shell.serving import serving
 from ui.shell.state import state
 from ui.shell.theme import IMAGE_FORMAT
 
@@ -97,3 +99,15 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
             args=(True,),
             help="Large text and only the page itself.",
         )
+        _account()
+
+
+def _account() -> None:
+    """Who one is, where that counts, and the way out, but where a proxy has it."""
+    name = person()
+    if not name:
+        return
+    with st.popover("Account", icon=":material/account_circle:", type="tertiary"):
+        st.text(name, help="Runs and versions of pipelines are kept with this name.")
+        if not serving().header:
+            st.button("Log out", icon=":material/logout:", key="log-out", on_click=st.logout, width="stretch")
