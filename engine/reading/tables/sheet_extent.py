@@ -1,21 +1,34 @@
 """How far apart the cells of a sheet lie, before it is read: all between them is held in memory, empty or not.
 
 One value in the last row and column of a sheet would take 512 GB, and end the process.
+
+    .xlsx   <row r="7"><c r="B7">        rows and cells with their places, or behind the ones before
+    .ods    <table-row number-rows-repeated="3"><table-cell value-type="string">       nothing but repetitions
+    .xlsb   records of a kind, a length and as many bytes: of a row its number, of a cell its column
 """
 
 from __future__ import annotations
 
+import io
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import IO, Final
+from typing import IO, Final, cast
 
 CELL_BYTES: Final = 32
-"""What a cell takes in memory, without its text."""
+"""What a cell takes in memory, without its text; of .ods it is held twice."""
 _READ: Final = 1 << 20
 # A row or a cell, its attributes, of which a value may hold a >, and whether there is nothing in it.
 _TAG: Final = re.compile(rb"""<(?:[^\s<>/:"'=]+:)?(row|c)((?:\s+[^\s<>/"'=]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(/?)>""")
+_ODS_TAG: Final = re.compile(
+    rb"""<(?:[^\s<>/:"'=]+:)?(table|table-row|table-cell|covered-table-cell)"""
+    rb"""((?:\s+[^\s<>/"'=]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*/?>"""
+)
+_REPEATED: Final = re.compile(rb"""number-(?:rows|columns)-repeated\s*=\s*["'](\d{1,9})["']""")
+_HAS_VALUE: Final = re.compile(rb"""\s(?:[^\s:]+:)?(?:value-type|formula)\s*=""")
+# Records of an .xlsb: BrtBeginSheet, BrtRowHdr; BrtCellBlank has nothing in it, the others up to BrtFmlaError have.
+_SHEET, _ROW, _BLANK, _LAST_CELL = 129, 0, 1, 11
 _PLACE: Final = re.compile(rb"""\sr\s*=\s*["']\$?([A-Za-z]*)\$?(\d+)["']""")
 
 
@@ -28,11 +41,69 @@ def largest_sheet(archive: zipfile.ZipFile) -> int:
 
 
 def _bytes_of(archive: zipfile.ZipFile, name: str) -> int:
+    if name == "content.xml":
+        with archive.open(name) as stream:
+            return _ods_bytes(stream)
+    # Byte by byte, which the archive itself takes long for.
+    with io.BufferedReader(cast(io.RawIOBase, archive.open(name))) as stream:
+        if _number_in(stream, 2) == _SHEET:
+            return _xlsb_bytes(stream)
     extent = _Extent()
     with archive.open(name) as stream:
         for block in _blocks(stream):
             extent.add(_TAG.findall(block))
     return extent.size
+
+
+def _ods_bytes(stream: IO[bytes]) -> int:
+    """The bytes of the largest table."""
+    largest, extent = 0, _Extent()
+    row = last_row = column = 0
+    for block in _blocks(stream):
+        for kind, attributes in _ODS_TAG.findall(block):
+            repeated = _REPEATED.search(attributes)
+            times = max(1, int(repeated[1])) if repeated else 1
+            match kind:
+                case b"table":
+                    largest, extent, last_row = max(largest, extent.size), _Extent(), 0
+                case b"table-row":
+                    row, last_row, column = last_row + 1, last_row + times, 0
+                case _:
+                    if _HAS_VALUE.search(attributes):
+                        extent.see(row, column + 1)
+                        extent.see(last_row, column + times)
+                    column += times
+    return 2 * max(largest, extent.size)
+
+
+def _xlsb_bytes(stream: IO[bytes]) -> int:
+    """The bytes of a sheet, from behind the kind of its first record on."""
+    extent, row, kind = _Extent(), 0, _SHEET
+    while True:
+        size = _number_in(stream, 4)
+        content = stream.read(size)
+        if len(content) < size:
+            return extent.size
+        if kind == _ROW and size >= 4:
+            row = int.from_bytes(content[:4], "little")
+        elif _BLANK < kind <= _LAST_CELL and size >= 4:
+            extent.see(row, int.from_bytes(content[:4], "little"))
+        kind = _number_in(stream, 2)
+        if kind < 0:
+            return extent.size
+
+
+def _number_in(stream: IO[bytes], most: int) -> int:
+    """A number of so many bytes at most, seven bits each, the lowest first; -1 at the end."""
+    number = 0
+    for at in range(most):
+        byte = stream.read(1)
+        if not byte:
+            return -1
+        number |= (byte[0] & 0x7F) << (7 * at)
+        if byte[0] < 0x80:
+            break
+    return number
 
 
 class _Extent:
@@ -51,6 +122,10 @@ class _Extent:
             return 0
         rows, columns = max(self._rows) - min(self._rows) + 1, max(self._columns) - min(self._columns) + 1
         return rows * columns * CELL_BYTES
+
+    def see(self, row: int, column: int) -> None:
+        """A cell with something in it."""
+        self._rows, self._columns = _ends({*self._rows, row}), _ends({*self._columns, column})
 
     def add(self, tags: Iterable[tuple[bytes, bytes, bytes]]) -> None:
         """Some more rows and cells."""

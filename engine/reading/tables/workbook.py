@@ -41,6 +41,7 @@ def opened_workbook(file: InputFile, node: str) -> Iterator[CalamineWorkbook]:
                     "allowed. Save the sheet as CSV."
                 )
                 raise SourceError(message, node, "path")
+            _check_extent(file, node)
             stream.seek(0)
             with CalamineWorkbook.from_filelike(stream) as workbook:
                 yield workbook
@@ -93,7 +94,6 @@ def sheets_of(file: InputFile, node: str) -> tuple[str, ...]:
 
 def rows_of_sheet(file: InputFile, sheet: str, node: str) -> Iterator[TextRow]:
     """The rows of a sheet that have a value, with their numbers. All are equally wide."""
-    _check_extent(file, node)
     with opened_workbook(file, node) as workbook:
         cells = workbook.get_sheet_by_name(sheet)
         if cells.start is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import struct
 import zipfile
 from pathlib import Path
 
@@ -194,6 +195,92 @@ def test_a_sheet_with_a_far_cell_is_not_read(tmp_path: Path, rows: str, size: st
     sentence = f"far.xlsx has a sheet whose cells lie so far apart that it would take {size} MB of memory, .*Delete"
     with pytest.raises(StudioError, match=sentence):
         rows_of(Excel(path="far.xlsx"), tmp_path)
+
+
+def ods_with(path: Path, rows: str) -> None:
+    """A workbook of LibreOffice with one table."""
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
+    )
+    book = f'<table:table table:name="S">{rows}</table:table>'
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr(
+            "content.xml",
+            f"<office:document-content {spaces}><office:body><office:spreadsheet>{book}</office:spreadsheet>"
+            "</office:body></office:document-content>",
+        )
+
+
+def ods_row(cells: str, times: int = 1) -> str:
+    return f'<table:table-row table:number-rows-repeated="{times}">{cells}</table:table-row>'
+
+
+def ods_cell(value: str = "", times: int = 1) -> str:
+    repeated = f'table:number-columns-repeated="{times}"'
+    if not value:
+        return f"<table:table-cell {repeated}/>"
+    return f'<table:table-cell {repeated} office:value-type="string"><text:p>{value}</text:p></table:table-cell>'
+
+
+@pytest.mark.parametrize(
+    ("rows", "size"),
+    [
+        (ods_row(ods_cell("a")) + ods_row(ods_cell(), 5998) + ods_row(ods_cell("", 15999) + ods_cell("b")), "5,859"),
+        (ods_row(ods_cell("a", 16000), 6000), "5,859"),
+        (ods_row(ods_cell("a") + ods_cell("", 16382) + ods_cell("b"), 1048576), "1,048,576"),
+    ],
+)
+def test_a_sheet_of_libreoffice_with_a_far_cell_is_not_read(tmp_path: Path, rows: str, size: str) -> None:
+    ods_with(tmp_path / "far.ods", rows)
+    sentence = f"far.ods has a sheet whose cells lie so far apart that it would take {size} MB of memory, .*Delete"
+    with pytest.raises(StudioError, match=sentence):
+        rows_of(Excel(path="far.ods"), tmp_path)
+
+
+def test_what_libreoffice_writes_behind_a_table_is_not_far(tmp_path: Path) -> None:
+    table = ods_row(ods_cell("a") + ods_cell("b")) + ods_row(ods_cell("1") + ods_cell("2"), 2)
+    ods_with(tmp_path / "a.ods", table + ods_row(ods_cell("", 16384), 1048573))
+    assert rows_of(Excel(path="a.ods"), tmp_path) == ([(2, 1, 2), (3, 1, 2)], [])
+
+
+def xlsb_record(kind: int, content: bytes = b"") -> bytes:
+    number = bytes([kind]) if kind < 0x80 else bytes([kind & 0x7F | 0x80, kind >> 7])
+    size = len(content)
+    return number + (bytes([size]) if size < 0x80 else bytes([size & 0x7F | 0x80, size >> 7])) + content
+
+
+def xlsb_with(path: Path, cells: dict[tuple[int, int], float]) -> None:
+    """A binary workbook with these numbers, by row and column from 0."""
+
+    def text(value: str) -> bytes:
+        return len(value).to_bytes(4, "little") + value.encode("utf-16-le")
+
+    kinds = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    rows = b""
+    for row, column in sorted(cells):
+        rows += xlsb_record(0, row.to_bytes(4, "little") + bytes(13))
+        rows += xlsb_record(5, column.to_bytes(4, "little") + bytes(4) + struct.pack("<d", cells[row, column]))
+    with zipfile.ZipFile(path, "w") as archive:
+        book = xlsb_record(156, bytes(8) + text("r1") + text("S"))
+        archive.writestr("xl/workbook.bin", xlsb_record(131) + book + xlsb_record(144) + xlsb_record(132))
+        archive.writestr(
+            "xl/_rels/workbook.bin.rels",
+            f'<Relationships><Relationship Id="r1" Type="{kinds}/worksheet" Target="worksheets/sheet1.bin"/>'
+            "</Relationships>",
+        )
+        sheet = xlsb_record(148, bytes(16)) + xlsb_record(145) + rows + xlsb_record(146)
+        archive.writestr("xl/worksheets/sheet1.bin", xlsb_record(129) + sheet + xlsb_record(130))
+
+
+def test_a_binary_workbook_with_a_far_cell_is_not_read(tmp_path: Path) -> None:
+    xlsb_with(tmp_path / "a.xlsb", {(0, 0): 1, (1, 0): 7, (1, 1): 8})
+    assert rows_of(Excel(path="a.xlsb", header=False), tmp_path) == ([(1, 1, None), (2, 7, 8)], [])
+    xlsb_with(tmp_path / "far.xlsb", {(0, 0): 1, (1_048_575, 16_383): 2})
+    sentence = "far.xlsb has a sheet whose cells lie so far apart that it would take 524,288 MB of memory, .*Delete"
+    with pytest.raises(StudioError, match=sentence):
+        rows_of(Excel(path="far.xlsb"), tmp_path)
 
 
 def test_cells_that_are_only_formatted_are_not_far(tmp_path: Path) -> None:
