@@ -44,10 +44,10 @@ def test_an_example_runs_and_its_changelog_is_on_the_pages(
     assert (run.status, run.error, run.epochs_done) == (RunStatus.FINISHED, "", 2)
     app = open_view("run", run=run_id)
     assert [row[:5] for row in rows_of(app, "operators")] == [
-        ["● done", "words", "rows", "", "3"],
-        ["● done", "count_words", "aggregate", "3", "4"],
-        ["● done", "count_counts", "aggregate", "4", "6"],
-        ["● done", "frequencies", "sink", "6", "6"],
+        ["● done", "words", "Rows", "", "3"],
+        ["● done", "count_words", "Aggregate", "3", "4"],
+        ["● done", "count_counts", "Aggregate", "4", "6"],
+        ["● done", "frequencies", "Sink", "6", "6"],
     ]
     app = open_view("changelog", run=run_id, edge="frequencies", event=3)
     assert [row[0] for row in rows_of(app, "cascade")] == [
