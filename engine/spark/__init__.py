@@ -11,6 +11,7 @@ archiving      makes that
 session        a session on each engine
 retrying       how long a client waits for a server
 cancelling     interrupts the jobs of a run
+left_behind    ends what a killed process has left on a server
 probing        tests an engine
 workspace      the files of a run, as tasks see them
 run_files      the same files, as the app gets at them

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING, Final
 
-from engine.spark.session import give_up, keep_alive, leave
+from engine.spark.left_behind import at_work, end_left
+from engine.spark.session import give_up, keep_alive, leave, server_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,12 +21,17 @@ if TYPE_CHECKING:
 # A worker that is cancelled has 2 s before Spark kills it; a machine that swaps takes some more.
 PATIENCE_S: Final = 10.0
 _NOTED_S: Final = 10.0
+_LOOK_S: Final = 1.0
 
 
 @contextmanager
 def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
-    """Tag the jobs of this thread, and interrupt them once `cancel` is set. Until its end the engine is in use."""
+    """Tag the jobs of this thread, and interrupt them once `cancel` is set. Until its end the engine is in use.
+
+    Meanwhile jobs are ended that a killed process has left there: these would wait behind them.
+    """
     done, given_up = Event(), Event()
+    server = server_of(spark)
 
     def end() -> None:
         given_up.set()
@@ -37,9 +43,13 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
 
     def watch() -> None:
         noted = time.monotonic()
+        looked = float("-inf")
         while not cancel.wait(0.1):
             if done.is_set():
                 return
+            if server is not None and time.monotonic() - looked > _LOOK_S:
+                end_left(spark, server)
+                looked = time.monotonic()
             if time.monotonic() - noted > _NOTED_S:
                 keep_alive(spark)
                 noted = time.monotonic()
@@ -58,7 +68,8 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[None]:
     watcher = Thread(target=watch, name=f"cancel {tag}", daemon=True)
     watcher.start()
     try:
-        yield
+        with at_work(server, tag) if server is not None else nullcontext():
+            yield
     except BaseException:
         leave(spark, tag)
         raise

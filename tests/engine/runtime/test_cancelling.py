@@ -1,13 +1,20 @@
-"""A cancelled run comes back although Spark does not: its server is ended, and the next session has another."""
+"""Runs that are cancelled and do not end, and what a killed process has left on a server."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
+import pandas as pd
 import pytest
+from pyspark.sql import SparkSession
+
+from engine.spark.cancelling import cancellable
+from engine.spark.session import server_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -41,3 +48,42 @@ def test_a_run_that_is_stuck_in_the_jvm_ends_and_the_next_one_starts_anew(tmp_pa
     )
     assert said.stdout.split() == ["True", "False", "10"], said.stderr
     assert said.stderr == ""
+
+
+# Its tasks hold both cores of the server, and end by nothing but an interruption.
+HELD = """
+import threading, time
+from engine.spark import cancelling, session
+
+def wait(batches):
+    for batch in batches:
+        time.sleep(3600)
+        yield batch
+
+spark = session.get_spark("local[2]")
+threading.Timer(1, print, ["there"], {"flush": True}).start()
+with cancelling.cancellable(spark, "left", threading.Event()):
+    spark.range(0, 2, 1, 2).mapInPandas(wait, "id LONG").collect()
+"""
+
+
+@pytest.mark.slow
+def test_what_a_killed_process_has_left_on_the_server_is_ended_by_the_next_run(spark: SparkSession) -> None:
+    server = server_of(spark)
+    assert server is not None
+    killed = subprocess.Popen([sys.executable, "-c", HELD], cwd=ROOT, stdout=subprocess.PIPE)
+    assert killed.stdout is not None
+    with killed.stdout as said:
+        assert said.readline() == b"there\n"
+    assert (server.folder / "jobs" / "left").exists()
+    killed.kill()
+    killed.wait()
+
+    def same(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        yield from batches
+
+    with cancellable(spark, "next", Event()):
+        # Spark lets go of what a client has left after three minutes: nothing else would end this sooner.
+        assert spark.range(0, 4, 1, 2).mapInPandas(same, "id LONG").count() == 4
+    assert not (server.folder / "jobs" / "left").exists()
+    assert not (server.folder / "jobs" / "next").exists()
