@@ -66,6 +66,8 @@ def test_how_long_ago_is_said_as_people_say_it() -> None:
         ([1, None, "a"], "[1, NULL, a]"),
         (b"\x00\xff", "0x00ff"),
         (datetime(2024, 1, 2, 3, 4, 5), "2024-01-02 03:04:05"),  # noqa: DTZ001 - as DuckDB hands it out
+        (datetime(2024, 1, 2, 3, 4, 5, 999_000, UTC), "2024-01-02 03:04:05.999"),
+        (datetime(2024, 1, 2, 3, 4, 5, 999_001, UTC), "2024-01-02 03:04:05.999001"),
         ({"a": 1}, '{"a": "1"}'),
     ],
 )

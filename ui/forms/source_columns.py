@@ -208,8 +208,11 @@ def _first_rows(form: FormContext, source: FileSource, files: tuple[InputFile, .
     if parsed is None:
         return
     lost = f"Of the first {parsed.looked_at:,}, {words.count(len(parsed.rejected), 'row')} would be rejected."
-    later = f"{', '.join(parsed.left_out)}: see First records." if parsed.left_out else ""
-    st.caption(" ".join(["The first rows as they are read.", *([lost] if parsed.rejected else []), later]).strip())
+    zoned = any(column.type == "timestamp" for column in schema if column.name in parsed.columns)
+    clock = "Times with a zone are shown in UTC." if zoned else ""
+    later = f"{', '.join(parsed.left_out)}: see Records below." if parsed.left_out else ""
+    said = ("The first rows as they are read.", lost if parsed.rejected else "", clock, later)
+    st.caption(" ".join(filter(None, said)))
     rows = tuple(Row(tuple(Cell.of(value) for value in row)) for row in parsed.rows)
     grid(
         Table(parsed.columns, rows, number_columns(parsed.columns, parsed.rows)),

@@ -96,7 +96,9 @@ def value(cell: object) -> str:
         case bool():
             return "true" if cell else "false"
         case datetime():
-            return cell.isoformat(sep=" ").removesuffix("+00:00")
+            # Thousandths where there are some: event times have no more.
+            digits = "auto" if not cell.microsecond or cell.microsecond % 1000 else "milliseconds"
+            return cell.isoformat(sep=" ", timespec=digits).removesuffix("+00:00")
         case date():
             return cell.isoformat()
         case bytes():

@@ -6,15 +6,17 @@ export const DRAGGED = 'application/x-changelog-studio-operator'
 /** @import { CatalogEntry } from '../types' */
 
 /**
+ * Those that have all the words; before the others the groups in which one is called so.
+ *
  * @param {CatalogEntry[]} operators
  * @param {string} text
  */
 export function matching(operators, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  return operators.filter((each) => {
-    const all = `${each.title} ${each.operator} ${each.summary} ${each.group}`.toLowerCase()
-    return words.every((word) => all.includes(word))
-  })
+  const has = (/** @type {string} */ said) => words.every((word) => said.toLowerCase().includes(word))
+  const found = operators.filter((each) => has(`${each.title} ${each.operator} ${each.summary} ${each.group}`))
+  const called = new Set(found.filter((each) => has(each.title)).map((each) => each.group))
+  return found.sort((one, other) => Number(called.has(other.group)) - Number(called.has(one.group)))
 }
 
 /**
