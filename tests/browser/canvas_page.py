@@ -121,6 +121,8 @@ def settled(page: Page) -> None:
 
 def at_rest(page: Page) -> None:
     """Wait until nothing comes in by itself any more: that draws a form anew, and closes a list that is open."""
+    # What is being drawn may say so only at its end.
+    settled(page)
     for coming in ("Spark is starting", "Reading the first rows"):
         expect(page.get_by_text(coming)).to_have_count(0, timeout=RUN_TIMEOUT_MS)
     settled(page)

@@ -26,6 +26,7 @@ from tests.browser.canvas_page import (
     settled,
     start_run,
     tab,
+    type_into,
 )
 from tests.browser.canvas_page import (
     app as app,
@@ -83,6 +84,17 @@ def test_what_is_wrong_sits_on_the_node_and_one_click_mends_it(open_page: OpenPa
     settled(page)
     assert edges(page) == ["rows>aggregate:in"]
     expect(page.get_by_role("button", name="Show problems in aggregate")).to_have_count(0)
+
+
+def test_a_column_that_is_renamed_in_its_source_is_renamed_everywhere_by_one_click(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain9")
+    pick(page, "words")
+    type_into(page, "Name", "term")
+    page.get_by_role("button", name="Show problems in counts").click()
+    note(page).get_by_role("button", name="Rename word to term everywhere").click()
+    settled(page)
+    expect(page.get_by_role("button", name="Show problems in counts")).to_have_count(0)
+    expect(node(page, "counts")).to_contain_text("term")
 
 
 def test_hovering_explains_an_edge_and_a_node(open_page: OpenPage) -> None:

@@ -109,3 +109,23 @@ def test_what_was_completed_reaches_the_document_and_undo_takes_it_back(open_pag
     studio(page).focus()
     press(page, "Undo")
     expect(box(page, "Condition")).to_have_value("true")
+
+
+def test_flink_s_spelling_is_understood_and_what_nobody_understands_is_said_at_its_field(open_page: OpenPage) -> None:
+    page = open_page()
+    open_example(page, "Word frequency")
+    node(page, "count_words").click()
+    expect(box(page, "Name of the node")).to_have_value("count_words")
+    add(page, "Filter")
+    field = box(page, "Condition")
+    field.fill("CAST(word AS NOTHING(3)) IS NULL")
+    expect(page.get_by_role("button", name="Show problems in filter")).to_be_visible(timeout=SPARK_STARTS_MS)
+    wait_until_settled(page)
+    page.reload()
+    # The canvas is there, and so is what was typed, with the sentence below it.
+    expect(page.get_by_role("button", name="Show problems in filter")).to_be_visible()
+    expect(page.get_by_text("went wrong")).to_have_count(0)
+    expect(field).to_have_value("CAST(word AS NOTHING(3)) IS NULL")
+    field.fill("CAST(word AS TIMESTAMP(3)) IS NULL")
+    expect(page.get_by_role("button", name="Show problems in filter")).to_have_count(0)
+    expect(run_button(page)).to_be_enabled()

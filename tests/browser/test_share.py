@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.canvas_page import box, node, settled, type_into
-from tests.browser.conftest import wait_until_settled
+from tests.browser.conftest import OpenPage, wait_until_settled
 from tests.browser.test_build import open_example, press
 
 
@@ -110,3 +110,27 @@ def test_a_pipeline_is_kept_restored_copied_renamed_deleted_and_shared(page: Pag
     expect(node(page, "count_words")).to_have_count(1)
     wait_until_settled(page)
     assert nodes(page) == whole
+
+
+def test_two_people_save_one_pipeline_and_neither_loses_anything(open_page: OpenPage) -> None:
+    one = open_page()
+    open_example(one, "Word frequency")
+    type_into(one, "Name of the pipeline", "Of two people")
+    press(one, "Save")
+    expect(one.get_by_role("button", name=re.compile("Saved"))).to_be_disabled()
+    other = open_page()
+    row_of(other, "Of two people").get_by_role("button", name="Open", exact=True).click()
+    other.wait_for_url("**/build?**")
+    for page, old, new in ((one, "words", "lines"), (other, "frequencies", "results")):
+        node(page, old).click()
+        expect(box(page, "Name of the node")).to_have_value(old)
+        type_into(page, "Name of the node", new)
+        settled(page)
+    press(one, "Save")
+    expect(one.get_by_role("button", name=re.compile("Saved"))).to_be_disabled()
+    press(other, "Save")
+    expect(other.get_by_text("Version 2 was saved since you began with version 1")).to_be_visible()
+    press(other, "Merge both")
+    expect(other.get_by_role("button", name=re.compile("Saved"))).to_be_disabled()
+    for name in ("lines", "results"):
+        expect(node(other, name)).to_be_visible()

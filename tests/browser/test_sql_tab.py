@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import tab
+from tests.browser.canvas_page import node, tab
 from tests.browser.conftest import wait_until_settled
-from tests.browser.test_build import open_example
+from tests.browser.test_build import open_example, run_button
 
 STARTS_MS = 60_000
 
@@ -33,12 +34,25 @@ def replace(page: Page, old: str, new: str) -> None:
     wait_until_settled(page)
 
 
-def test_an_edited_script_changes_the_pipeline_and_a_wrong_one_is_marked(page: Page) -> None:
+def test_an_edited_script_changes_the_pipeline_a_wrong_one_is_marked_and_a_file_of_one_opened(
+    page: Page, tmp_path: Path
+) -> None:
     open_example(page, "Word frequency")
     tab(page, "SQL")
+    expect(editor(page)).to_have_value(re.compile("COUNT"), timeout=STARTS_MS)
+    exported = tmp_path / "words.sql"
+    exported.write_text(editor(page).input_value())
     replace(page, "SELECT cnt, COUNT(cnt) AS freq", "SELECT cnt, SUM(cnt) AS freq")
     expect(editor(page)).to_have_value(re.compile(r"SUM\(cnt\) AS freq"), timeout=STARTS_MS)
     replace(page, "SUM(cnt)", "SUM(count)")
     expect(page.get_by_text("unknown column 'count'. Available:").first).to_be_visible(timeout=STARTS_MS)
     wrong = next(n for n, line in enumerate(editor(page).input_value().splitlines(), 1) if "SUM(count)" in line)
     expect(editor(page)).to_have_attribute("data-wrong-line", str(wrong))
+    page.get_by_role("link", name="Pipelines").click()
+    expect(page.get_by_role("heading", name="Examples")).to_be_visible()
+    wait_until_settled(page)
+    page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(exported)
+    page.wait_for_url("**/build?**")
+    for name in ("words", "count_words", "count_counts", "frequencies"):
+        expect(node(page, name)).to_be_visible()
+    expect(run_button(page)).to_be_enabled()

@@ -7,7 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage
+from tests.browser.app_server import App
+from tests.browser.conftest import OpenPage, wait_until_settled
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
@@ -25,3 +26,13 @@ def test_the_title_names_the_studio(page: Page) -> None:
 def test_the_navigation_has_five_places(page: Page) -> None:
     links = page.locator(".st-key-places").get_by_role("link")
     expect(links).to_have_text([re.compile(name) for name in ("Pipelines", "Build", "Runs", "Inspect", "SQL")])
+
+
+def test_a_page_without_a_run_says_what_to_do_with_the_button_that_does_it(page: Page, app: App) -> None:
+    for place in ("run", "event-time", "compare", "what-if"):
+        page.goto(f"{app.url}/{place}")
+        expect(page.get_by_role("heading", name=re.compile("^No(thing has run| runs) yet"))).to_be_visible()
+        expect(page.get_by_role("button", name="Choose a pipeline or an example")).to_be_enabled()
+    wait_until_settled(page)
+    page.get_by_role("button", name="Choose a pipeline or an example").click()
+    expect(page.get_by_role("heading", name="Examples")).to_be_visible()
