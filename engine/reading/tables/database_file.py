@@ -1,6 +1,7 @@
 """What sources have in common that read one table of a database in a file: the order of its rows, and its SQL.
 
 DatabaseFile.database  ->  Database: what is asked of a file of this kind
+DatabaseFile.apart     ->  Apart: the same in a process of its own, for tables that compute their values
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pydantic import Field
 
 from engine.model.schema import Column, Schema
 from engine.reading.files import InputFile
+from engine.reading.tables.apart import Apart
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import OpenTable, TableFile
 
@@ -21,6 +23,9 @@ class Database(Protocol):
 
     def tables_in(self, file: InputFile, node: str) -> tuple[str, ...]:
         """The names of its tables and views."""
+
+    def computes(self, file: InputFile, table: str, node: str) -> bool:
+        """Whether values of a table are computed as it is read: a view, a generated column."""
 
     def columns_of(self, file: InputFile, table: str, node: str) -> tuple[Column, ...]:
         """The columns of a table."""
@@ -35,6 +40,7 @@ class DatabaseFile(TableFile):
     """A source over a table of a database in a file."""
 
     database: ClassVar[Database]
+    apart: ClassVar[Apart]
 
     order_by: tuple[str, ...] = Field(
         (),
@@ -49,10 +55,11 @@ class DatabaseFile(TableFile):
 
     def open_table(self, file: InputFile, table: str, node: str) -> OpenTable:
         """One of them."""
+        asked = self.apart if self.database.computes(file, table, node) else self.database
         return OpenTable(
             f"{file.name}, table {table}",
-            self.database.columns_of(file, table, node),
-            lambda: self.database.rows_of(file, table, self.order_by, self.event_time, node),
+            asked.columns_of(file, table, node),
+            lambda: asked.rows_of(file, table, self.order_by, self.event_time, node),
         )
 
     def flink_sql(self, node: str, schema: Schema) -> str:

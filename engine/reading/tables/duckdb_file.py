@@ -62,10 +62,10 @@ _NESTED: Final = re.compile(r".*\]|(STRUCT|MAP|UNION)\b.*", re.DOTALL)
 
 
 @cache
-def _spilled() -> Path:
+def _spilled(_place: str) -> Path:
     """Where it puts what it sorts and has no memory for, which would else lie beside the file.
 
-    One folder of this process: who opens a file a second time has to open it the same way.
+    One folder for each file: who opens it a second time has to open it the same way, and two write the same names.
     """
     folder = kept_scratch("sorting")
     hold(folder)
@@ -79,7 +79,7 @@ def _opened(file: InputFile, node: str) -> Iterator[duckdb.DuckDBPyConnection]:
 
     place = where_it_is(file, node)
     try:
-        config = _CONFINED | {"temp_directory": str(_spilled())}
+        config = _CONFINED | {"temp_directory": str(_spilled(place))}
         with closing(duckdb.connect(place, read_only=True, config=config)) as database:
             database.execute("SET TimeZone = 'UTC'")
             yield database
@@ -112,6 +112,15 @@ def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
     """The names of its tables and views; with their schema where that is not the main one. Raises SourceError."""
     with _opened(file, node) as database:
         return tuple(_listed(database))
+
+
+def computes(file: InputFile, table: str, node: str) -> bool:
+    """Whether values of a table are computed as it is read: a view, a generated column. Raises SourceError."""
+    asked = "SELECT sql FROM duckdb_tables() WHERE NOT internal AND schema_name = ? AND table_name = ?"
+    with _opened(file, node) as database:
+        made = database.execute(asked, _listed(database).get(table, (_MAIN, table))).fetchall()
+    # DuckDB prints its own words in capitals; where they are part of a text, nothing is lost but time.
+    return not made or " GENERATED ALWAYS AS" in made[0][0]
 
 
 def columns_of(file: InputFile, table: str, node: str) -> tuple[Column, ...]:

@@ -83,6 +83,14 @@ def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
         return tuple(name for (name,) in found if not name.startswith("sqlite_"))
 
 
+def computes(file: InputFile, table: str, node: str) -> bool:
+    """Whether values of a table are computed as it is read: a view, a generated column. Raises SourceError."""
+    with _opened(file, node, _Patience(LOOK_S)) as database:
+        kinds = database.execute("SELECT type FROM sqlite_master WHERE name = ?", (table,)).fetchall()
+        columns = database.execute(f"PRAGMA table_xinfo({identifier(table)})").fetchall()
+    return kinds != [("table",)] or any(row[6] > _HIDDEN for row in columns)
+
+
 @lru_cache(maxsize=64)
 def columns_of(file: InputFile, table: str, node: str) -> tuple[Column, ...]:
     """The columns of a table, with the types of its first values. Raises SourceError."""

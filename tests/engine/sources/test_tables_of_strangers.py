@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import struct
+import subprocess
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from engine.errors import StudioError
+from engine.errors import StudioError, UnknownColumn
 from engine.reading.file_source import RowFile
-from engine.reading.tables import duckdb_file, kept_rows, sqlite_file
+from engine.reading.tables import databases, duckdb_file, kept_rows, sqlite_file
 from engine.sources.duckdb import DuckDb
 from engine.sources.excel import Excel
 from engine.sources.sqlite import Sqlite
 from tests.engine.sources.test_tables import rows_of, types_of
 from tests.engine.sources.workbooks import write_workbook
 
+LONG = "replace(hex(zeroblob(4000000)), '0', 'a')"
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
 
 
@@ -40,20 +44,77 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("view", [f"{ENDLESS} SELECT n FROM r", f"{ENDLESS} SELECT count(*) AS n FROM r"])
-@pytest.mark.parametrize("make", [Sqlite, DuckDb])
+def readers() -> list[str]:
+    """The processes that read for this one."""
+    listed = subprocess.check_output(["ps", "-ww", "--ppid", str(os.getpid()), "-o", "args="], text=True)
+    return [line for line in listed.splitlines() if "engine.reading.tables.apart" in line]
+
+
+@pytest.mark.parametrize(
+    ("make", "view"),
+    [
+        *(
+            (make, f"{ENDLESS} SELECT {wanted} FROM r")
+            for make in (Sqlite, DuckDb)
+            for wanted in ("n", "count(*) AS n")
+        ),
+        # No database interrupts a function.
+        (DuckDb, "SELECT levenshtein(repeat('a', 2000000), repeat('b', 2000000)) AS n"),
+        (Sqlite, f"SELECT instr({LONG}, substr({LONG}, 4000000) || 'b') AS n"),
+    ],
+)
 def test_a_view_without_end_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: type[RowFile], view: str
 ) -> None:
-    for reader in (sqlite_file, duckdb_file):
-        monkeypatch.setattr(reader, "LOOK_S", 1.0)
-        monkeypatch.setattr(reader, "ROWS_S", 1.0)
+    monkeypatch.setattr(databases, "LOOK_S", 3.0)
+    monkeypatch.setattr(databases, "ROWS_S", 3.0)
     fill = sqlite_with if make is Sqlite else duckdb_with
     fill(tmp_path / "a.db", f"CREATE VIEW v AS {view}")
     before = files_of(tmp_path)
-    with pytest.raises(StudioError, match=r"a.db gives no rows for 1 s. A view may ask for more than .* as a table"):
+    with pytest.raises(StudioError, match=r"a.db gives no rows for 3 s. A view may ask for more than .* as a table"):
         rows_of(make(path="a.db", table="v"), tmp_path)
     assert files_of(tmp_path) == before
+    assert readers() == []
+
+
+@pytest.mark.parametrize(("make", "fill"), [(Sqlite, sqlite_with), (DuckDb, duckdb_with)])
+def test_what_computes_its_values_is_read_like_a_table(
+    tmp_path: Path, make: type[RowFile], fill: Callable[..., None]
+) -> None:
+    """In a process of its own, which ends with who reads."""
+    fill(
+        tmp_path / "a.db",
+        "CREATE TABLE t (a INT, s VARCHAR, twice INT GENERATED ALWAYS AS (a * 2) VIRTUAL)",
+        "INSERT INTO t (a, s) SELECT n, CASE WHEN n > 1 THEN 'ä\n\"' END FROM "
+        "(WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 2500) SELECT n FROM r)",
+        "CREATE VIEW v AS SELECT a, s, twice FROM t",
+    )
+    computed = [make(path="a.db", table=table, order_by=("a",)) for table in ("v", "t")]
+    for source in computed:
+        records, rejected = rows_of(source, tmp_path)
+        assert (records[0], records[1], len(records), rejected) == ((1, 1, None, 2), (2, 2, 'ä\n"', 4), 2500, [])
+    with pytest.raises(UnknownColumn, match="order_by: unknown column 'b'. Available: a, s, twice") as raised:
+        rows_of(make(path="a.db", table="v", order_by=("b",)), tmp_path)
+    assert (raised.value.node, raised.value.known) == ("n", ("a", "s", "twice"))
+    opened = computed[0].open_table(computed[0].file("n", tmp_path), "v", "n").rows()
+    assert next(opened).line == 1
+    assert len(readers()) == 1
+    opened.close()
+    assert readers() == []
+
+
+def test_a_reader_that_ends_by_itself_is_a_sentence(tmp_path: Path) -> None:
+    sqlite_with(
+        tmp_path / "a.sqlite",
+        "CREATE TABLE t AS SELECT value AS n FROM json_each('[" + "1, " * 400_000 + "1]')",
+        "CREATE VIEW v AS SELECT n FROM t",
+    )
+    source = Sqlite(path="a.sqlite")
+    rows = source.open_table(source.file("n", tmp_path), "v", "n").rows()
+    assert next(rows).line == 1
+    subprocess.check_call(["pkill", "-KILL", "-P", str(os.getpid()), "-f", "engine.reading.tables.apart"])
+    with pytest.raises(StudioError, match=r"the process that reads a.sqlite ended by itself \(status -9\). A view may"):
+        list(rows)
 
 
 def test_generated_columns_are_columns(tmp_path: Path) -> None:
@@ -82,7 +143,7 @@ def test_of_a_value_that_is_too_long_only_enough_is_held(tmp_path: Path, monkeyp
     assert [(row.line, row.values[0]) for row in read] == [(1, "0000"), (2, "00" * 10_000)]
     records, rejected = rows_of(Sqlite(path="a.sqlite"), tmp_path)
     assert (records, [line for _, line, _, _ in rejected]) == ([(1, "0000")], [2])
-    sqlite_with(tmp_path / "b.sqlite", "CREATE VIEW v AS SELECT zeroblob(1000000) AS b")
+    sqlite_with(tmp_path / "b.sqlite", "CREATE TABLE t AS SELECT zeroblob(1000000) AS b")
     with pytest.raises(StudioError, match="b.sqlite cannot be read as a SQLite file: string or blob too big"):
         rows_of(Sqlite(path="b.sqlite"), tmp_path)
 
@@ -92,11 +153,11 @@ def test_what_duckdb_has_no_memory_for_lies_where_temporary_files_do(
 ) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    monkeypatch.setattr(duckdb_file, "_spilled", lambda: temporary)
+    monkeypatch.setattr(duckdb_file, "_spilled", lambda _place: temporary)
     monkeypatch.setitem(duckdb_file._CONFINED, "memory_limit", "60MB")
     (tmp_path / "data").mkdir()
-    view = "SELECT range AS n, md5(range::VARCHAR) AS h FROM range(2000000)"
-    duckdb_with(tmp_path / "data" / "a.duckdb", f"CREATE VIEW v AS {view}")
+    rows_made = "SELECT range AS n, md5(range::VARCHAR) AS h FROM range(2000000)"
+    duckdb_with(tmp_path / "data" / "a.duckdb", f"CREATE TABLE v AS {rows_made}")
     source = DuckDb(path="data/a.duckdb")
     rows = iter(source.open_table(source.file("n", tmp_path), "v", "n").rows())
     assert next(rows).line == 1
