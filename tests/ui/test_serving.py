@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from engine.contract.live import Live, Wish
 from engine.errors import PipelineError, RunCancelled, SourceError
 from engine.model.pipeline import Node, Pipeline
 from engine.reading.files import find_files
@@ -262,6 +263,28 @@ def test_what_another_made_is_deleted_only_after_a_second_question(others_run: i
     assert app.button(key=f"p{saved.pipeline_id}|delete").disabled
     app.checkbox(key=f"p{saved.pipeline_id}|agreed").check().run()
     assert not app.button(key=f"p{saved.pipeline_id}|delete").disabled
+
+
+def test_a_live_run_of_another_is_stopped_and_ended_only_after_a_second_question(
+    store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def go_on(job: Job, _: Store) -> None:
+        assert job.live is not None
+        while job.live.control.wait(60) is not Wish.STOP:
+            pass
+
+    manager = RunManager(store, execute=go_on)
+    managers.use(manager)
+    with monkeypatch.context() as her:
+        her.setattr(managers, "person", lambda: "Ada")
+        run_id = manager.start(PIPELINE, live=Live())
+    app = open_view("run", run=run_id)
+    assert not app.button(key="live-pause").disabled
+    assert [app.button(key=f"live-{what}").disabled for what in ("stop", "end")] == [True, True]
+    app.checkbox(key="live-stop-agreed").check().run()
+    assert [app.button(key=f"live-{what}").disabled for what in ("stop", "end")] == [False, False]
+    app.button(key="live-stop").click().run()
+    assert manager.wait(run_id, 30)
 
 
 def test_runs_and_versions_are_kept_with_who_made_them(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
