@@ -11,11 +11,12 @@ import os
 import re
 import shutil
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 import duckdb
 
@@ -44,6 +45,9 @@ SETTINGS: Final = (
 )
 # A log of this size makes a checkpoint: as DuckDB has it, and while another process reads the file.
 _LOG_SIZES: Final = ("16MiB", "256MiB")
+# So long an answer is waited for when the file is closed.
+_PATIENCE_S: Final = 5.0
+_AGAIN_S: Final = 0.01
 _DISK_FULL: Final = ("no space left", "disk full", "file too large", "disk quota", "not enough space")
 
 
@@ -59,6 +63,7 @@ class Database:
         self._lock = threading.RLock()
         self._writing = threading.RLock()
         self._latest: WeakValueDictionary[int, Cursor] = WeakValueDictionary()
+        self._cursors: WeakSet[Cursor] = WeakSet()
         self._beside = 0
         self._connection: Cursor | None = self._connect()
 
@@ -105,6 +110,7 @@ class Database:
                 self._connection = self._connect()
             cursor = self._connection.cursor()
             self._latest[threading.get_ident()] = cursor
+            self._cursors.add(cursor)
             return cursor
 
     def interrupt(self, thread: int | None) -> None:
@@ -194,10 +200,12 @@ class Database:
             cursor.execute("CHECKPOINT")
 
     def close(self) -> None:
-        """Close the file. A later query opens it again."""
+        """Close the file once all queries have ended; those that take long are interrupted. A later one reopens it."""
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
+            until = time.monotonic() + _PATIENCE_S
+            for each in (*self._cursors, self._connection):
+                if each is not None:
+                    _close(each, until)
             self._connection = None
 
     def _keep_private(self) -> None:
@@ -220,6 +228,19 @@ class Database:
         """After a failed write of its log DuckDB refuses every statement until the file is opened anew."""
         if isinstance(error, duckdb.FatalException) or "invalidated" in str(error):
             self.close()
+
+
+def _close(connection: Cursor, until: float) -> None:
+    """Close a connection that another thread may be asking: DuckDB refuses to until it has answered."""
+    while True:
+        try:
+            connection.close()
+        except duckdb.ResourceInUseException:
+            if time.monotonic() > until:
+                connection.interrupt()
+            time.sleep(_AGAIN_S)
+        else:
+            return
 
 
 def memory_limit_mib() -> int:

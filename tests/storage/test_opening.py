@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 
 import storage
 from storage import Store
+from storage.database import connection
 from storage.database.connection import Database
 from storage.database.migrations import MIGRATIONS, VERSION, migrate, version_of
 from storage.errors import (
@@ -145,6 +148,26 @@ def test_a_migration_that_fails_leaves_the_file_at_the_version_before(tmp_path: 
     with database.cursor() as cursor:
         assert version_of(cursor) == VERSION + 1
     database.close()
+
+
+def test_the_file_is_closed_while_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that answers soon is waited for, one that goes on is ended; nobody has the file after."""
+    path = tmp_path / "s.duckdb"
+    for rows, patience in ((300_000_000, 60.0), (10**13, 0.3)):
+        monkeypatch.setattr(connection, "_PATIENCE_S", patience)
+        database = Database(path)
+        database.rows("SELECT 1")
+        with ThreadPoolExecutor(1) as others:
+            asked = others.submit(database.rows, f"SELECT count(*) FROM range({rows}) WHERE (range * 7) % 13 = 5")
+            time.sleep(0.1)
+            database.close()
+            if patience > 1:
+                assert asked.result() == [(23_076_923,)]
+            else:
+                with pytest.raises(duckdb.Error):
+                    asked.result()
+        with duckdb.connect(str(path), read_only=True, config={"threads": 1}) as another:
+            assert another.execute("SELECT 1").fetchall() == [(1,)]
 
 
 def test_a_run_whose_process_is_gone_is_marked_and_can_be_taken_up_again(tmp_path: Path) -> None:
