@@ -9,12 +9,14 @@ an address, and what is connected to is the very address that was judged. Proxie
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import ipaddress
 import os
 import re
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +39,8 @@ _REDIRECTS: Final = 5
 _MOVED: Final = (301, 302, 303, 307, 308)
 _CHUNK: Final = 1 << 20
 _HTTPS: Final = 443
+_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+_COMPATIBLE: Final = ipaddress.IPv6Network("::/96")
 _IN_ADDRESS: Final = "/%:@!$&'()*+,;=~?"
 
 
@@ -109,6 +113,7 @@ class _Connection(http.client.HTTPSConnection):
         self._context_of_tls = ssl.create_default_context()
         super().__init__(host, port, timeout=_ANSWER_S, context=self._context_of_tls)
         self._addresses = addresses
+        self._talking: ssl.SSLSocket | None = None
 
     def connect(self) -> None:
         """Connect to the first of them that answers."""
@@ -119,7 +124,16 @@ class _Connection(http.client.HTTPSConnection):
             except OSError:
                 if at + 1 == len(self._addresses):
                     raise
-        self.sock = self._context_of_tls.wrap_socket(plain, server_hostname=self.host)
+        self.sock = self._context_of_tls.wrap_socket(plain, server_hostname=self.host, do_handshake_on_connect=False)
+        # Where a server says that it closes, http.client forgets the socket from which the body still comes.
+        self._talking = self.sock
+        self.sock.do_handshake()
+
+    def leave(self) -> None:
+        """Have whatever reads from it fail: a timeout is no end for a server that sends a byte now and then."""
+        with contextlib.suppress(OSError):
+            if self._talking is not None:
+                self._talking.shutdown(socket.SHUT_RDWR)
 
 
 class _Fetch:
@@ -141,9 +155,11 @@ class _Fetch:
             except ssl.SSLCertVerificationError as error:
                 self._fail(f"{host} cannot prove who it is ({error.verify_message}); check the address", error)
             except ssl.SSLError as error:
+                self._check_time(error)
                 reason = (error.reason or "it broke off").replace("_", " ").lower()
                 self._fail(f"{host} does not encrypt as it should ({reason}); check the address", error)
             except (OSError, http.client.HTTPException) as error:
+                self._check_time(error)
                 reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
                 message = f"{host} does not answer as it should: {reason}. Check the address, and try again"
                 self._fail(message, error)
@@ -156,6 +172,9 @@ class _Fetch:
         """Ask once. None where the file is there now, else where it is instead."""
         host, port = str(parts.hostname), parts.port or _HTTPS
         connection = _Connection(host, port, self._addresses(host, port))
+        leaving = threading.Timer(max(0.0, self._until - time.monotonic()), connection.leave)
+        leaving.daemon = True
+        leaving.start()
         try:
             path = quote(parts.path or "/", safe=_IN_ADDRESS)
             path += f"?{quote(parts.query, safe=_IN_ADDRESS)}" if parts.query else ""
@@ -168,6 +187,7 @@ class _Fetch:
                 self._kept(response, target)
             return None
         finally:
+            leaving.cancel()
             connection.close()
 
     def _kept(self, response: http.client.HTTPResponse, target: Path) -> None:
@@ -179,9 +199,9 @@ class _Fetch:
                 size += len(read)
                 if size > self._most:
                     self._fail_too_large()
-                if time.monotonic() > self._until:
-                    self._fail(f"it takes longer than {LONGEST_S / 60:.0f} min; download it, and give its path")
+                self._check_time()
                 file.write(read)
+        self._check_time()
         if wanted is not None and size < wanted:
             self._fail(f"only {size:,} of its {wanted:,} bytes came; try again")
 
@@ -203,6 +223,10 @@ class _Fetch:
             return host == self._first_host
         named = [urlsplit(place.strip()).hostname for place in os.environ[ENVIRONMENT].split(",")]
         return host in named
+
+    def _check_time(self, cause: Exception | None = None) -> None:
+        if time.monotonic() > self._until:
+            self._fail(f"it takes longer than {LONGEST_S / 60:.0f} min; download it, and give its path", cause)
 
     def _fail_too_large(self) -> NoReturn:
         self._fail(f"it is larger than {self._most / 1e6:,.0f} MB; download it, and give its path")
@@ -239,5 +263,14 @@ def _is_served() -> bool:
 
 def _is_public(address: str) -> bool:
     found = ipaddress.ip_address(address.partition("%")[0])
-    found = getattr(found, "ipv4_mapped", None) or found
-    return found.is_global and not found.is_multicast
+    if mapped := getattr(found, "ipv4_mapped", None):
+        found = mapped
+    return all(each.is_global and not each.is_multicast for each in (found, *_carried(found)))
+
+
+def _carried(found: ipaddress.IPv4Address | ipaddress.IPv6Address) -> Iterator[ipaddress.IPv4Address]:
+    """The addresses of version 4 that one of version 6 may lead to, through a tunnel or NAT64."""
+    if isinstance(found, ipaddress.IPv6Address):
+        if found in _NAT64 or found in _COMPATIBLE:
+            yield ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        yield from filter(None, (found.sixtofour, *(found.teredo or ())))

@@ -5,6 +5,7 @@ The server is a real one with TLS on this machine, and its certificate one that 
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import socket
 import ssl
@@ -222,3 +223,64 @@ def test_a_live_run_and_other_formats_say_that_they_read_no_file_of_the_web(tmp_
         declared.stream("n", tmp_path, "run")
     with pytest.raises(SourceError, match="Download the file first"):
         Parquet(path="https://localhost/x.parquet").derive("n", tmp_path)
+
+
+PRIVATE = """
+127.0.0.1 10.1.2.3 172.16.0.1 192.168.0.1 169.254.169.254 100.64.0.1 0.0.0.0 224.0.0.1 255.255.255.255 2002:7f00:1::
+::1 :: fe80::1 fd00::1 ff02::1 ::ffff:127.0.0.1 ::ffff:10.1.2.3 ::127.0.0.1 64:ff9b::a9fe:a9fe 2001:0:a01:203::1
+"""
+
+
+@pytest.mark.parametrize("address", PRIVATE.split())
+def test_no_name_leads_those_who_are_served_into_the_network(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In whatever way it is written, and also where only the last of its addresses is one of the network."""
+    monkeypatch.setenv(ENVIRONMENT, "https://")
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, 443)) for each in ("8.8.8.8", address)]
+    monkeypatch.setattr(web.socket, "getaddrinfo", lambda *_, **__: found)
+    with fetching(tmp_path / "web"), pytest.raises(SourceError) as caught:
+        Csv(path="https://data.example/x.csv").derive("n", tmp_path)
+    assert f"data.example leads to {address}, which is no public address" in caught.value.sentence
+
+
+# What a server sends at once; after it comes a byte now and then, for ever.
+DRIPPING = {
+    "in the handshake": (False, b"\x16\x03\x03\x40\x00"),
+    "in the head": (True, b"HTTP/1.1 200 OK\r\nX: "),
+    "in the body": (True, b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nid\n"),
+    "in a body without a length": (True, b"HTTP/1.1 200 OK\r\n\r\nid\n"),
+    "in a body of chunks": (True, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n"),
+}
+
+
+@pytest.mark.parametrize("where", DRIPPING)
+def test_a_server_that_sends_a_byte_now_and_then_is_left(
+    where: str, certified: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encrypted, first = DRIPPING[where]
+    key, certificate = certified
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setattr(web, "LONGEST_S", 1.0)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    over = threading.Event()
+
+    def drip() -> None:
+        peer, _ = server.accept()
+        with (
+            contextlib.suppress(OSError),
+            context.wrap_socket(peer, server_side=True) if encrypted else peer as talking,
+        ):
+            talking.sendall(first)
+            while not over.wait(0.05):
+                talking.sendall(b"\0")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        talking = threading.Thread(target=drip, daemon=True)
+        talking.start()
+        address = f"https://localhost:{server.getsockname()[1]}/x.csv"
+        with fetching(tmp_path / "web"), pytest.raises(SourceError, match="it takes longer than 0 min; download it"):
+            Csv(path=address).derive("n", tmp_path)
+        over.set()
+        talking.join(10)
