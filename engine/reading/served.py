@@ -1,8 +1,10 @@
-"""What the sources that read from a server share: a run that ends receives all that is there first.
+"""What the sources that read from a server share: nobody is asked because somebody looks, and columns are declared.
+
+A run that ends receives all that is there first. Of a `ReceivedSource`
 
     server --received--> batches --Keeping--> pieces --reader--> records
 
-A live run goes on with what comes (`stream`), and keeps it in the same way.
+and a live run goes on with what comes (`stream`), and keeps it in the same way.
 """
 
 from __future__ import annotations
@@ -35,7 +37,6 @@ class ServedSource(Source):
 
     asks_for_columns: ClassVar[str]
 
-    _kept: ForNow | None = PrivateAttr(None)
     _most: int | None = PrivateAttr(None)
 
     @property
@@ -47,6 +48,22 @@ class ServedSource(Source):
     @abstractmethod
     def variables(self) -> tuple[str, ...]:
         """The environment variables whose values are sent there."""
+
+    @abstractmethod
+    def columns_there(self, node: str, folder: Path) -> ColumnsThere:
+        """The columns as the server knows them. Raises SourceError."""
+
+    def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
+        """The first rows."""
+        some = self.model_copy()
+        some._most = rows
+        return some
+
+
+class ReceivedSource(ServedSource):
+    """One whose rows are kept as they come."""
+
+    _kept: ForNow | None = PrivateAttr(None)
 
     @property
     @abstractmethod
@@ -61,10 +78,6 @@ class ServedSource(Source):
     def received(self, node: str, folder: Path, most: int | None) -> Iterator[pa.RecordBatch]:
         """What is there as the run begins, as it is kept. most: of these rows the first. Raises SourceError."""
 
-    @abstractmethod
-    def columns_there(self, node: str, folder: Path) -> ColumnsThere:
-        """The columns as the server knows them. Raises SourceError."""
-
     def scan(self, node: str, folder: Path) -> Scan:
         """What is there as the run begins, received into files of this run. Raises SourceError."""
         reader = self.reader(node, folder)
@@ -76,12 +89,6 @@ class ServedSource(Source):
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
         """The files of what was received."""
         return tuple(sorted(self._kept.path.rglob("*.arrow"))) if self._kept is not None else ()
-
-    def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
-        """The first rows."""
-        some = self.model_copy()
-        some._most = rows
-        return some
 
     def kept_in(self, node: str, run: str, position: Json) -> str:
         """Where a run that got so far keeps what it receives."""

@@ -55,6 +55,7 @@ _OF_NO_MATTER: Final = re.compile(
     r"(source|sink|scan|auto-compaction|compaction|partition)\..*|.*\.(ignore-parse-errors|fail-on-missing-field"
     r"|timestamp-format\.standard|allow-comments|encode\..*|map-null-key\..*)"
 )
+_NO_KINDS: Final = "a column is not read as the kind of a row from {}. Use the table itself."
 _WATCH: Final = "source.monitor-interval"
 _NOT_WATCHED: Final = ("parquet", "excel")
 _WAITING: Final = {
@@ -109,12 +110,14 @@ def source_table(
         operator, parameters = _file(ddl, node_id, folder, warnings)
     elif ddl.connector == JDBC:
         operator, parameters = jdbc_table(ddl, warnings)
-        parameters |= _types(ddl, operator, parameters, node_id, folder)
+        if "path" in parameters:
+            parameters |= _types(ddl, operator, parameters, node_id, folder)
+        elif kind_column is not None:
+            raise ddl.rejected(_NO_KINDS.format(operator))
     elif ddl.connector in _SERVED and kind_column is None:
         operator, parameters = _SERVED[ddl.connector](ddl, warnings)
     elif ddl.connector in _SERVED:
-        message = f"a column is not read as the kind of a row from {ddl.connector}. Use the table itself."
-        raise ddl.rejected(message)
+        raise ddl.rejected(_NO_KINDS.format(ddl.connector))
     else:
         message = (
             f"the connector {ddl.connector!r} is not supported. Available: filesystem (format "

@@ -9,7 +9,9 @@ from engine.script.tables import TableDdl
 
 CONNECTOR: Final = "jdbc"
 _FILES: Final = ("sqlite", "duckdb")
+_SERVERS: Final = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
 _URL: Final = re.compile(r"jdbc:([a-z0-9]+):(.*)", re.DOTALL)
+_PLACE: Final = re.compile(r"//(\[[^\]]+\]|[^/:?\[\]]+)(?::(\d{1,5}))?/([^/?]+)(?:\?(.*))?", re.DOTALL)
 _OF_NO_MATTER: Final = re.compile(r"(scan|lookup|sink|connection)\..*|driver")
 
 
@@ -18,16 +20,41 @@ def jdbc_table(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]
     options = dict(ddl.options)
     options.pop("connector")
     url = options.pop("url", "")
-    known = " or ".join(f"'jdbc:{each}:FILE'" for each in _FILES)
+    files = " or ".join(f"'jdbc:{each}:FILE'" for each in _FILES)
+    servers = " or ".join(f"'jdbc:{each}://HOST:PORT/DATABASE'" for each in ("postgresql", "mysql"))
+    known = f"{files} or {servers}"
     if not url:
         message = f"'url' is missing: 'url' = {known}."
         raise ddl.rejected(message)
     match = _URL.fullmatch(url)
-    if match is None or match[1] not in _FILES:
-        message = (
-            f"the URL {url!r} is not supported. Available: {known}. Of PostgreSQL, use 'connector' = 'postgres-cdc'."
-        )
+    place = _PLACE.fullmatch(match[2]) if match is not None and match[1] in _SERVERS else None
+    if match is None or (place is None and match[1] not in _FILES):
+        message = f"the URL {url!r} is not supported. Available: {known}."
         raise ddl.rejected(message)
-    parameters = {"path": match[2], "table": options.pop("table-name", "")}
+    table = options.pop("table-name", "")
+    if place is None:
+        operator, parameters = match[1], {"path": match[2], "table": table}
+    else:
+        operator, parameters = _SERVERS[match[1]], _served(ddl, place, options)
+        parameters |= _table(operator, table)
+        if place[4]:
+            warnings.append(f"{ddl.name}: the parameters of the URL are ignored: {place[4]}.")
     warnings += ddl.ignored(option for option in options if not _OF_NO_MATTER.fullmatch(option))
-    return match[1], parameters
+    return operator, parameters
+
+
+def _served(ddl: TableDdl, place: re.Match[str], options: dict[str, str]) -> dict[str, Any]:
+    """Where a server is, and who asks it for which columns."""
+    found: dict[str, Any] = {"host": place[1].strip("[]"), "database": place[3]}
+    if place[2]:
+        found["port"] = int(place[2])
+    found |= {"user": options.pop("username", ""), "password": options.pop("password", "")}
+    return found | {"columns": [{"name": column.name, "type": column.type} for column in ddl.columns]}
+
+
+def _table(operator: str, name: str) -> dict[str, str]:
+    """A table, which PostgreSQL has in a schema."""
+    schema, dot, table = name.partition(".")
+    if operator != "postgres" or not dot:
+        return {"table_name": name}
+    return {"schema_name": schema, "table_name": table}

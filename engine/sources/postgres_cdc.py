@@ -10,7 +10,6 @@ Source: Flink CDC PostgresTableFactory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
@@ -21,14 +20,15 @@ from engine.contract.source import TypedColumn
 from engine.contract.stream import Json
 from engine.errors import PipelineError, SourceError
 from engine.model.changelog import UpdateKind
-from engine.model.schema import Column, Schema, flink_type
-from engine.reading.columns import check_names, declared_type, derive_source
+from engine.model.schema import Schema, flink_type
+from engine.reading.columns import derive_source
+from engine.reading.database_server import DatabaseServer, Gone, answering
 from engine.reading.flink_table import create_table
-from engine.reading.postgres.changes import ChangeReader, Rows, type_of
-from engine.reading.postgres.client import Address, Database, Gone
+from engine.reading.postgres.changes import ChangeReader, Rows
+from engine.reading.postgres.client import Address, Database
 from engine.reading.postgres.stream import SNAPSHOT, PostgresStream
-from engine.reading.secrets import NOTE, is_named, named_in, names_any
-from engine.reading.served import ColumnsThere, ServedSource
+from engine.reading.secrets import NOTE, names_any
+from engine.reading.served import ColumnsThere, ReceivedSource
 from engine.reading.typed_rows import RowTypes
 
 if TYPE_CHECKING:
@@ -38,23 +38,16 @@ _SLOT: Final = "abcdefghijklmnopqrstuvwxyz0123456789_"
 _LONGEST_SLOT: Final = 63
 
 
-class PostgresCdc(ServedSource):
+class PostgresCdc(DatabaseServer, ReceivedSource):
     """The rows of a table, and their changes."""
 
     operator: ClassVar[str] = "postgres_cdc"
     title: ClassVar[str] = "Postgres CDC"
-    asks_for_columns: ClassVar[str] = "Take the columns of the table"
+    product: ClassVar[str] = "PostgreSQL"
     summary: ClassVar[str] = "The rows of a PostgreSQL table, and in a live run every change of them."
 
-    host: str = Field("localhost", title="Host", description="Of the server.")
     port: int = Field(5432, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
-    database: str = Field("", title="Database")
     schema_name: str = Field("public", title="Schema", description="Of the table.", json_schema_extra={"last": True})
-    table_name: str = Field("", title="Table", description="Its name, as PostgreSQL has it.")
-    user: str = Field("", title="User", description="One that may read the table, and replicate.")
-    password: str = Field(
-        "", title="Password", description="By the name of an environment variable: ${env:POSTGRES_PASSWORD}."
-    )
     slot: str = Field(
         "",
         title="Replication slot",
@@ -87,43 +80,17 @@ class PostgresCdc(ServedSource):
 
     def derive(self, node: str, folder: Path) -> Derived:
         """The declared columns."""
-        for name in ("host", "database", "table_name", "user"):
-            if not getattr(self, name).strip():
-                message = f"{name}: there is none. Give its name."
-                raise PipelineError(message, node, name)
-        if not is_named(self.password):
-            message = (
-                "password: it would be kept and exported with the pipeline. Put it into an environment variable, and "
-                "write its name: ${env:POSTGRES_PASSWORD}."
-            )
-            raise PipelineError(message, node, "password")
+        self.check_server(node)
         if not self.slot or not set(self.slot) <= set(_SLOT) or len(self.slot) > _LONGEST_SLOT:
             message = (
                 f"slot: {self.slot[:80]!r} is no name of a replication slot. Use small letters, digits and _, at most "
                 f"{_LONGEST_SLOT}, and another one for every run."
             )
             raise PipelineError(message, node, "slot")
-        check_names([column.name for column in self.columns], node, "columns")
-        columns = [Column(each.name, declared_type(each.type, node, "columns")) for each in self.columns]
-        for column in columns:
-            if column.type == "binary" or column.type.startswith(("array<", "map<", "struct<")):
-                message = (
-                    f"columns: {column.name} is {column.type}, which is not read from PostgreSQL. Declare it as STRING."
-                )
-                raise PipelineError(message, node, "columns")
+        columns = self.declared(self.columns, node)
         if self.changelog_mode == "upsert":
             self._check_upserts(node)
         return derive_source(self, node, columns, self.primary_key, changelog=True)
-
-    @property
-    def server(self) -> str:
-        """Host and port."""
-        return f"{self.host.strip()}:{self.port}"
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """That of the password."""
-        return named_in([self.password])
 
     @property
     def origin(self) -> str:
@@ -136,17 +103,17 @@ class PostgresCdc(ServedSource):
 
     def columns_there(self, node: str, folder: Path) -> ColumnsThere:
         """Those of the table, and its primary key. Raises SourceError."""
-        with _answering(node):
+        with answering(node):
             database = Database(self._address, node)
             found = database.described()
             database.close()
-        columns = [TypedColumn(name=name, type=flink_type(type_of(type_))) for name, type_, _ in found]
+        columns = [TypedColumn(name=name, type=flink_type(type_)) for name, type_, _ in found]
         return ColumnsThere(columns, [name for name, _, is_key in found if is_key])
 
     def received(self, node: str, folder: Path, most: int | None) -> Iterator[pa.RecordBatch]:
         """The rows of the moment. Raises SourceError."""
         rows = self._rows(node, folder)
-        with _answering(node):
+        with answering(node):
             database = Database(self._address, node)
             database.columns()
             number = 0
@@ -224,16 +191,6 @@ class PostgresCdc(ServedSource):
                 "or an event time in the key."
             )
             raise PipelineError(message, node, "event_time")
-
-
-@contextmanager
-def _answering(node: str) -> Iterator[None]:
-    """Within it a server that does not answer is a SourceError: nobody waits for it."""
-    try:
-        yield
-    except Gone as error:
-        message = f"{error}. Check the address and the user, and whether the server is running."
-        raise SourceError(message, node, "host") from error
 
 
 SOURCE = PostgresCdc

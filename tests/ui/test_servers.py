@@ -23,6 +23,7 @@ ID = [{"name": "id", "type": "bigint"}]
 KAFKA = {"topic": "orders", "columns": ID}
 SECRET = [{"name": "sasl.password", "value": "${env:KAFKA_PASSWORD}"}]
 POSTGRES = {"database": "d", "table_name": "t", "user": "u", "slot": "s", "columns": ID}
+TABLE = {"database": "d", "table_name": "t", "user": "u", "columns": ID}
 ANSWERED_S = 30.0
 
 
@@ -76,6 +77,8 @@ def source(operator: str, **parameters: Any) -> Source:
 
 
 def parameters_at(operator: str, port: int) -> dict[str, Any]:
+    if operator in ("postgres", "mysql"):
+        return {**TABLE, "host": "127.0.0.1", "port": port}
     if operator == "postgres_cdc":
         return {**POSTGRES, "host": "127.0.0.1", "port": port}
     if operator == "csv":
@@ -84,7 +87,7 @@ def parameters_at(operator: str, port: int) -> dict[str, Any]:
     return {**KAFKA, **key, "servers": f"127.0.0.1:{port}"}
 
 
-@pytest.mark.parametrize("operator", ["kafka", "upsert_kafka", "postgres_cdc", "csv"])
+@pytest.mark.parametrize("operator", ["kafka", "upsert_kafka", "postgres_cdc", "postgres", "mysql", "csv"])
 def test_nobody_is_asked_because_somebody_looks_but_after_a_press(
     operator: str, listener: Listener, store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,5 +193,5 @@ def test_a_secret_that_was_agreed_to_for_one_server_is_not_sent_to_another(agree
 @pytest.mark.parametrize("operator", sorted(sources()))
 def test_a_source_without_a_server_is_always_looked_at(operator: str, agreed: servers.Agreed) -> None:
     made: Callable[[], Source] = sources()[operator]
-    if operator not in {"kafka", "upsert_kafka", "postgres_cdc"}:
+    if operator not in {"kafka", "upsert_kafka", "postgres_cdc", "postgres", "mysql"}:
         assert servers.may_be_asked(made())

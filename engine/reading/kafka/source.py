@@ -33,7 +33,7 @@ from engine.reading.kafka.fetch import Fetching, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
 from engine.reading.message_rows import METADATA, Format, MessageReader, Raw
 from engine.reading.secrets import NOTE, named_in, names_any
-from engine.reading.served import ColumnsThere, ServedSource
+from engine.reading.served import ColumnsThere, ReceivedSource
 from engine.reading.typed_rows import RowTypes
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class MetadataColumn(Parameters):
     of: Literal["timestamp", "timestamp-type", "offset", "partition", "topic"] = Field("timestamp", title="What it is")
 
 
-class KafkaTopics(ServedSource):
+class KafkaTopics(ReceivedSource):
     """A source over topics."""
 
     asks_for_columns: ClassVar[str] = "Take the columns of the first messages"

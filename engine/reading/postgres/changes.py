@@ -12,7 +12,6 @@ Source: Flink CDC, PostgresSource and RowDataDebeziumDeserializeSchema.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -25,37 +24,14 @@ from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.schema import Column
 from engine.reading.kept_messages import Piece, messages_in
 from engine.reading.postgres.pgoutput import RowChange, Values
+from engine.reading.postgres.types import in_utc
 from engine.reading.typed_rows import RowTypes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_UTC: Final = "+00"
 _CHANGE, _PLACE, _NUMBER, _KIND, _REASON, _RAW = "change", "place", "number", "kind", "reason", "raw"
 _VALUE: Final = "c{}"
-_DIGITS: Final = 38
-
-
-_TYPES: Final = {
-    "smallint": "smallint",
-    "integer": "int",
-    "bigint": "bigint",
-    "real": "float",
-    "double precision": "double",
-    "boolean": "boolean",
-    "date": "date",
-    "timestamp without time zone": "timestamp_ntz",
-    "timestamp with time zone": "timestamp",
-}
-_DECIMAL: Final = re.compile(r"numeric\((\d+),(\d+)\)")
-_PRECISION: Final = re.compile(r"^(timestamp)\(\d\)")
-
-
-def type_of(written: str) -> str:
-    """The type here of a column whose type PostgreSQL writes so. What has no other is read as text."""
-    if (match := _DECIMAL.fullmatch(written)) and int(match[1]) <= _DIGITS:
-        return f"decimal({match[1]},{match[2]})"
-    return _TYPES.get(_PRECISION.sub(r"\1", written), "string")
 
 
 class Unreadable(ValueError):
@@ -99,7 +75,7 @@ class Rows:
         types = [pa.int64(), pa.string(), pa.int64(), pa.int8(), pa.string(), pa.string()]
         arrays = [pa.array(each, type_) for each, type_ in zip(heads, types, strict=True)]
         arrays += [
-            pa.array([self._text(text, column) for text in each], pa.string())
+            pa.array([in_utc(text, column.type == "timestamp") for text in each], pa.string())
             for each, column in zip(values, self.columns, strict=True)
         ]
         names = [_CHANGE, _PLACE, _NUMBER, _KIND, _REASON, _RAW, *(_VALUE.format(at) for at in range(len(values)))]
@@ -143,10 +119,6 @@ class Rows:
             message = f"the change has no {missing[0]!r}, a column of the primary key"
             raise Unreadable(message)
         return tuple(row.get(column.name) for column in self.columns)
-
-    def _text(self, text: str | None, column: Column) -> str | None:
-        """A value as other sources have it: an instant in UTC without its zone."""
-        return text.removesuffix(_UTC) if text is not None and column.type == "timestamp" else text
 
 
 _NO_ROW_BEFORE: Final = (

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from engine.errors import SourceError
+from engine.model.schema import Column
+from engine.reading.database_server import Gone
+from engine.reading.postgres.types import in_utc, type_of
 from engine.reading.secrets import NotSet, hidden, resolved
 
 if TYPE_CHECKING:
@@ -57,18 +60,16 @@ class Snapshot(NamedTuple):
         return near < 0 and self.limit + near not in self.open
 
 
-class Gone(Exception):
-    """The server does not answer; it may come back."""
-
-
 class Database:
     """A connection. Raises SourceError for what will not go away by itself, Gone for the rest."""
 
-    def __init__(self, address: Address, node: str) -> None:
+    def __init__(self, address: Address, node: str, seconds: float | None = None) -> None:
         import psycopg
 
         self.address = address
         self._node = node
+        # Of an answer, where somebody waits for it.
+        patience = "" if seconds is None else f" -c statement_timeout={seconds * 1000:.0f}"
         try:
             self._password = resolved(address.password, "password")
         except NotSet as error:
@@ -84,7 +85,7 @@ class Database:
                 connect_timeout=_ANSWER_S,
                 autocommit=True,
                 application_name="changelog-studio",
-                options="-c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=postgres -c extra_float_digits=3",
+                options="-c TimeZone=UTC -c DateStyle=ISO -c IntervalStyle=postgres -c extra_float_digits=3" + patience,
             )
 
         # Called, or gone with this object.
@@ -106,7 +107,7 @@ class Database:
         return [row[0] for row in rows]
 
     def described(self) -> list[tuple[str, str, bool]]:
-        """The columns of the table: names, types as PostgreSQL writes them, whether they are of its primary key."""
+        """The columns of the table: names, types here, whether they are of its primary key."""
         self.columns()
         rows = self._ask(
             "SELECT attname, format_type(atttypid, atttypmod), EXISTS (SELECT 1 FROM pg_index i WHERE i.indisprimary "
@@ -114,7 +115,7 @@ class Database:
             "AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
             [self._table],
         )
-        return [(str(name), str(type_), bool(is_key)) for name, type_, is_key in rows]
+        return [(str(name), type_of(str(type_)), bool(is_key)) for name, type_, is_key in rows]
 
     def has_whole_rows(self) -> bool:
         """Whether a change comes with the whole row before it."""
@@ -184,6 +185,22 @@ class Database:
                 cursor.execute(f"SELECT {names} FROM {self._table}{limit}")
                 while rows := cursor.fetchmany(_ROWS):
                     yield seen, rows
+
+    def ordered(
+        self, columns: Sequence[Column], order: Sequence[Column], most: int | None
+    ) -> Iterator[Sequence[tuple[str | None, ...]]]:
+        """Rows as texts, an instant in UTC without its zone; all of one moment. most: the first so many."""
+        wanted = ", ".join(f"{_quoted(each.name)}::text" for each in columns)
+        texts = {True: '::text COLLATE "C"', False: ""}
+        by = ", ".join(f"{_quoted(each.name)}{texts[each.type == 'string']} NULLS FIRST" for each in order)
+        instants = [column.type == "timestamp" for column in columns]
+        with self._said(), self._connection.transaction():
+            self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            with self._connection.cursor(name="changelog_studio") as cursor:
+                limit = "" if most is None else f" LIMIT {most}"
+                cursor.execute(f"SELECT {wanted} FROM {self._table} ORDER BY {by}{limit}")
+                while rows := cursor.fetchmany(_ROWS):
+                    yield [tuple(map(in_utc, row, instants)) for row in rows]
 
     def changes(self, slot: str, most: int | None) -> list[tuple[str, bytes]]:
         """The messages that nobody has acknowledged, whole transactions; about so many. Each with its place."""

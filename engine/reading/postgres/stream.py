@@ -17,9 +17,10 @@ from typing import Final
 from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import SourceError
+from engine.reading.database_server import Gone
 from engine.reading.kept_messages import Keeping, pieces_of, place_of
 from engine.reading.postgres.changes import ChangeReader, Rows
-from engine.reading.postgres.client import Address, Database, Gone, Snapshot, text_of_lsn
+from engine.reading.postgres.client import Address, Database, Snapshot, text_of_lsn
 from engine.reading.postgres.pgoutput import Begin, Commit, Decoder, Relation, RowChange, Truncated
 
 # So often a server that is gone is asked again, and one without changes is told that the log behind is not needed.

@@ -42,13 +42,31 @@ CHANGES = """
     SELECT name, COUNT(*) AS n FROM users GROUP BY name;
 """
 
+TABLE = """
+    CREATE TABLE users (id BIGINT, name STRING, PRIMARY KEY (id) NOT ENFORCED) WITH (
+      'connector' = 'jdbc', 'url' = 'jdbc:postgresql://db:5433/shop', 'table-name' = 'sales.users',
+      'username' = 'u', 'password' = '${env:PASSWORD}'
+    );
+    SELECT name, COUNT(*) AS n FROM users GROUP BY name;
+"""
+OF_MYSQL = TABLE.replace("postgresql://db:5433", "mysql://[::1]:3306").replace("sales.users", "odd.name")
+
 
 def parameters(text: str, spark: SparkSession) -> dict[str, Any]:
     return read(text, spark).pipeline.nodes[0].parameters
 
 
 @pytest.mark.parametrize(
-    "text", [ORDERS, PATTERN, USERS, CHANGES, USERS.replace("users (id", "users (v INT METADATA FROM 'partition', id")]
+    "text",
+    [
+        ORDERS,
+        PATTERN,
+        USERS,
+        CHANGES,
+        TABLE,
+        OF_MYSQL,
+        USERS.replace("users (id", "users (v INT METADATA FROM 'partition', id"),
+    ],
 )
 def test_a_table_over_a_topic_and_back_is_itself(text: str, spark: SparkSession) -> None:
     pipeline = read(text, spark).pipeline
@@ -57,6 +75,16 @@ def test_a_table_over_a_topic_and_back_is_itself(text: str, spark: SparkSession)
     assert "studio.parameters" not in script
     assert "studio.node" not in script
     assert written(read(script, spark).pipeline, spark).text == script
+
+
+def test_a_url_of_jdbc_says_where_a_table_is(spark: SparkSession) -> None:
+    names = ("host", "port", "database", "schema_name", "table_name", "user", "password")
+    found = parameters(TABLE, spark)
+    assert [found.get(name) for name in names] == ["db", 5433, "shop", "sales", "users", "u", "${env:PASSWORD}"]
+    found = parameters(OF_MYSQL, spark)
+    assert [found.get(name) for name in names[:5]] == ["::1", 3306, "shop", None, "odd.name"]
+    found = parameters(TABLE.replace("db:5433/shop", "db/shop?ssl=true").replace("sales.", ""), spark)
+    assert [found.get(name) for name in names[:5]] == ["db", None, "shop", None, "users"]
 
 
 def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:

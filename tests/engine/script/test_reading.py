@@ -225,11 +225,13 @@ REFUSED = [
     ),
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'jdbc', 'table-name' = 't');\nSELECT k FROM t",
-        "line 1, column 1: t: 'url' is missing: 'url' = 'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE'.",
+        "line 1, column 1: t: 'url' is missing: 'url' = 'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE' or "
+        "'jdbc:postgresql://HOST:PORT/DATABASE' or 'jdbc:mysql://HOST:PORT/DATABASE'.",
     ),
     (
-        "CREATE TABLE t (k STRING) WITH ('connector' = 'jdbc', 'url' = 'jdbc:mysql://h/db');\nSELECT k FROM t",
-        "t: the URL 'jdbc:mysql://h/db' is not supported. Available: 'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE'.",
+        "CREATE TABLE t (k STRING) WITH ('connector' = 'jdbc', 'url' = 'jdbc:db2://h/db');\nSELECT k FROM t",
+        "t: the URL 'jdbc:db2://h/db' is not supported. Available: 'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE' or "
+        "'jdbc:postgresql://HOST:PORT/DATABASE' or 'jdbc:mysql://HOST:PORT/DATABASE'.",
     ),
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'avro'); SELECT k FROM t",

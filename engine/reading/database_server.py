@@ -1,0 +1,82 @@
+"""What the sources share that read a table of a database server: where it is, who asks, and a password by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import ClassVar
+
+from pydantic import Field
+
+from engine.contract.source import TypedColumn
+from engine.errors import PipelineError, SourceError
+from engine.model.schema import Column
+from engine.reading.columns import check_names, declared_type
+from engine.reading.secrets import is_named, named_in
+from engine.reading.served import ServedSource
+
+
+class Gone(Exception):
+    """The server does not answer; it may come back."""
+
+
+class DatabaseServer(ServedSource):
+    """A source over a table of a server. product: the kind of server, as people call it."""
+
+    product: ClassVar[str]
+    asks_for_columns: ClassVar[str] = "Take the columns of the table"
+
+    host: str = Field("localhost", title="Host", description="Of the server.")
+    port: int = Field(0, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
+    database: str = Field("", title="Database")
+    table_name: str = Field("", title="Table", description="Its name, as the server has it.")
+    user: str = Field("", title="User", description="One that may read the table.")
+    password: str = Field(
+        "", title="Password", description="By the name of an environment variable: ${env:DATABASE_PASSWORD}."
+    )
+
+    @property
+    def server(self) -> str:
+        """Host and port."""
+        return f"{self.host.strip()}:{self.port}"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """That of the password."""
+        return named_in([self.password])
+
+    def check_server(self, node: str) -> None:
+        """Raise PipelineError where it is not said who is asked for what, or a secret would be kept."""
+        for name in ("host", "database", "table_name", "user"):
+            if not getattr(self, name).strip():
+                message = f"{name}: there is none. Give its name."
+                raise PipelineError(message, node, name)
+        if not is_named(self.password):
+            message = (
+                "password: it would be kept and exported with the pipeline. Put it into an environment variable, and "
+                "write its name: ${env:DATABASE_PASSWORD}."
+            )
+            raise PipelineError(message, node, "password")
+
+    def declared(self, columns: Sequence[TypedColumn], node: str) -> list[Column]:
+        """Declared columns, with types that a server's values have. Raises PipelineError."""
+        check_names([column.name for column in columns], node, "columns")
+        found = [Column(each.name, declared_type(each.type, node, "columns")) for each in columns]
+        for column in found:
+            if column.type == "binary" or column.type.startswith(("array<", "map<", "struct<")):
+                message = (
+                    f"columns: {column.name} is {column.type}, which is not read from {self.product}. Declare it as "
+                    "STRING."
+                )
+                raise PipelineError(message, node, "columns")
+        return found
+
+
+@contextmanager
+def answering(node: str) -> Iterator[None]:
+    """Within it a server that does not answer is a SourceError: nobody waits for it."""
+    try:
+        yield
+    except Gone as error:
+        message = f"{error}. Check the address and the user, and whether the server is running."
+        raise SourceError(message, node, "host") from error

@@ -1,0 +1,183 @@
+"""The connection to MySQL and MariaDB: what is asked of a table, its types, and errors in sentences.
+
+    TINYINT(1)                      boolean         BIGINT UNSIGNED                      decimal(20,0)
+    DATETIME                        timestamp_ntz   TIMESTAMP                            timestamp
+    YEAR                            int             blobs, BIT                           string, hexadecimal digits
+    TIME, JSON, ENUM, SET, texts    string          other unsigned integers              the next larger type
+
+Values come as MySQL writes them, instants in UTC. A server never gets a file: LOAD DATA LOCAL is off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from engine.errors import SourceError
+from engine.model.schema import Column
+from engine.reading.database_server import Gone
+from engine.reading.secrets import NotSet, hidden, resolved
+
+_CONNECT_S: Final = 10
+_ROWS: Final = 20_000
+_TYPES: Final = {
+    "tinyint(1)": "boolean",
+    "tinyint": "tinyint",
+    "tinyint unsigned": "smallint",
+    "smallint": "smallint",
+    "smallint unsigned": "int",
+    "mediumint": "int",
+    "mediumint unsigned": "int",
+    "int": "int",
+    "int unsigned": "bigint",
+    "bigint": "bigint",
+    "bigint unsigned": "decimal(20,0)",
+    "float": "float",
+    "float unsigned": "float",
+    "double": "double",
+    "double unsigned": "double",
+    "date": "date",
+    "datetime": "timestamp_ntz",
+    "timestamp": "timestamp",
+    "year": "int",
+}
+_DECIMAL: Final = re.compile(r"decimal\((\d+),(\d+)\)( unsigned)?( zerofill)?")
+_LENGTH: Final = re.compile(r"\(\d+(,\d+)?\)| zerofill")
+_DIGITS: Final = 38
+
+
+def type_of(written: str) -> str:
+    """The type here of a column whose type MySQL writes so. What has no other is read as text."""
+    written = written.lower()
+    if (match := _DECIMAL.fullmatch(written)) and int(match[1]) <= _DIGITS:
+        return f"decimal({match[1]},{match[2]})"
+    return _TYPES.get(written) or _TYPES.get(_LENGTH.sub("", written), "string")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a table is, and who asks. password: by the name of an environment variable."""
+
+    host: str
+    port: int
+    database: str
+    user: str
+    password: str
+    table: str
+
+    @property
+    def name(self) -> str:
+        """The server, as a person calls it."""
+        return f"{self.host}:{self.port}/{self.database}"
+
+
+class Database:
+    """A connection. Raises SourceError for what will not go away by itself, Gone for the rest."""
+
+    def __init__(self, address: Address, node: str, seconds: float) -> None:
+        import pymysql
+        from pymysql.converters import encoders
+        from pymysql.cursors import SSCursor
+
+        self.address = address
+        self._node = node
+        try:
+            self._password = resolved(address.password, "password")
+        except NotSet as error:
+            message = f"{error}."
+            raise SourceError(message, node, "password") from error
+        with self._said():
+            self._connection = pymysql.connect(
+                host=address.host,
+                port=address.port,
+                user=address.user,
+                password=self._password,
+                database=address.database,
+                charset="utf8mb4",
+                connect_timeout=_CONNECT_S,
+                read_timeout=seconds,
+                write_timeout=seconds,
+                # Values as they are written, and not all at once.
+                conv={type_: write for type_, write in encoders.items()},
+                cursorclass=SSCursor,
+                init_command="SET time_zone = '+00:00'",
+                local_infile=False,
+            )
+
+    def close(self) -> None:
+        """End it."""
+        import pymysql
+
+        with contextlib.suppress(pymysql.MySQLError, OSError):
+            self._connection.close()
+
+    def described(self) -> list[tuple[str, str, bool]]:
+        """The columns of the table: names, types here, whether they are of its primary key."""
+        rows = self._ask(
+            "SELECT COLUMN_NAME, COLUMN_TYPE, COLUMN_KEY FROM information_schema.COLUMNS "
+            "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION",
+            (self.address.database, self.address.table),
+        )
+        if not rows:
+            message = (
+                f"table_name: there is no table {self.address.table} in {self.address.name}, or {self.address.user} "
+                "may not see it. Correct the name, or ask for the right to read it."
+            )
+            raise SourceError(message, self._node, "table_name")
+        return [(name, type_of(type_), key == "PRI") for name, type_, key in rows]
+
+    def ordered(
+        self, columns: Sequence[Column], order: Sequence[Column], most: int | None
+    ) -> Iterator[Sequence[tuple[str | None, ...]]]:
+        """Rows as texts, an instant in UTC without its zone; all of one moment. most: the first so many."""
+        floats = {name for name, type_, _ in self.described() if type_ == "float"}
+        # A FLOAT is written with six digits, as a DOUBLE with all that it has.
+        wanted = [f"{_quoted(each.name)}{' + 0e0' if each.name in floats else ''}" for each in columns]
+        by = [
+            f"CAST({_quoted(each.name)} AS BINARY)" if each.type == "string" else _quoted(each.name) for each in order
+        ]
+        limit = "" if most is None else f" LIMIT {most}"
+        self._ask("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+        with self._said(), self._connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT {', '.join(wanted)} FROM {_quoted(self.address.table)} ORDER BY {', '.join(by)}{limit}"
+            )
+            while rows := cursor.fetchmany(_ROWS):
+                yield [tuple(map(_text, row)) for row in rows]
+
+    def _ask(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._said(), self._connection.cursor() as cursor:
+            cursor.execute(sql, values or None)
+            return list(cursor.fetchall())
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """Within it, errors of the server are sentences."""
+        import pymysql
+
+        try:
+            yield
+        except (pymysql.MySQLError, RuntimeError, OSError) as error:
+            text = " ".join(hidden(str(error.args[-1] if error.args else error), [self._password]).split()).rstrip(".")
+            message = f"MySQL at {self.address.name}: {text}"
+            if isinstance(error, pymysql.OperationalError | pymysql.InterfaceError | OSError):
+                raise Gone(message) from error
+            full = f"{message}."
+            raise SourceError(full, self._node) from error
+
+
+def _text(value: str | bytes | None) -> str | None:
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def _compared(column: Column) -> str:
+    """How rows are put in order by a column: texts by their bytes."""
+    return f"CAST({_quoted(column.name)} AS BINARY)" if column.type == "string" else _quoted(column.name)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

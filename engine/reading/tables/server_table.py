@@ -1,0 +1,135 @@
+"""A table of a database server, read once: its rows of one moment, in an order that is always the same.
+
+TableServer.client  ->  TableClient: what is asked of a server of this kind
+
+The rows come by the columns that somebody names, else by the event time; then by the server's primary key, where the
+table has one, else by all columns. Texts are compared by their bytes, and nulls come first.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import ClassVar, Final, Protocol
+
+from pydantic import Field, PrivateAttr
+
+from engine.contract.operator import Derived
+from engine.contract.scan import Scan
+from engine.contract.source import TypedColumn
+from engine.errors import PipelineError, unknown_name
+from engine.model.schema import Column, Schema, flink_type
+from engine.reading.columns import derive_source
+from engine.reading.database_server import DatabaseServer, answering
+from engine.reading.flink_table import create_table
+from engine.reading.kept_messages import ForNow
+from engine.reading.secrets import NOTE, names_any
+from engine.reading.served import ColumnsThere
+from engine.reading.tables.databases import LOOK_S, ROWS_S
+from engine.reading.tables.kept_rows import KeptRowsReader, TextRow, keep_rows
+from engine.reading.typed_rows import RowTypes
+
+_KEPT: Final = "rows.parquet"
+
+
+class TableClient(Protocol):
+    """A connection. Everything raises SourceError for what will not go away by itself, Gone for the rest."""
+
+    def described(self) -> list[tuple[str, str, bool]]:
+        """The columns of the table: names, types here, whether they are of its primary key."""
+
+    def ordered(
+        self, columns: Sequence[Column], order: Sequence[Column], most: int | None
+    ) -> Iterator[Sequence[tuple[str | None, ...]]]:
+        """Rows as texts, an instant in UTC without its zone; all of one moment. most: the first so many."""
+
+
+class TableServer(DatabaseServer):
+    """A source over the rows of a table. protocol: of the server's addresses in JDBC."""
+
+    protocol: ClassVar[str]
+
+    columns: tuple[TypedColumn, ...] = Field((), title="Columns", description="Those that are read, and their types.")
+    order_by: tuple[str, ...] = Field(
+        (),
+        title="Order",
+        description="The columns by which the rows come. Empty: the event time. Equal rows there: by the table's key.",
+        json_schema_extra={"columns": True},
+    )
+    primary_key: tuple[str, ...] = Field(
+        (),
+        title="Primary key",
+        description="Columns whose values identify a row. Empty: only the whole row does.",
+        json_schema_extra={"columns": True, "last": True},
+    )
+
+    _kept: ForNow | None = PrivateAttr(None)
+
+    @abstractmethod
+    def client(self, node: str, seconds: float) -> AbstractContextManager[TableClient]:
+        """A connection. seconds: how long an answer may take. Raises SourceError, Gone."""
+
+    @property
+    def called(self) -> str:
+        """The table, as the server calls it."""
+        return self.table_name
+
+    def derive(self, node: str, folder: Path) -> Derived:
+        """The declared columns."""
+        self.check_server(node)
+        return derive_source(self, node, self.declared(self.columns, node), self.primary_key)
+
+    def columns_there(self, node: str, folder: Path) -> ColumnsThere:
+        """Those of the table, and its primary key. Raises SourceError."""
+        with answering(node), self.client(node, LOOK_S) as client:
+            found = client.described()
+        columns = [TypedColumn(name=name, type=flink_type(type_)) for name, type_, _ in found]
+        return ColumnsThere(columns, [name for name, _, is_key in found if is_key])
+
+    def scan(self, node: str, folder: Path) -> Scan:
+        """The rows of the moment, which are kept for the workers. Raises SourceError."""
+        columns = self.derive(node, folder).schema.columns
+        self._kept = ForNow()
+        parts = keep_rows(
+            self._rows(columns, node), len(columns), self._kept.path / _KEPT, f"{self.database}, table {self.called}"
+        )
+        return Scan(parts, KeptRowsReader(RowTypes(columns)))
+
+    def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
+        """The file with the rows that were kept."""
+        return () if self._kept is None else (self._kept.path / _KEPT,)
+
+    def flink_sql(self, node: str, schema: Schema) -> str:
+        """The connector JDBC."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        options = {
+            "connector": "jdbc",
+            "url": f"jdbc:{self.protocol}://{host}:{self.port}/{self.database}",
+            "table-name": self.called,
+            "username": self.user,
+            "password": self.password,
+        }
+        table = create_table(node, schema, self, options, self.primary_key)
+        return (NOTE if names_any([self.password]) else "") + table
+
+    def _rows(self, columns: Sequence[Column], node: str) -> Iterator[TextRow]:
+        with answering(node), self.client(node, ROWS_S) as client:
+            there = {name: (type_, is_key) for name, type_, is_key in client.described()}
+            for column in columns:
+                if column.name not in there:
+                    message = f"columns: {unknown_name('column', column.name, there)}. Correct it, or leave it out."
+                    raise PipelineError(message, node, "columns")
+            keys = [name for name, (_, is_key) in there.items() if is_key]
+            schema = Schema(tuple(columns))
+            first = [schema.column(name, node, "order_by").name for name in self.order_by]
+            if not first and self.event_time in there:
+                first = [str(self.event_time)]
+            names = dict.fromkeys([*first, *(keys or schema.names)])
+            order = [Column(name, there[name][0]) for name in names]
+            number = 0
+            for rows in client.ordered(columns, order, self._most):
+                for values in rows:
+                    number += 1
+                    yield TextRow(number, values)

@@ -1,0 +1,43 @@
+"""A table of MySQL or MariaDB, read once.
+
+Input: the rows of one moment (a consistent snapshot, read only). Output: insert-only, by the columns that `order_by`
+names, else by the event time, and then by the primary key (`engine.reading.tables.server_table`). Types are declared; a
+row is rejected, with its number in that order, where a value does not fit its type: a date 0000-00-00, say.
+Types: `engine.reading.mysql`. Source: Flink's JDBC connector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+from pydantic import Field
+
+from engine.reading.mysql import Address, Database
+from engine.reading.tables.server_table import TableClient, TableServer
+
+
+class MySql(TableServer):
+    """The rows of a table."""
+
+    operator: ClassVar[str] = "mysql"
+    title: ClassVar[str] = "MySQL"
+    summary: ClassVar[str] = "The rows that a MySQL or MariaDB table or view has when the run begins."
+    product: ClassVar[str] = "MySQL"
+    protocol: ClassVar[str] = "mysql"
+
+    port: int = Field(3306, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
+
+    @contextmanager
+    def client(self, node: str, seconds: float) -> Iterator[TableClient]:
+        """A connection. Raises SourceError, Gone."""
+        address = Address(self.host, self.port, self.database, self.user, self.password, self.table_name)
+        database = Database(address, node, seconds)
+        try:
+            yield database
+        finally:
+            database.close()
+
+
+SOURCE = MySql

@@ -1,0 +1,51 @@
+"""A table of PostgreSQL, read once.
+
+Input: the rows of one moment (a REPEATABLE READ, READ ONLY transaction). Output: insert-only, by the columns that
+`order_by` names, else by the event time, and then by the primary key (`engine.reading.tables.server_table`). Types are
+declared; a row is rejected, with its number in that order, where a value does not fit its type. Its changes are read by
+`postgres_cdc`. Source: Flink's JDBC connector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+from pydantic import Field
+
+from engine.reading.postgres.client import Address, Database
+from engine.reading.tables.server_table import TableClient, TableServer
+
+
+class Postgres(TableServer):
+    """The rows of a table."""
+
+    operator: ClassVar[str] = "postgres"
+    title: ClassVar[str] = "Postgres"
+    summary: ClassVar[str] = "The rows that a PostgreSQL table or view has when the run begins."
+    product: ClassVar[str] = "PostgreSQL"
+    protocol: ClassVar[str] = "postgresql"
+
+    port: int = Field(5432, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
+    schema_name: str = Field("public", title="Schema", description="Of the table.", json_schema_extra={"last": True})
+
+    @property
+    def called(self) -> str:
+        """The table with its schema."""
+        return f"{self.schema_name}.{self.table_name}"
+
+    @contextmanager
+    def client(self, node: str, seconds: float) -> Iterator[TableClient]:
+        """A connection. Raises SourceError, Gone."""
+        address = Address(
+            self.host, self.port, self.database, self.user, self.password, self.schema_name, self.table_name
+        )
+        database = Database(address, node, seconds)
+        try:
+            yield database
+        finally:
+            database.close()
+
+
+SOURCE = Postgres
