@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
+import pytest
+
 from engine.model.changelog import RowKind
-from ui.components.grid import Cell, Row, Table, html_of
+from ui.components.grid import Cell, Row, Table, html_of, number_columns
 from ui.shell.theme import KIND_COLORS
 
 
@@ -41,3 +45,12 @@ def test_a_long_text_is_cut_and_whole_on_hover() -> None:
     html = one(Cell.of("x" * 500))
     assert "…" in html
     assert f'title="{"x" * 500}"' in html
+
+
+NUMBERS = [(1, True), (1.5, True), (Decimal("1.50"), True), (True, False), ("1", False), (None, False)]
+
+
+@pytest.mark.parametrize(("value", "is_number"), NUMBERS)
+def test_numbers_are_set_to_the_right_below_their_heading(value: object, is_number: bool) -> None:
+    assert Cell.of(value).is_number == is_number
+    assert number_columns(["a"], [[value], [None]]) == ({"a"} if is_number or value is None else set())

@@ -16,6 +16,10 @@ from ui.shell.theme import kind_badge
 _LONGEST: Final = 120
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True)
 class Cell:
     """A cell: its text, and what is told apart about it.
@@ -41,7 +45,7 @@ class Cell:
     @classmethod
     def of(cls, value: object, *, was: str | None = None, changed: bool = False, note: str = "") -> Cell:
         """The cell of a value of a record."""
-        number = isinstance(value, int | float) and not isinstance(value, bool)
+        number = _is_number(value)
         return cls(words.value(value), was, is_null=value is None, is_number=number, is_changed=changed, note=note)
 
 
@@ -81,9 +85,7 @@ class Table:
 def number_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> frozenset[str]:
     """The columns that hold numbers alone, which are set to the right."""
     return frozenset(
-        name
-        for at, name in enumerate(columns)
-        if all(isinstance(row[at], int | float | Decimal | None) for row in rows)
+        name for at, name in enumerate(columns) if all(row[at] is None or _is_number(row[at]) for row in rows)
     )
 
 
