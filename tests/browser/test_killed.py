@@ -1,4 +1,4 @@
-"""The app killed in the middle of a run and started again: earlier runs are intact, the broken one is marked."""
+"""The app or its Spark killed in the middle of a run: what ran before is intact, and the next run goes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from engine.examples import examples
+from engine.spark.servers import servers
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import wait_until_settled
@@ -16,6 +18,7 @@ from tests.browser.lasting import LASTING
 from tests.ui import seeded_store
 
 pytestmark = pytest.mark.slow
+RUN_TIMEOUT_MS = 180_000
 
 
 def opened(browser: BrowserContext, app: App, place: str) -> Page:
@@ -34,8 +37,7 @@ def test_a_killed_app_comes_back_with_all_runs_and_the_broken_one_marked(
         store.runs.finish(lasting.run_id)
     with running_app(tmp_path, "local[2]") as app:
         page = opened(browser, app, f"run?run={lasting.run_id}")
-        page.get_by_role("button", name="Run again").click()
-        page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()
+        run_again(page)
         expect(page.get_by_role("button", name="Cancel")).to_be_visible()
         os.killpg(app.process.pid, signal.SIGKILL)
         app.process.wait(30)
@@ -49,3 +51,39 @@ def test_a_killed_app_comes_back_with_all_runs_and_the_broken_one_marked(
         page.goto(f"{app.url}/changelog?run=1&edge=per_window")
         expect(page.get_by_role("region", name="Changelog").locator("tbody tr")).to_have_count(3)
         page.close()
+
+
+def test_after_spark_was_killed_a_run_says_so_and_the_next_one_starts_another(
+    browser: BrowserContext, tmp_path: Path
+) -> None:
+    words = examples()["01-word-frequency"]
+    with Store.open(tmp_path / "studio.duckdb") as store:
+        lasting = store.runs.create("Lasting", LASTING.to_json())
+        store.runs.finish(lasting.run_id)
+        short = store.runs.create("Word frequency", words.to_json())
+        store.runs.finish(short.run_id)
+    # Its own Spark: that of the other tests goes on.
+    with running_app(tmp_path, "local[1]", {"CHANGELOG_STUDIO_SERVERS": str(tmp_path / "servers")}) as app:
+        page = opened(browser, app, f"run?run={lasting.run_id}")
+        run_again(page)
+        expect(page.get_by_text("reading the sources")).to_be_visible(timeout=RUN_TIMEOUT_MS)
+        [server] = servers(tmp_path / "servers")
+        os.kill(server.jvm, signal.SIGKILL)
+        expect(page.get_by_text("the engine local[1] ended while it worked").first).to_be_visible(
+            timeout=RUN_TIMEOUT_MS
+        )
+        expect(page.get_by_text("Run again: another one is started").first).to_be_visible()
+        page.goto(f"{app.url}/run?run={short.run_id}")
+        wait_until_settled(page)
+        run_again(page)
+        expect(page.get_by_role("button", name="Open the changelog")).to_be_enabled(timeout=RUN_TIMEOUT_MS)
+        [another] = servers(tmp_path / "servers")
+        assert another.jvm != server.jvm
+        another.kill()
+        page.close()
+
+
+def run_again(page: Page) -> None:
+    """Run what the page shows once more, as it was."""
+    page.get_by_role("button", name="Run again").click()
+    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Run", exact=True).click()
