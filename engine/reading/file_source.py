@@ -67,6 +67,12 @@ class FileSource(Source):
         description="Columns whose values identify a row. Empty: only the whole row does.",
         json_schema_extra={"columns": True, "last": True},
     )
+    fixed_columns: bool = Field(
+        False,
+        title="Columns are those of Types",
+        description="The files have the columns that Types lists, whatever their first rows say. None need be there.",
+        json_schema_extra={"last": True},
+    )
 
     @property
     def server(self) -> str:
@@ -83,11 +89,38 @@ class FileSource(Source):
         return (), ()
 
     def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
-        """The files behind the path, by name. Raises SourceError."""
-        if is_web(self.path):
-            message = "path: of the web, only CSV, JSON Lines and changes in JSON are read. Download the file first."
-            raise SourceError(message, node, "path")
-        return find_files(self.path, folder, node, self.endings)
+        """The files behind the path, by name. Raises SourceError.
+
+        Maybe none yet, where their columns are known, and they are watched or would have to be fetched.
+        """
+        try:
+            if is_web(self.path):
+                return (local_file(fetched(self.path, node), self.path),)
+            return find_files(self.path, folder, node, self.endings)
+        except SourceMissing as error:
+            if not self.fixed_columns or not (self.is_watched or isinstance(error, NotFetched)):
+                raise
+            return ()
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a live run looks for more files."""
+        return False
+
+    def declared_columns(self, node: str) -> tuple[Column, ...]:
+        """The columns that Types lists. Raises SourceError for a type that there is not."""
+        return self.overridden([Column(name, "string") for name in self.types], node)
+
+    def fixed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """Of the columns that were found, those that the files have by declaration."""
+        return tuple(column for column in columns if column.name in self.types or not self.fixed_columns)
+
+    def stream(self, node: str, folder: Path, run: str) -> Stream:
+        """The files as they are."""
+        if self.server:
+            message = "path: a live run does not go on with a file of the web. Download it, and give its path."
+            raise PipelineError(message, node, "path")
+        return super().stream(node, folder, run)
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
         """Those of its files that workers elsewhere do not see."""
@@ -126,31 +159,11 @@ class TextFiles(FileSource):
         description="A live run looks for new lines and new files so often. Empty: the files are read once.",
         json_schema_extra={"duration": True, "last": True},
     )
-    fixed_columns: bool = Field(
-        False,
-        title="Columns are those of Types",
-        description="The files have the columns that Types lists, whatever their first rows say. None need be there.",
-        json_schema_extra={"last": True},
-    )
 
-    def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
-        """The files behind the path, by name.
-
-        Maybe none yet, where their columns are known, and they are watched or would have to be fetched.
-        """
-        try:
-            if is_web(self.path):
-                return (local_file(fetched(self.path, node), self.path),)
-            return super().files(node, folder)
-        except SourceMissing as error:
-            is_later = self.monitor_interval_ms is not None or isinstance(error, NotFetched)
-            if not is_later or not self.fixed_columns:
-                raise
-            return ()
-
-    def fixed(self, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Of the columns that were found, those that the files have by declaration."""
-        return tuple(column for column in columns if column.name in self.types or not self.fixed_columns)
+    @property
+    def is_watched(self) -> bool:
+        """Whether a live run looks for more files."""
+        return self.monitor_interval_ms is not None
 
     @property
     def open_quote(self) -> bytes:
@@ -161,10 +174,7 @@ class TextFiles(FileSource):
         """As they grow, where they are watched."""
         from engine.reading.growing import GrowingFiles
 
-        if self.server:
-            message = "path: a live run does not go on with a file of the web. Download it, and give its path."
-            raise PipelineError(message, node, "path")
-        if self.monitor_interval_ms is None:
+        if self.monitor_interval_ms is None or self.server:
             return super().stream(node, folder, run)
         if not all(file.is_here for file in self.files(node, folder)):
             message = "path: only files of this machine can be watched. Leave 'Look for more every' empty."

@@ -230,7 +230,7 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
         if not parameters["monitor_interval_ms"]:
             message = f"the option {_WATCH!r} is a time such as 5 s, not {text!r}."
             raise ddl.rejected(message)
-    if "monitor_interval_ms" in parameters or (is_web(path) and operator not in _NOT_WATCHED):
+    if "monitor_interval_ms" in parameters or is_web(path):
         # What a table declares is what its files will have.
         parameters |= {"types": {column.name: column.type for column in ddl.columns}, "fixed_columns": True}
     warnings += ddl.ignored(option for option in options if not _OF_NO_MATTER.fullmatch(option))

@@ -49,6 +49,9 @@ class Parquet(RowFile):
     def derive(self, node: str, folder: Path) -> Derived:
         """The columns as the first file declares them."""
         files = self.files(node, folder)
+        if not files:
+            # They have not been fetched yet; their columns are known.
+            return self.described(node, self.declared_columns(node))
         schemas = [_arrow_schema(file, node) for file in files]
         try:
             check_names(schemas[0].names, node, f"columns of {files[0].name}")
@@ -70,7 +73,7 @@ class Parquet(RowFile):
                         "read it as a source of its own."
                     )
                     raise SourceError(message, node, "path")
-        return self.described(node, self.overridden(columns, node))
+        return self.described(node, self.fixed(self.overridden(columns, node)))
 
     def scan(self, node: str, folder: Path) -> Scan | None:
         """Row groups in workers, where every column is wanted as the files have it and Arrow has it as Spark does."""

@@ -39,6 +39,10 @@ _STEPS: Final = 100_000
 # A row that is too long is rejected; one that is much too long ends the reading. Sorting, SQLite has each twice.
 _LONGEST: Final = 16 * LINE_BYTES
 _HIDDEN: Final = 1
+# Of the file's header: the versions of the format that who writes and who reads it needs.
+_HEADER: Final = 20
+_VERSIONS: Final = slice(18, 20)
+_WITH_LOG: Final = b"\x02\x02"
 
 
 class _Patience:
@@ -59,7 +63,8 @@ class _Patience:
 
 @contextmanager
 def _opened(file: InputFile, node: str, patience: _Patience) -> Iterator[sqlite3.Connection]:
-    uri = f"{Path(where_it_is(file, node)).absolute().as_uri()}?mode=ro"
+    place = Path(where_it_is(file, node)).absolute()
+    uri = f"{place.as_uri()}?mode=ro{'&immutable=1' if _has_a_log_that_nobody_writes(place) else ''}"
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=_WAIT_S)) as database:
             # A text that is no UTF-8 is read all the same. Views of a stranger's file call no function with effects.
@@ -74,6 +79,17 @@ def _opened(file: InputFile, node: str, patience: _Patience) -> Iterator[sqlite3
             raise SourceError(in_vain(file.name, patience.seconds), node, "path") from error
         message = f"path: {file.name} cannot be read as a SQLite file: {error}. Choose another file."
         raise SourceError(message, node, "path") from error
+
+
+def _has_a_log_that_nobody_writes(place: Path) -> bool:
+    """Whether SQLite would make the files of a write-ahead log, which then stay: nobody has the database open."""
+    if place.with_name(f"{place.name}-wal").exists():
+        return False
+    try:
+        with place.open("rb") as file:
+            return file.read(_HEADER)[_VERSIONS] == _WITH_LOG
+    except OSError:
+        return False
 
 
 def tables_in(file: InputFile, node: str) -> tuple[str, ...]:

@@ -65,7 +65,9 @@ class TableFile(RowFile):
 
     def offered(self, field: str, node: str, folder: Path) -> tuple[str, ...]:
         """The tables of the file."""
-        return self.tables(self.file(node, folder), node) if field == "table" else ()
+        if field != "table" or not self.files(node, folder):
+            return ()
+        return self.tables(self.file(node, folder), node)
 
     def file(self, node: str, folder: Path) -> InputFile:
         """The file. Raises SourceError for several."""
@@ -97,6 +99,9 @@ class TableFile(RowFile):
 
     def derive(self, node: str, folder: Path) -> Derived:
         """The table's columns."""
+        if not self.files(node, folder):
+            # It has not been fetched yet; its columns are known.
+            return self.described(node, self.declared_columns(node))
         return self.described(node, self._columns(self._opened(node, folder), node))
 
     def scan(self, node: str, folder: Path) -> Scan:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import socket
 import ssl
 import subprocess
@@ -15,18 +16,27 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceError
 from engine.reading import web
+from engine.reading.file_source import FileSource
 from engine.reading.named_folders import ENVIRONMENT
 from engine.reading.web import NotFetched, fetching
 from engine.sources.csv import Csv
+from engine.sources.excel import Excel
 from engine.sources.jsonl import JsonLines
 from engine.sources.parquet import Parquet
+from tests.engine.sources.reading import read
+from tests.engine.sources.workbooks import write_workbook
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROWS = b"id,name\n1,a\n2,b\n"
 FIXED = {"types": {"id": "BIGINT", "name": "STRING"}, "fixed_columns": True}
@@ -217,12 +227,54 @@ def _only_v4(host: str, port: int, family: int = 0, type: int = 0, *rest: int) -
     return _GETADDRINFO(host, port, socket.AF_INET, type, *rest)
 
 
-def test_a_live_run_and_other_formats_say_that_they_read_no_file_of_the_web(tmp_path: Path) -> None:
-    declared = Csv.model_validate({"path": "https://localhost/x.csv", **FIXED})
+@pytest.mark.parametrize("make", [Csv, Parquet, Excel])
+def test_a_live_run_says_that_it_reads_no_file_of_the_web(make: type[FileSource], tmp_path: Path) -> None:
+    declared = make.model_validate({"path": "https://localhost/x.csv", **FIXED})
     with pytest.raises(PipelineError, match="a live run does not go on with a file of the web"):
         declared.stream("n", tmp_path, "run")
-    with pytest.raises(SourceError, match="Download the file first"):
-        Parquet(path="https://localhost/x.parquet").derive("n", tmp_path)
+
+
+def parquet() -> bytes:
+    written = io.BytesIO()
+    pq.write_table(pa.table({"id": pa.array([1, 2], pa.int64()), "name": ["a", "b"]}), written)
+    return written.getvalue()
+
+
+def workbook(folder: Path) -> bytes:
+    write_workbook(folder / "made.xlsx", {"S": {1: ["id", "name"], 2: [1, "a"], 3: [2, "b"]}})
+    return (folder / "made.xlsx").read_bytes()
+
+
+def test_a_workbook_of_the_web_is_read_in_a_run(site: Site, tmp_path: Path) -> None:
+    site.answers["/book.xlsx"] = (200, {}, workbook(tmp_path))
+    url = site.url("/book.xlsx")
+    with pytest.raises(NotFetched, match="which is asked for it only when you say so"):
+        Excel(path=url).derive("n", tmp_path)
+    source = Excel.model_validate({"path": url, **FIXED})
+    assert source.offered("table", "n", tmp_path) == ()
+    declared = source.derive("n", tmp_path).schema
+    assert site.asked == []
+    with fetching(tmp_path / "web"):
+        assert source.derive("n", tmp_path).schema == declared
+        assert source.offered("table", "n", tmp_path) == ("S",)
+        assert records(source.scan("n", tmp_path)) == [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
+    assert site.asked == ["/book.xlsx"]
+
+
+@pytest.mark.slow
+def test_a_parquet_file_of_the_web_is_read_in_a_run(site: Site, tmp_path: Path, spark: SparkSession) -> None:
+    site.answers["/rows.parquet"] = (200, {}, parquet())
+    url = site.url("/rows.parquet")
+    with pytest.raises(NotFetched, match="which is asked for it only when you say so"):
+        Parquet(path=url).derive("n", tmp_path)
+    source = Parquet.model_validate({"path": url, **FIXED})
+    declared = source.derive("n", tmp_path).schema
+    assert site.asked == []
+    with fetching(tmp_path / "web"):
+        assert source.derive("n", tmp_path).schema == declared
+        assert read(spark, source, tmp_path) == ([("1", "a"), ("2", "b")], [])
+        assert read(spark, Parquet(path=url), tmp_path) == ([("1", "a"), ("2", "b")], [])
+    assert site.asked == ["/rows.parquet"]
 
 
 PRIVATE = """

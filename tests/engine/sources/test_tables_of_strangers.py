@@ -125,6 +125,21 @@ def test_generated_columns_are_columns(tmp_path: Path) -> None:
     assert rows_of(source, tmp_path) == ([(1, None, None, None), (2, 1, 2, 2)], [])
 
 
+def test_a_database_with_a_write_ahead_log_is_read_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    sqlite_with(
+        tmp_path / "a.sqlite", "PRAGMA journal_mode = WAL", "CREATE TABLE t (a INT)", "INSERT INTO t VALUES (1)"
+    )
+    before = files_of(tmp_path)
+    assert rows_of(Sqlite(path="a.sqlite"), tmp_path) == ([(1, 1)], [])
+    assert files_of(tmp_path) == before
+    # While somebody writes it, what has been committed to the log is read as well.
+    with sqlite3.connect(tmp_path / "a.sqlite") as writer:
+        writer.execute("INSERT INTO t VALUES (2)")
+        writer.commit()
+        assert rows_of(Sqlite(path="a.sqlite"), tmp_path) == ([(1, 1), (2, 2)], [])
+    writer.close()
+
+
 def test_a_virtual_table_is_read_without_what_it_hides(tmp_path: Path) -> None:
     sqlite_with(tmp_path / "a.sqlite", "CREATE VIRTUAL TABLE f USING fts5(x)", "INSERT INTO f VALUES ('word')")
     assert rows_of(Sqlite(path="a.sqlite", table="f"), tmp_path) == ([(1, "word")], [])

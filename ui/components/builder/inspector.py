@@ -12,7 +12,7 @@ from engine.contract.source import Source
 from engine.model.changelog import APPEND
 from engine.model.pipeline import Edge, Node
 from engine.planner import Check
-from engine.reading.file_source import TextFiles
+from engine.reading.file_source import FileSource
 from engine.reading.served import ServedSource
 from engine.reading.web import is_web
 from engine.windows.parameters import BOUNDS
@@ -71,7 +71,7 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
     for field in shown:
         if field.name == "columns" and issubclass(cls, ServedSource):
             served_columns(form, cls.asks_for_columns)
-        if field.name == "types" and issubclass(cls, TextFiles) and is_web(str(node.parameters.get("path", ""))):
+        if field.name == "types" and issubclass(cls, FileSource) and is_web(str(node.parameters.get("path", ""))):
             served_columns(form, "Take the columns of the file")
         draw_field(field, form)
     _more(form, [field for field in asked if field not in shown], key)
