@@ -2,6 +2,7 @@
 
 first paint      from the press of Open in the gallery to the drawn pipeline; goal 2 s
 select to form   from the press on a node to the frame in which the form has its name; goal 0.3 s
+edge to records  from the press on an edge of a run to the first of its records in the drawer
 frame            from frame to frame while the mouse wheel turns, with 3 and with 200 nodes, and their ratio
 """
 
@@ -19,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from storage import Store
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import STUDIO, drafts, node, settled
+from tests.browser.canvas_page import STUDIO, drafts, node, run, settled
 from tests.browser.chromium import ARGUMENTS, chromium
 from tests.browser.conftest import wait_until_settled
 from ui.builder.history import History
@@ -66,6 +67,7 @@ def main() -> None:
             expect.set_options(timeout=60_000)
             _print("first paint", [_first_paint(browser, app) for _ in range(ROUNDS)])
             _print("select to form", _forms(_page(browser, app, "build?draft=chain0")))
+            _print("edge to records", _records(_page(browser, app, "build?draft=chain2")))
             few, many = (
                 _frame(_page(browser, app, "build?draft=chain1")),
                 _frame(_page(browser, app, "build?draft=large")),
@@ -102,6 +104,19 @@ def _forms(page: Page) -> list[float]:
         node(page, name).click()
         page.wait_for_function("window.formTook !== null")
         took.append(float(page.evaluate("window.formTook")))
+        settled(page)
+    return took
+
+
+def _records(page: Page) -> list[float]:
+    run(page)
+    took = []
+    for edge, name in (("words>counts:in", "words"), ("counts>sink:in", "counts")) * 4:
+        first = page.get_by_role("region", name=f"Changelog of {name}").locator("tbody tr").first
+        began = time.perf_counter()
+        page.locator(f'[data-edge="{edge}"]').click()
+        first.wait_for()
+        took.append((time.perf_counter() - began) * 1000)
         settled(page)
     return took
 
