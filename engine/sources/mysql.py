@@ -23,7 +23,7 @@ class MySql(TableServer):
 
     operator: ClassVar[str] = "mysql"
     title: ClassVar[str] = "MySQL"
-    summary: ClassVar[str] = "The rows that a MySQL or MariaDB table or view has when the run begins."
+    summary: ClassVar[str] = "A table or view of MySQL or MariaDB, as it is when the run begins."
     product: ClassVar[str] = "MySQL"
     protocol: ClassVar[str] = "mysql"
 

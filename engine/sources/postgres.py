@@ -23,7 +23,7 @@ class Postgres(TableServer):
 
     operator: ClassVar[str] = "postgres"
     title: ClassVar[str] = "Postgres"
-    summary: ClassVar[str] = "The rows that a PostgreSQL table or view has when the run begins."
+    summary: ClassVar[str] = "A table or view of PostgreSQL, as it is when the run begins."
     product: ClassVar[str] = "PostgreSQL"
     protocol: ClassVar[str] = "postgresql"
 
