@@ -6,12 +6,13 @@ value, which only the changelog tells; everything else is asked of the table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engine.aggregates.batch_sql import BatchCall
 from engine.aggregates.function import functions_beside
 from engine.aggregates.parameters import Aggregate
+from engine.batch.rows import PUTS
 from engine.contract.frames import key_name
 from engine.model.schema import Schema, quote
 
@@ -26,10 +27,12 @@ def grouped(
     aggregates: Sequence[Aggregate],
     schema: Schema,
     output: Schema,
+    steady: Collection[str] = (),
 ) -> DataFrame:
     """One row per group that has rows: the keys, then the results.
 
     keys: SQL expressions by the names of their columns. changes: the changelog of an input that takes rows back.
+    steady: the results that no retraction changes, which are of all rows that ever were.
     """
     from pyspark.sql import functions as f
 
@@ -42,15 +45,22 @@ def grouped(
         return keyed.groupBy(*(key_name(at) for at in range(len(keys)))).agg(f.count("*").alias("__rows"), *results)
 
     late_known = [call for call in aggregates if changes is not None and call.function.goes_by_arrival]
-    groups = per_group(rows, [call for call in aggregates if call not in late_known], False).where("__rows > 0")
-    if changes is not None and late_known:
-        other = per_group(changes, late_known, True).drop("__rows")
+    kept = [call for call in aggregates if changes is not None and call.output_name in steady]
+    plain = [call for call in aggregates if call not in late_known and call not in kept]
+    groups = per_group(rows, plain, False).where("__rows > 0")
+
+    def beside(groups: DataFrame, other: DataFrame, calls: Sequence[Aggregate]) -> DataFrame:
         renamed = other.select(
             *(f.col(key_name(at)).alias(f"__o{at}") for at in range(len(keys))),
-            *(f.col(quote(call.output_name)) for call in late_known),
+            *(f.col(quote(call.output_name)) for call in calls),
         )
         same = [f.col(key_name(at)).eqNullSafe(f.col(f"__o{at}")) for at in range(len(keys))]
-        groups = groups.join(renamed, same or f.lit(True), "left")
+        return groups.join(renamed, same or f.lit(True), "left").drop(*(f"__o{at}" for at in range(len(keys))))
+
+    if changes is not None and late_known:
+        groups = beside(groups, per_group(changes, late_known, True), late_known)
+    if changes is not None and kept:
+        groups = beside(groups, per_group(changes.where(PUTS), kept, False), kept)
     named = [f.col(key_name(at)).alias(name) for at, name in enumerate(keys)]
     return groups.select(*named, *(f.col(quote(call.output_name)) for call in aggregates))
 

@@ -133,6 +133,8 @@ class AggregateFunction(ABC):
 
     is_its_argument: ClassVar[bool] = False
     """Whether the result over a single row is the argument."""
+    is_between_arguments: ClassVar[bool] = False
+    """Whether the result over equal values is that value."""
     steady_move: ClassVar[Monotonicity | None] = None
     """A result that moves this way changes by no retraction: a larger MAX has taken its place."""
 

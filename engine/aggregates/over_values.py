@@ -60,7 +60,9 @@ class OverValuesKernel(Kernel):
             self._update(before, place + 1, len(self.rows), out)
             return
         last = bisect_right(self.keys, key)
-        place = next((at for at in range(first, last) if self.rows[at] == row), last)
+        places = [at for at in range(first, last) if self.rows[at] == row]
+        # Of equal rows Flink takes the last one in RANGE, and the first one in ROWS.
+        place = places[-1 if self.peers else 0] if places else last
         if place == last:
             return
         gone = row[: self.width] + self.results[place]

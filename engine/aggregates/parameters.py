@@ -187,20 +187,34 @@ def monotonicity(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Der
     """
     before = input_.moves
     constant = Monotonicity.CONSTANT
+    only_added = _only_added(group_by, aggregates, input_)
     if not before or any(isinstance(item, str) and before.get(item) is not constant for item in group_by):
         return {}
-    if not input_.is_insert_only and any(not isinstance(item, str) for item in group_by):
+    if not only_added and any(not isinstance(item, str) for item in group_by):
         return {}
     moves = {item if isinstance(item, str) else item.name: constant for item in group_by}
     for call in aggregates:
         move = _move(call, input_)
         below = move
-        if call.argument is not None and not input_.is_insert_only:
+        if call.argument is not None and not only_added:
             column = Expression.parse(_expression(call.argument, input_.schema)).cast_column(input_.schema)
             below = before.get(column.name) if column is not None else None
         if move is not None and (call.function.counts_rows or below is move):
             moves[call.output_name] = move
     return moves
+
+
+def _only_added(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> bool:
+    """Whether Flink takes the rows of an aggregate for added ones: of what it reads nothing moves."""
+    if input_.never_moves:
+        return True
+    calls = [text for call in aggregates for text in (call.argument, call.filter) if text is not None]
+    read = (
+        Expression.parse(_expression(text, input_.schema)).cast_column(input_.schema)
+        for text in (*key_expressions(group_by), *calls)
+    )
+    moves = input_.moves
+    return all(column is not None and moves.get(column.name) is Monotonicity.CONSTANT for column in read)
 
 
 def _move(call: Aggregate, input_: Derived) -> Monotonicity | None:

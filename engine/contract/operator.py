@@ -106,6 +106,12 @@ class Derived:
         return self.monotonic
 
     @property
+    def never_moves(self) -> bool:
+        """True where no column moves: Flink takes that for an input that only inserts, though rows may be deleted."""
+        moves = self.moves
+        return all(moves.get(name) is Monotonicity.CONSTANT for name in self.schema.names)
+
+    @property
     def has_updates(self) -> bool:
         """True where rows are replaced."""
         return ModifyKind.UPDATE in self.modify

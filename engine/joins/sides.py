@@ -9,7 +9,6 @@ from typing import Final
 
 from engine.contract.operator import Derived, Keys, Monotonicity
 from engine.errors import PlanRejected
-from engine.model.changelog import ModifyKind
 from engine.model.origin import Origin
 from engine.model.schema import Column, Schema, quote
 
@@ -205,15 +204,17 @@ def left_keys_of(left: Derived, right: Derived, right_keys: Sequence[str]) -> Ke
 
 
 def join_moves(
-    left: Derived, right: Derived, left_keys: Sequence[str], right_keys: Sequence[str], kind: JoinKind
+    left: Derived, right: Derived, left_keys: Sequence[str], right_keys: Sequence[str], kind: JoinKind, *, is_equi: bool
 ) -> Mapping[str, Monotonicity]:
-    """How the columns of a join move: as those of its sides, where no row can change its join key or go away.
+    """How the columns of a join move: as those of its sides, where no row can change its join key.
 
-    Source: Flink FlinkRelMdModifiedMonotonicity.
+    is_equi: whether there is no other condition. Source: Flink FlinkRelMdModifiedMonotonicity.
     """
+    if kind is JoinKind.ANTI or not (is_equi or (left.never_moves and right.never_moves)):
+        return {}
     for input_, keys in ((left, left_keys), (right, right_keys)):
         moves = input_.moves
-        if ModifyKind.DELETE in input_.modify or any(moves.get(key) is not Monotonicity.CONSTANT for key in keys):
+        if not moves or any(moves.get(key) is not Monotonicity.CONSTANT for key in keys):
             return {}
     if kind.is_left_only:
         return left.moves

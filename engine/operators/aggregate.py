@@ -278,7 +278,8 @@ class GroupAggregate(Operator):
         names = context.schema.names
         keys = dict(zip(names, key_expressions(self.group_by), strict=False))
         changes = input_.changelog if planned.mode.retracts else None
-        return grouped(input_.table, changes, keys, self.aggregates, planned.schema, context.schema)
+        steady = self._steady(planned.derived)
+        return grouped(input_.table, changes, keys, self.aggregates, planned.schema, context.schema, steady)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its group."""

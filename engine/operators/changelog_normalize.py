@@ -25,7 +25,7 @@ from engine.contract.columnar_kernel import Columnar
 from engine.contract.described import Description, Names, kept_row
 from engine.contract.frames import KIND
 from engine.contract.kernel import Kernel, Key, Output, Row
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
+from engine.contract.operator import Analyzer, Derived, InputPlan, Monotonicity, Offer, Operator, StepContext, Strategy
 from engine.contract.step import Keyed, KeyedInput
 from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
 from engine.expressions.conditions import require_condition
@@ -125,7 +125,13 @@ class ChangelogNormalize(Operator):
         keys = frozenset(input_.schema.column(name, node, "keys").name for name in self.keys)
         if self.condition is not None:
             require_condition(self.condition, input_.schema, node, analyzer)
-        return replace(input_, modify=ALL_CHANGES, upsert_keys=frozenset({keys}), lone_updates=False)
+        return replace(
+            input_,
+            modify=ALL_CHANGES,
+            upsert_keys=frozenset({keys}),
+            monotonic=dict.fromkeys(keys, Monotonicity.CONSTANT),
+            lone_updates=False,
+        )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """It keeps the rows, so it can write any; of its input it needs no -U."""

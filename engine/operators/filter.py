@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from engine.contract.batch_input import BatchInput
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
+from engine.contract.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Monotonicity,
+    Offer,
+    Operator,
+    StepContext,
+    Strategy,
+    forwarded,
+)
 from engine.contract.step import Native, Projection, Step
 from engine.expressions import Expression
 from engine.expressions.conditions import require_condition
@@ -49,7 +59,7 @@ class Filter(Operator):
         return replace(
             input_,
             lone_updates=alone,
-            monotonic=input_.monotonic if self._keeps_whole_rows(input_) else {},
+            monotonic=input_.monotonic if self._never_changes(input_) else {},
             non_negative=input_.non_negative | Expression.parse(self.condition).required_non_negative(input_.schema),
         )
 
@@ -83,6 +93,12 @@ class Filter(Operator):
         ((table, schema),) = inputs
         columns = ", ".join(map(quote, schema.names))
         return f"SELECT {columns} FROM {quote(table)} WHERE {self.condition}"
+
+    def _never_changes(self, input_: Derived) -> bool:
+        """Whether Flink takes the condition for one that a row meets always or never: what it reads does not move."""
+        columns = Expression.parse(self.condition).columns(input_.schema)
+        stays = all(input_.monotonic.get(name) is Monotonicity.CONSTANT for name in columns)
+        return stays or self._keeps_whole_rows(input_)
 
     def _keeps_whole_rows(self, input_: Derived) -> bool:
         columns = Expression.parse(self.condition).columns(input_.schema)

@@ -289,7 +289,9 @@ class Join(KeyedJoin):
             upsert_keys=join_keys(left, right, self.left_keys, self.right_keys, self.kind),
             lone_updates=alone,
             null_keys=self.kind.keeps_left and self.kind.keeps_right,
-            monotonic=join_moves(left, right, self.left_keys, self.right_keys, self.kind),
+            monotonic=join_moves(
+                left, right, self.left_keys, self.right_keys, self.kind, is_equi=self.condition is None
+            ),
         )
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

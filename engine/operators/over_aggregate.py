@@ -28,7 +28,16 @@ from engine.contract.frames import PLACED
 from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
-from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
+from engine.contract.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Monotonicity,
+    Offer,
+    StepContext,
+    Strategy,
+    require_insert_only,
+)
 from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
@@ -147,7 +156,9 @@ class OverAggregate(RoutesLate):
         check_names(node, columns)
         if self.order_column is not None:
             schema = Schema(columns).without_times()
-            return Derived(schema, ALL_CHANGES, upsert_keys=input_.upsert_keys)
+            # Flink takes every result OVER rows for one that stays, even when updated: a MAX of it never retracts.
+            stays = dict.fromkeys(schema.names, Monotonicity.CONSTANT)
+            return Derived(schema, ALL_CHANGES, monotonic=stays)
         return replace(input_, schema=Schema(columns))
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:

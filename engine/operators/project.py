@@ -20,6 +20,7 @@ from engine.contract.operator import (
     Derived,
     InputPlan,
     Keys,
+    Monotonicity,
     Offer,
     Operator,
     StepContext,
@@ -55,12 +56,7 @@ class Project(Operator):
         self._check_names(node)
         columns = tuple(self._column(node, at, input_.schema, analyzer) for at in range(len(self.columns)))
         names = self._new_names(input_.schema)
-        monotonic = {
-            column.name: input_.monotonic[cast.name]
-            for column in self.columns
-            if (cast := Expression.parse(column.expression).cast_column(input_.schema))
-            and cast.name in input_.monotonic
-        }
+        monotonic = self._moves(input_)
         non_negative = frozenset(
             column.name
             for column in self.columns
@@ -73,6 +69,17 @@ class Project(Operator):
             monotonic=monotonic,
             non_negative=non_negative,
         )
+
+    def _moves(self, input_: Derived) -> Mapping[str, Monotonicity]:
+        """How the columns move: those passed on as in the input; none where nothing moves there."""
+        if input_.never_moves and not input_.is_insert_only:
+            return dict.fromkeys((column.name for column in self.columns), Monotonicity.CONSTANT)
+        return {
+            column.name: input_.monotonic[cast.name]
+            for column in self.columns
+            if (cast := Expression.parse(column.expression).cast_column(input_.schema))
+            and cast.name in input_.monotonic
+        }
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """What is wanted is asked of the input."""

@@ -32,20 +32,16 @@ from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.joins.sides import free_name
-from engine.model.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, UpdateKind
+from engine.model.changelog import ALL_CHANGES, ChangelogMode, ModifyKind, RowKind, UpdateKind
 from engine.model.origin import Origin
 from engine.model.schema import Schema, quote
-from engine.ranking.append_only import AppendOnlyTopN
-from engine.ranking.batch import Ranked, best, standing_since
+from engine.ranking.batch import Ranked, best, ever_there, standing_since
 from engine.ranking.columnar import columnar_topn
+from engine.ranking.kernels import tied_kernel, topn_kernel
 from engine.ranking.meaning import of_ranking
 from engine.ranking.parameters import OrderColumns, RankColumn, RankStart, check_range, ranked_columns
-from engine.ranking.ranks import Ranks, TopNKernel
-from engine.ranking.retractable import RetractableTopN
+from engine.ranking.ranks import Ranks
 from engine.ranking.sort_keys import SortColumn
-from engine.ranking.tied import TiedTopN
-from engine.ranking.top_1 import FastTop1
-from engine.ranking.updatable import UpdatableTopN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -174,7 +170,7 @@ class TopN(Operator):
         order = ", ".join(f"{item.column} {'descending' if item.descending else 'ascending'}" for item in self.order_by)
         reason = (
             f"rows are replaced by the key {', '.join(row_key)} and only ever by better ones in the order "
-            f"{order}, so what falls past the last rank comes back only by its own update"
+            f"{order}, so what falls past the last rank comes back only by its own update{self._why_deleted(input_)}"
         )
         return Strategy(f"UpdateFast[{', '.join(row_key)}]", reason, f"{kept} rows of each partition, by that key")
 
@@ -208,7 +204,10 @@ class TopN(Operator):
         (planned,) = context.inputs
         order = [(item.column, item.descending, item.nulls) for item in self.order_by]
         row_key = None if planned.mode.is_insert_only or self._has_ties else self._fast_row_key(planned)
-        rows = input_.table if row_key is None else standing_since(input_, row_key, order)
+        rows = input_.table
+        if row_key is not None:
+            is_top_1 = Ranks(self.rank_start, self.rank_end).is_top_1
+            rows = ever_there(input_) if is_top_1 else standing_since(input_, row_key, order)
         end = self.rank_end if self.rank_end is not None else str(self.rank_end_column)
         ranked = best(rows, Ranked(self.partition_by, order, self.rank_start, end, self.ranking.value))
         return ranked.withColumnRenamed(RANK, self.rank_column) if self.with_rank else ranked
@@ -364,6 +363,13 @@ class TopN(Operator):
         """The same once it is decided: where the input writes -U for somebody else, Retract is at work."""
         return None if input_.mode.has_update_before else self._row_key(input_.derived)
 
+    def _why_deleted(self, input_: InputPlan) -> str:
+        """What becomes of a row that is deleted, where the order is by its key."""
+        moves = input_.derived.monotonic
+        is_by_key = all(moves.get(item.column) is Monotonicity.CONSTANT for item in self.order_by)
+        stays = is_by_key and RowKind.DELETE in input_.mode
+        return "; a row that is deleted stays, as in Flink" if stays else ""
+
     def _why_retract(self, input_: Derived) -> str:
         if self._has_ties:
             return "rows that are equally good share a rank, so the old row must leave its own"
@@ -377,22 +383,6 @@ class TopN(Operator):
             lacks = "may be deleted" if ModifyKind.DELETE in input_.modify else f"may get a worse {falling}"
             return f"a row of its input {lacks}, and then the row past the last rank moves up"
         return "its input writes -U for another consumer too"
-
-
-def topn_kernel(
-    ranks: Ranks, order: Sequence[SortColumn], insert_only: bool, row_key: Sequence[int] | None
-) -> TopNKernel:
-    """The kernel of a strategy. row_key: the places of the columns by which UpdateFast knows a row again."""
-    if insert_only:
-        return FastTop1(ranks, order) if ranks.is_top_1 else AppendOnlyTopN(ranks, order)
-    if row_key is not None:
-        return FastTop1(ranks, order, row_key) if ranks.is_top_1 else UpdatableTopN(ranks, order, row_key)
-    return RetractableTopN(ranks, order)
-
-
-def tied_kernel(ranks: Ranks, order: Sequence[SortColumn], *, dense: bool, insert_only: bool) -> TopNKernel:
-    """The kernel of RANK and DENSE_RANK."""
-    return TiedTopN(ranks, order, dense=dense, insert_only=insert_only)
 
 
 OPERATOR = TopN

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from engine.contract.operator import OUT, Analyzer, Derived, Operator
+from engine.contract.operator import OUT, Analyzer, Derived, Monotonicity, Operator
 from engine.contract.source import Source
 from engine.errors import ExpressionError, PipelineError, StudioError, unknown_name
+from engine.model.changelog import UpdateKind
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.reading.computed import output_of
 from engine.registry import configured
@@ -74,6 +75,9 @@ def _derive_node(
     second: dict[str, Derived] = {}
     if isinstance(operator, Source):
         derived = replace(output_of(operator, node.id, folder, analyzer), holdbacks={node.id: 0})
+        if operator.update_kind is UpdateKind.ONLY_UPDATE_AFTER and derived.shortest_key is not None:
+            # As above its normaliser, which is left out where nobody asks for -U.
+            derived = replace(derived, monotonic=dict.fromkeys(derived.shortest_key, Monotonicity.CONSTANT))
     else:
         inputs = tuple(done[edge.source].output(edge.source_port) for edge in edges)
         derived = operator.derive(node.id, inputs, analyzer)

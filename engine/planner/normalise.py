@@ -1,9 +1,9 @@
 """Between the passes: sources of upserts get a normaliser where somebody downstream needs -U.
 
-A condition right above such a source becomes the normaliser's own, so that a row that ceases to meet it is
-taken back even though no -U comes; columns that a projection or an aggregate above leaves out are left out
-below already. With `table.exec.source.cdc-events-duplicate` a changelog that has a primary key is normalised
-too, whoever reads it.
+A condition right above such a source becomes the normaliser's own, so that a row that ceases to meet it is taken back
+even though no -U comes; one on the key alone stays below. Columns that a projection or an aggregate above leaves out
+are left out below already. With `table.exec.source.cdc-events-duplicate` a changelog that has a primary key is
+normalised too, whoever reads it.
 Source: Flink DynamicSourceUtils.changelogNormalizeEnabled, PushCalcPastChangelogNormalizeRule,
 FlinkMarkChangelogNormalizeProgram.
 """
@@ -78,8 +78,9 @@ def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipe
     Readers that use different columns or conditions share a normaliser of whole rows; but above a watermark each has
     one of its own, where Flink does not see that they read the same.
     """
-    schema, readers = node.derived.schema, pipeline.outputs(source)
+    schema = node.derived.schema
     key = node.derived.shortest_key or frozenset()
+    readers = _readers(pipeline, source, schema, key)
     keys = [name for name in schema.names if name in key]
     whole = frozenset(schema.names)
     reads = [(_used(pipeline, reader, schema, key), _condition(pipeline, reader)) for reader in readers]
@@ -88,8 +89,8 @@ def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipe
     made: dict[object, str] = {}
     for reader, read in zip(readers, reads, strict=True):
         used, condition = read
-        if condition is None and read in made:
-            pipeline = _moved(pipeline, reader, made[read])
+        if condition is None and (reader.source, read) in made:
+            pipeline = _moved(pipeline, reader, made[reader.source, read])
             continue
         below = reader
         if used != whole:
@@ -101,10 +102,20 @@ def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipe
         if condition is not None:
             pipeline = _merged(pipeline, reader.target, keys, condition)
             continue
-        name = made[read] = _free_id(pipeline, f"{source} normalised")
+        name = made[reader.source, read] = _free_id(pipeline, f"{source} normalised")
         normaliser = Node(id=name, operator=ChangelogNormalize.operator, parameters={"keys": keys})
         pipeline, _ = _inserted(pipeline, below, normaliser)
     return pipeline
+
+
+def _readers(pipeline: Pipeline, source: str, schema: Schema, key: frozenset[str]) -> tuple[Edge, ...]:
+    """Who reads a source, past conditions on its key: a row meets these always or never, so they stay below."""
+    readers: list[Edge] = []
+    for edge in pipeline.outputs(source):
+        condition, above = _condition(pipeline, edge), pipeline.outputs(edge.target)
+        is_on_key = condition is not None and Expression.parse(condition).columns(schema) <= key
+        readers += _readers(pipeline, edge.target, schema, key) if is_on_key and above else [edge]
+    return tuple(readers)
 
 
 def _condition(pipeline: Pipeline, reader: Edge) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.batch.rows import PUTS, by_key
+from engine.batch.rows import by_key
 from engine.contract.batch_input import BatchInput
 from engine.contract.frames import KIND, PLACED, RANK
 from engine.model.changelog import UPDATE_BEFORE
@@ -51,17 +51,25 @@ def best(rows: DataFrame, wanted: Ranked) -> DataFrame:
 
 
 def standing_since(input_: BatchInput, row_key: Sequence[str], order: Sequence[Order]) -> DataFrame:
-    """The table, with each row where it took its place in the order: an update that keeps it there moves nobody."""
+    """The last record of each key, where it took its place in the order: one that keeps its place moves nobody.
+
+    A deleted row stays, as UpdateFast has it.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     own = Window.partitionBy(*(f.col(quote(name)) for name in row_key)).orderBy(*PLACED)
-    place = f.struct(f.expr(PUTS), *(f.col(quote(name)) for name, _, _ in order))
+    place = f.struct(*(f.col(quote(name)) for name, _, _ in order))
     moved = f.when(~place.eqNullSafe(f.lag(place).over(own)), f.struct(*PLACED))
     since = input_.changelog.where(f"{KIND} <> {UPDATE_BEFORE}").withColumn("__since", moved)
     since = since.withColumn("__since", f.last("__since", ignorenulls=True).over(own))
-    rows = by_key(since, row_key).where(PUTS)
+    rows = by_key(since, row_key)
     return rows.withColumns({name: f.col("__since")[name] for name in PLACED}).drop(KIND, "__since")
+
+
+def ever_there(input_: BatchInput) -> DataFrame:
+    """Every record as a row, as the UpdateFast of a Top 1 takes them."""
+    return input_.changelog.where(f"{KIND} <> {UPDATE_BEFORE}").drop(KIND)
 
 
 def sorted_by(column: str, descending: bool, nulls: Nulls) -> Column:

@@ -1,10 +1,9 @@
 """Top 1 of an input that never takes a row back: AppendFast and UpdateFast with the rank range 1..1.
 
-Input: insert-only, or replaced by better rows of the same key. Output: +I once, then -U/+U. A -D is followed
-by the row's successor (see updatable), so it says nothing.
+Input: insert-only, or replaced by better rows of the same key. Output: +I once, then -U/+U. Every record is a row, also
+a -D (see updatable). The best row stays as it was when an update of its own does not improve its sort key, as in Flink.
 State: the best row per partition. Time: none; on a tie the earlier arrival stays.
-Source: Flink FastTop1Function. Flink leaves the best row as it was when its own update does not
-improve its sort key; here the update goes out.
+Source: Flink FastTop1Function.
 """
 
 from __future__ import annotations
@@ -13,17 +12,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from engine.contract.kernel import Key, Output, Row
-from engine.model.changelog import DELETE, INSERT, UPDATE_BEFORE
+from engine.model.changelog import INSERT, UPDATE_BEFORE
 from engine.ranking.ranks import Ranks, TopNKernel
 from engine.ranking.sort_keys import SortColumn, SortKey
 
 
 class FastTop1(TopNKernel):
-    """The best row. row_key: the places of the columns by which rows are replaced; () where none are."""
+    """The best row."""
 
-    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], row_key: Sequence[int] = ()) -> None:
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn]) -> None:
         super().__init__(ranks, order)
-        self.row_key = tuple(row_key)
         self.best: Row | None = None
         self.key: SortKey = ()
 
@@ -34,14 +32,14 @@ class FastTop1(TopNKernel):
         self.take_end(None)
 
     def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Keep the row if it is better than the best one, or is that one's update."""
+        """Keep the row if it is better than the best one."""
         best = self.best
-        if kind in (UPDATE_BEFORE, DELETE):
+        if kind == UPDATE_BEFORE:
             return
         key = self.sort_key(row)
         if best is None:
             self.put(INSERT, row, 1, out)
-        elif key < self.key or (self.row_key and row != best and self._is_same(row, best)):
+        elif key < self.key:
             self.replace(best, row, 1, out)
         else:
             return
@@ -54,6 +52,3 @@ class FastTop1(TopNKernel):
     def finish(self) -> Any | None:
         """The best row."""
         return self.best
-
-    def _is_same(self, row: Row, other: Row) -> bool:
-        return all(row[place] == other[place] for place in self.row_key)

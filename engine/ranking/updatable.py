@@ -1,8 +1,8 @@
 """UpdateFast: the best N rows of an input whose rows are replaced by better ones only.
 
-Input: [I,UA] or [I,UA,D], keyed by columns that contain the partition, with a sort key that never gets worse. So
-a row does not go for good: a -D is what an aggregate says between taking a group's only row out and putting its
-successor in. The row stays, and is updated by itself, as in Flink.
+Input: [I,UA] or [I,UA,D], keyed by columns that contain the partition, with a sort key that never gets worse. Every
+record is the last that is known of its key, also a -D, as in Flink: it is what an aggregate says between taking a
+group's only row out and putting its successor in. A row that an upsert source deletes therefore stays, too.
 Output: with numbers, a row that moves up takes back its old rank first and reaches it again last, each
 rank between changes hands once; without, a row that stays is -U/+U, one that falls out -D.
 State: the best N rows per partition, and rows that share the sort key of the one past the end.
@@ -46,7 +46,7 @@ class UpdatableTopN(TopNKernel):
         row_key = self._row_key(row)
         if row_key in self.sort_keys:
             self._move(row_key, row, out)
-        elif kind != DELETE:
+        else:
             self._insert(row_key, row, out)
 
     def ranked(self) -> Iterable[tuple[int, Row]]:

@@ -106,6 +106,7 @@ class Average(NumericFunction):
 
     name = "AVG"
     place = 30
+    is_between_arguments = True
     columnar = _Columns()
 
     def keeps(self, values: Values) -> Slots:

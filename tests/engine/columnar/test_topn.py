@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.contract.columnar_kernel import Layout
-from engine.operators.topn import topn_kernel
 from engine.ranking import columnar_best_rows as best_rows
 from engine.ranking.columnar import TopNColumns
+from engine.ranking.kernels import topn_kernel
 from engine.ranking.ranks import Ranks
 from engine.ranking.sort_keys import Nulls, SortColumn
 from tests.engine.columnar.equality import Given, Rules, check_equal, inputs

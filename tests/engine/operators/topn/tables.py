@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
-from engine.operators.topn import topn_kernel
+from engine.ranking.kernels import topn_kernel
 from engine.ranking.ranks import Ranks, TopNKernel
 from engine.ranking.sort_keys import Nulls, SortColumn
 from tests.engine.cases import Case, parse

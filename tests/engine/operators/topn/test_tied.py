@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from engine.contract.kernel import Input, run
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
-from engine.operators.topn import tied_kernel
+from engine.ranking.kernels import tied_kernel
 from engine.ranking.ranks import Ranks, TopNKernel
 from engine.ranking.sort_keys import sort_key_of
 from engine.ranking.tied_rows import BLOCK, TiedRows

@@ -244,7 +244,7 @@ test_cases = check_cases(
             row_key=("g", "w"),
         ),
         ranked(
-            "a group that is empty between -U and +U stays where it is",
+            "a group that is empty between -U and +U stays where it is; a -D of an unknown key is a row, as in Flink",
             "c DESC",
             (1, 2, True),
             """
@@ -263,6 +263,10 @@ test_cases = check_cases(
             3    +U    x  a  5  1
             3    -U    x  a  5  1
             3    +U    x  a  6  1
+            4    -U    x  a  6  1
+            4    +U    x  q  9  1
+            4    -U    x  b  4  2
+            4    +U    x  a  6  2
         """,
             key=("g",),
             row_key=("g", "w"),
@@ -287,7 +291,7 @@ test_cases = check_cases(
             row_key=("g", "w"),
         ),
         ranked(
-            "Top 1: the best row changes hands, and its own updates go out",
+            "Top 1: the best row changes hands; its own updates count where they are better, as in Flink",
             "c DESC",
             (1, 1, True),
             """
@@ -303,8 +307,6 @@ test_cases = check_cases(
             1    +I    x  a  1  .     1
             3    -U    x  a  1  .     1
             3    +U    x  b  2  .     1
-            4    -U    x  b  2  .     1
-            4    +U    x  b  2  seen  1
         """,
             key=("g",),
             row_key=("g", "w"),
