@@ -234,11 +234,12 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Sorted:
-    """All rows in an order, without a last one."""
+    """All rows in an order, without a last one. is_fixed: within a view, whose reader cannot leave it out."""
 
     input: Relation
     order: tuple[SortKey, ...]
     at: Expr
+    is_fixed: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:

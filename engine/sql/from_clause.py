@@ -11,7 +11,10 @@ from engine.errors import unknown_name
 from engine.joins.sides import JoinKind
 from engine.sql.algebra import (
     Expr,
+    Filter,
     Join,
+    Numbered,
+    Over,
     Relation,
     Scan,
     Select,
@@ -92,17 +95,33 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
 
 
 def _unsorted(relation: Relation) -> Relation:
-    """A sub-query without its order, as in Flink: only that of the whole query counts."""
-    if isinstance(relation, Select) and isinstance(relation.input, Sorted):
-        return replace(relation, input=relation.input.input)
-    return relation.input if isinstance(relation, Sorted) else relation
+    """A sub-query without an order, its own or that of a view, as in Flink: only that of the whole query counts."""
+    match relation:
+        case Sorted(is_fixed=False):
+            return _unsorted(relation.input)
+        case Select() | Filter() | Over() | Numbered():
+            return replace(relation, input=_unsorted(relation.input))
+        case _:
+            return relation
+
+
+def _with_fixed_order(relation: Relation) -> Relation:
+    """A view that does something with ordered rows: its order stays wherever it is read, as in Flink."""
+    match relation:
+        case Sorted():
+            return replace(relation, is_fixed=True)
+        case Select() | Filter() | Over() | Numbered():
+            return replace(relation, input=_with_fixed_order(relation.input))
+        case _:
+            return relation
 
 
 def _table(table: exp.Table, names: Names, read: Read) -> Relation:
     name = table.name
     if name in names.views:
         query, within = names.views[name]
-        return read(query, within)
+        relation = read(query, within)
+        return relation if isinstance(relation, Sorted) else _with_fixed_order(relation)
     if name in names.tables:
         return Scan(names.tables[name])
     message = f"{unknown_name('table', name, names.known)}."

@@ -19,6 +19,7 @@ from engine.sql.algebra import (
     Join,
     Named,
     Numbered,
+    Over,
     Relation,
     Select,
     Windowed,
@@ -41,9 +42,25 @@ def selected(relation: Relation, items: tuple[Named, ...]) -> Relation:
         values = dict(relation.items)
         items = tuple((name, substituted(item, values)) for name, item in items)
         relation = relation.input
+    relation = without_unread(relation, frozenset().union(*(mentioned(item) for _, item in items)))
     if relation.columns == tuple(name for name, _ in items) and all(plain(item) == name for name, item in items):
         return relation
     return Select(relation, items)
+
+
+def without_unread(relation: Relation, read: frozenset[str]) -> Relation:
+    """Without the aggregates OVER rows and the numbers right below that are not read: they drop no late rows then.
+
+    Above a filter, a join or a window they stay, whether they are read or not, as in Flink.
+    """
+    match relation:
+        case Over(calls=calls):
+            kept = tuple(call for call in calls if call[0] in read)
+            return replace(relation, calls=kept) if kept else relation.input
+        case Numbered(name=name) if name not in read:
+            return relation.input
+        case _:
+            return relation
 
 
 def filtered(relation: Relation, condition: Expr) -> Relation:

@@ -50,7 +50,10 @@ Make = Callable[["Emitter", Any, frozenset[str]], Emitted]
 
 @dataclass
 class Emitter:
-    """Makes nodes. makers: by kind of relation, the function that makes its nodes."""
+    """Makes nodes. makers: by kind of relation, the function that makes its nodes.
+
+    above: the kinds of the relations between the query and what is being emitted.
+    """
 
     analyzer: Analyzer
     folder: Path
@@ -59,10 +62,17 @@ class Emitter:
     nodes: list[Node] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     derived: dict[str, Derived] = field(default_factory=dict)
+    above: frozenset[type] = frozenset()
+    _emitting: frozenset[type] = frozenset()
 
     def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
         """The nodes of a relation, of which these columns are used."""
-        return self.makers[type(relation)](self, relation, frozenset(needed))
+        around, self.above = self.above, self.above | self._emitting
+        emitting, self._emitting = self._emitting, frozenset({type(relation)})
+        try:
+            return self.makers[type(relation)](self, relation, frozenset(needed))
+        finally:
+            self.above, self._emitting = around, emitting
 
     def schema(self, emitted: Emitted) -> Schema:
         """The columns of a node's output."""

@@ -24,6 +24,7 @@ from engine.sql.algebra import (
     free_name,
     mentioned,
     plain,
+    ref,
 )
 from engine.sql.emit_options import firing
 from engine.sql.grouping import aggregate_function
@@ -31,6 +32,7 @@ from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import over_arrival_times, without_arrival_times
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over_windows
+from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.windows.assigners import Windowing, WindowKind
 from engine.windows.parameters import BOUNDS
@@ -54,10 +56,12 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     calls = tuple((name, _rows_counted(emitter, relation.input, call)) for name, call in calls)
     relation = replace(relation, calls=calls)
     used = frozenset().union(*(mentioned(item) for _, item in (*relation.groups, *relation.calls)))
-    emitted = emitter.emit(relation.input, used)
+    # COUNT(*) alone reads no column, so there is no projection that would leave one out.
+    read = tuple((name, ref(name)) for name in relation.input.columns if name in used)
+    emitted = emitter.emit(selected(relation.input, read) if read else relation.input, used)
     group_by, taken = _group_by(emitter, emitted, relation.groups)
     made = _calls(emitter, emitted, relation.calls, taken)
-    if _is_one_row_each(emitter, emitted, group_by) and all(_is_its_argument(one) for _, one in made):
+    if _is_one_row_each(emitter, emitted, group_by) and all(_is_its_argument(one, group_by) for _, one in made):
         return _ungrouped(emitter, emitted, relation, group_by, [one for _, one in made])
     parameters = {"group_by": group_by, "aggregates": [parameters for _, parameters in made]}
     node = emitter.add("aggregate", parameters, [emitted.node], relation.at)
@@ -130,9 +134,12 @@ def _hides_keys(emitter: Emitter, name: str) -> bool:
     return passes_on and any(_hides_keys(emitter, each) for each in inputs)
 
 
-def _is_its_argument(call: dict[str, Any]) -> bool:
-    """Whether the result over a single row is the argument."""
-    return function_named(call["function"]).is_its_argument and "argument" in call and "filter" not in call
+def _is_its_argument(call: dict[str, Any], group_by: Sequence[Any]) -> bool:
+    """Whether the result over a single row is the argument, as Flink knows it."""
+    function = function_named(call["function"])
+    if "argument" not in call or "filter" in call:
+        return False
+    return function.is_its_argument or (function.is_between_arguments and call["argument"] in group_by)
 
 
 def _ungrouped(

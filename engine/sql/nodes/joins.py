@@ -11,12 +11,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from engine.sql.algebra import Expr, Join, plain, ref
+from engine.sql.algebra import Expr, Join, mentioned, plain, ref
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.join_sides import Condition, Side, own_columns, pair_condition, pair_names, side, taken_apart
 from engine.sql.nodes.temporal_joins import temporal_join
 from engine.sql.nodes.time_bounds import TimeBounds, event_times, only_event_time, time_bounds
 from engine.sql.nodes.window_joins import window_join
+from engine.sql.pushdown import selected
 
 
 def join(emitter: Emitter, relation: Join, needed: frozenset[str]) -> Emitted:
@@ -31,7 +32,12 @@ def join(emitter: Emitter, relation: Join, needed: frozenset[str]) -> Emitted:
 def _over_rows(emitter: Emitter, relation: Join, condition: Condition, needed: frozenset[str]) -> Emitted:
     left_used, right_used = own_columns(relation, condition.used(needed))
     left = side(emitter, relation.left, left_used, [a for a, _ in condition.equal], relation.at)
-    right = side(emitter, relation.right, right_used, [b for _, b in condition.equal], relation.at)
+    below = relation.right
+    if relation.kind.is_left_only:
+        # A sub-query is read through a projection of what is compared.
+        read = frozenset(right_used).union(*(mentioned(b) for _, b in condition.equal))
+        below = selected(below, tuple((name, ref(name)) for name in below.columns if name in read)) if read else below
+    right = side(emitter, below, right_used, [b for _, b in condition.equal], relation.at)
     same_time = _equal_times(emitter, condition, left, right)
     times = [
         exp.EQ(this=a.copy(), expression=ref(relation.right_names[b.name], b))

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from engine.model.options import MINI_BATCH, is_on
 from engine.model.schema import quote
-from engine.sql.algebra import Over, Rank, Relation, Select, SortKey, free_name, mentioned, plain, ref
+from engine.sql.algebra import Rank, Relation, Select, SortKey, free_name, plain, ref
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.window_ranks import window_rank
 
@@ -24,15 +24,18 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
     wants_number = relation.name in needed and not is_constant
     order = [key.expression.name for key in relation.order]
     end = [relation.end] if isinstance(relation.end, str) else []
+    # The number of an inner Top N is no column of its rows unless somebody reads it.
+    number = relation.input.name if isinstance(relation.input, Rank) else None
+    whole = {name for name in relation.input.columns if relation.is_whole and name != number}
     used = [
         name
         for name in relation.input.columns
-        if relation.is_whole or name in needed or name in relation.partition or name in order or name in end
+        if name in whole or name in needed or name in relation.partition or name in order or name in end
     ]
     ranked = window_rank(emitter, relation, used, wants_number=wants_number)
     if ranked is None:
-        below, more = _with_inner_rank(relation.input)
-        emitted = emitter.emit(below, [*used, *more, *_over(below)])
+        below, more = (relation.input, []) if relation.is_whole else _with_inner_rank(relation.input)
+        emitted = emitter.emit(below, [*used, *more])
         used += more
         ranked = _deduplicated(emitter, relation, emitted, used) if not wants_number else None
         ranked = ranked or _top_n(emitter, relation, emitted, used, wants_number=wants_number)
@@ -68,17 +71,6 @@ def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
         return relation, [name]
     name = free_name(inner.name, relation.columns)
     return Select(inner, (*relation.items, (name, ref(inner.name)))), [name]
-
-
-def _over(relation: Relation) -> list[str]:
-    """The columns right below that are aggregates OVER rows: Flink computes them, although a rank leaves them out."""
-    below = relation.input if isinstance(relation, Select) else relation
-    if not isinstance(below, Over):
-        return []
-    calls = {name for name, _ in below.calls}
-    if not isinstance(relation, Select):
-        return [name for name in below.columns if name in calls]
-    return [name for name, item in relation.items if mentioned(item) & calls]
 
 
 def _deduplicated(emitter: Emitter, relation: Rank, emitted: Emitted, used: list[str]) -> Emitted | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
-from engine.sql.algebra import Numbered, Over, Sorted, Windowed, free_name, mentioned
+from engine.sql.algebra import Filter, Numbered, Over, Select, Sorted, Windowed, free_name, mentioned
 from engine.sql.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.groups import call_parameters, window_parameters, with_event_time
@@ -34,11 +33,7 @@ def windowed(emitter: Emitter, relation: Windowed, needed: frozenset[str]) -> Em
 
 
 def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
-    """Aggregates over the rows before each row; what nobody reads is not computed, and drops no late rows."""
-    read = tuple(call for call in relation.calls if call[0] in needed)
-    if not read:
-        return emitter.emit(relation.input, needed)
-    relation = replace(relation, calls=read)
+    """Aggregates over the rows before each row."""
     if len(relation.order) != 1 or relation.order[0].descending:
         message = (
             "an aggregate OVER rows is ordered by one column, ascending: an event time, a processing time, or another."
@@ -72,7 +67,12 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
 
 
 def sorted_(emitter: Emitter, relation: Sorted, needed: frozenset[str]) -> Emitted:
-    """The rows as they come where they are ordered by arrival; else by event time. Raises SqlRejected."""
+    """The rows as they come where they are ordered by arrival; else by event time. Raises SqlRejected.
+
+    Below an aggregate, a join and the like the order of a view means nothing: there it is left out, as in Flink.
+    """
+    if not relation.is_fixed and not emitter.above <= {Select, Filter, Over, Sorted}:
+        return emitter.emit(relation.input, needed)
     names = [key.expression.name for key in relation.order]
     used = [name for name in relation.input.columns if name in needed or name in names]
     emitted = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
@@ -97,8 +97,6 @@ def sorted_(emitter: Emitter, relation: Sorted, needed: frozenset[str]) -> Emitt
 
 def numbered(emitter: Emitter, relation: Numbered, needed: frozenset[str]) -> Emitted:
     """A row number without a last one: by a time it counts the rows so far, else it is refused."""
-    if relation.name not in needed:
-        return emitter.emit(relation.input, needed)
     message = (
         f"{relation.function} needs a last rank: without it all rows would have to be kept. Add, for example, WHERE "
         f"{relation.name} <= 10 in a query around this one."
