@@ -82,7 +82,7 @@ class Job:
             for call in range(len(given.get("aggregates", ())) if len(given.get("aggregates", ())) > 1 else 0):
                 fewer = {**given, "aggregates": given["aggregates"][:call] + given["aggregates"][call + 1 :]}
                 yield replace(self, operators=(*self.operators[:at], (name, fewer), *self.operators[at + 1 :]))
-        if self.options:
+        if self.options and not any(given.get("first_row") == "at_once" for _, given in self.operators):
             yield replace(self, options={})
         for at in range(len(self.rows)):
             yield replace(self, rows=self.rows[:at] + self.rows[at + 1 :])
@@ -106,7 +106,7 @@ def random_job(random: Random) -> Job:
         if name == "deduplicate" and kinds:
             # Over a changelog Flink SQL has no deduplication: it is a Top N by processing time there.
             name, given, after = "filter", {"condition": "w > 0"}, columns
-        if name == "deduplicate" and options and given["order"] == "event_time":
+        if name == "deduplicate" and MINI_BATCH.items() <= options.items() and given["order"] == "event_time":
             given["first_row"] = "at_once"
         operators.append((name, given))
         columns = after

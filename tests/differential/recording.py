@@ -18,6 +18,8 @@ from tests.conformance.case import Case
 from tests.differential.fuzzing import Ours, Records, records_of
 from tests.differential.random_queries import QueryJob
 
+_ENOUGH = 12  # queries of a step or operator, after which one more adds nothing
+
 
 class Remembering:
     """An analyzer that remembers what it was asked."""
@@ -63,7 +65,7 @@ class Recording:
         job = ours.job
         assert isinstance(job, QueryJob)
         things = {*job.steps, *(node.strategy.name for node in ours.planned.nodes)}
-        is_common = min(self._seen[thing] for thing in things) > 2
+        is_common = min(self._seen[thing] for thing in things) >= _ENOUGH
         if len(self._lines) == self._most or is_common or not ours.records:
             return
         asked = Remembering(self._analyzer)
