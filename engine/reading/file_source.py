@@ -47,6 +47,8 @@ class FileSource(Source):
 
     endings: ClassVar[tuple[str, ...]]
     """Of the files that are meant where the path is a folder."""
+    files_go: ClassVar[bool] = False
+    """Whether a file that is gone never comes back, so that nothing has to be known of it."""
 
     path: str = Field(
         "",

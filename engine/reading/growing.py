@@ -119,6 +119,8 @@ class GrowingFiles:
 
     def _taken(self, files: Sequence[InputFile], known: dict[str, Known], taking: _Taking) -> dict[str, Known]:
         there = {file.name: file for file in files}
+        if self.source.files_go:
+            known = {name: read for name, read in known.items() if name in there}
         inodes = {name: os.stat(file.path).st_ino for name, file in there.items()}
         _renamed(there, inodes, known)
         rotated = set()

@@ -1,9 +1,10 @@
-"""Rows that somebody posts: kept in a file of JSON lines per address, which sources read like any other.
+"""Rows that somebody posts: kept in files of JSON lines per address, which sources read like any others.
 
-    received/orders.jsonl      what was posted to /rows/orders
+    received/orders.jsonl               what was posted to /rows/orders
+    received/orders.part000001.jsonl    what was posted once that had 64 MB, and so on: in the order of their names
 
-A post counts once its lines are on the disk, all of them. What a post that was cut off has left behind is no line, and
-goes with the next one.
+A file goes once a run has let it go and no other run of the store needs it. A post counts once its lines are on the
+disk, all of them. What a post that was cut off has left behind is no line, and goes with the next one.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import os
 import re
 import threading
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from engine.contract.live import Decision
 from engine.contract.scan import LINE_BYTES
 
 FOLDER: Final = "received"
+FILE_BYTES: Final = 64 << 20
 _ADDRESS: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+_FILE: Final = re.compile(rf"{FOLDER}/({_ADDRESS.pattern})(?:\.part\d{{6}})?\.jsonl")
 _BLOCK: Final = 1 << 16
 _SPACE: Final = " \t\r\n"
 _locks: Final[dict[Path, threading.Lock]] = defaultdict(threading.Lock)
@@ -35,8 +40,46 @@ def is_address(name: str) -> bool:
 
 
 def received_file(folder: Path, address: str) -> Path:
-    """Where the rows of an address are; it need not be there."""
+    """Where the first rows of an address are; it need not be there."""
     return folder / FOLDER / f"{address}.jsonl"
+
+
+def received_files(folder: Path, address: str) -> list[Path]:
+    """The files of an address that are there, in order."""
+    first = received_file(folder, address)
+    parts = sorted(first.parent.glob(f"{address}.part*.jsonl"))
+    return [first, *parts] if first.is_file() else parts
+
+
+def forget_read(folder: Path, own: Iterable[str], others: Callable[[], Iterable[str]]) -> None:
+    """Remove files of rows that a run has let go. Raises OSError.
+
+    own, others: the decisions of the epochs that it still has, and those that other runs have. A file goes where it
+    comes before all that these name; the rows of an address that no epoch of it names stay.
+    """
+    first = _first_files(own)
+    older = {name: file for name, file in first.items() if received_files(folder, name)[:1] < [folder / FOLDER / file]}
+    if not older:
+        return
+    needed = _first_files(others())
+    for address, name in older.items():
+        until = min(name, needed.get(address, name))
+        for path in received_files(folder, address):
+            if path.name < until:
+                path.unlink(missing_ok=True)
+
+
+def _first_files(decisions: Iterable[str]) -> dict[str, str]:
+    """By address, the first file of it that epochs name."""
+    first: dict[str, str] = {}
+    for decision in decisions:
+        for what in Decision.from_json(decision).took.values() if decision else ():
+            for part in what if isinstance(what, list) else ():
+                match part:
+                    case [str(), str(name), *_] if (found := _FILE.fullmatch(name)) is not None:
+                        file = name.removeprefix(f"{FOLDER}/")
+                        first[found[1]] = min(file, first.get(found[1], file))
+    return first
 
 
 def rows_in(body: bytes) -> list[str]:
@@ -107,8 +150,8 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 
 def receive(folder: Path, address: str, rows: list[str]) -> None:
     """Keep the rows: once this returns, they are on the disk. Raises OSError."""
-    path = received_file(folder, address)
-    with _locks[path]:
+    with _locks[received_file(folder, address)]:
+        path = _file_for_more(folder, address)
         is_new = not path.exists()
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("r+b" if not is_new else "xb+") as file:
@@ -124,6 +167,18 @@ def receive(folder: Path, address: str, rows: list[str]) -> None:
                 raise
         if is_new:
             sync_folder(path.parent)
+
+
+def _file_for_more(folder: Path, address: str) -> Path:
+    """The last file of an address, or where it is full the next one."""
+    files = received_files(folder, address)
+    if not files:
+        return received_file(folder, address)
+    last = files[-1]
+    if last.stat().st_size < FILE_BYTES:
+        return last
+    number = int(last.stem.rpartition(".part")[2]) if ".part" in last.stem else 0
+    return last.with_name(f"{address}.part{number + 1:06}.jsonl")
 
 
 def _end_of_lines(file: BinaryIO) -> int:

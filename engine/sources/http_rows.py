@@ -1,7 +1,7 @@
 """Rows that are posted to the app, as JSON.
 
 Input: `POST /rows/ADDRESS` of the app, with one JSON object, an array of them, or one per line. The answer is 200 once
-the rows are on the disk; then they are lines of `received/ADDRESS.jsonl` beside the store (`engine.reading.received`).
+the rows are on the disk; then they are lines of files in `received/` beside the store (`engine.reading.received`).
 Output: as of JSON Lines, in the order of the posts. Whoever posts again what got no answer may post it twice.
 """
 
@@ -16,7 +16,7 @@ from engine.contract.operator import Derived
 from engine.errors import SourceError
 from engine.model.schema import Schema
 from engine.reading.files import InputFile, local_file
-from engine.reading.received import FOLDER, is_address, received_file
+from engine.reading.received import FOLDER, is_address, received_files
 from engine.sources.jsonl import JsonLines
 
 
@@ -27,6 +27,7 @@ class HttpRows(JsonLines):
     title: ClassVar[str] = "HTTP"
     summary: ClassVar[str] = "Rows that are posted to the app as JSON."
     opens = ()
+    files_go = True
 
     path: str = Field(
         "",
@@ -43,7 +44,7 @@ class HttpRows(JsonLines):
     )
 
     def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
-        """The file of the address; none before the first post."""
+        """The files of the address; none before the first post."""
         if Path(self.path).is_absolute():
             # A copy of its first rows.
             return super().files(node, folder)
@@ -52,8 +53,7 @@ class HttpRows(JsonLines):
                 f"path: {self.path[:80]!r} is no address; give a name of letters, digits, _ and -, such as orders."
             )
             raise SourceError(message, node, "path")
-        place = received_file(folder, self.path)
-        return (local_file(place, f"{FOLDER}/{place.name}"),) if place.is_file() else ()
+        return tuple(local_file(file, f"{FOLDER}/{file.name}") for file in received_files(folder, self.path))
 
     def derive(self, node: str, folder: Path) -> Derived:
         """As of JSON Lines; before the first post the columns are those that have a type."""
@@ -66,7 +66,7 @@ class HttpRows(JsonLines):
         return super().derive(node, folder)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
-        """Flink has no such connector: the file that the rows are in."""
+        """Flink has no such connector: the first file that the rows are in."""
         posted = JsonLines(**(self.model_dump() | {"path": f"{FOLDER}/{self.path}.jsonl"}))
         return posted.flink_sql(node, schema)
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.reading.kept_messages import forget_older
+from engine.reading.received import forget_read
 from storage.database.connection import NOW, Cursor, Database
 from storage.database.edge_records import lifetimes_of, records_of, stored_in
 from storage.database.tables import BLOCK, create_edge
@@ -36,6 +37,7 @@ from storage.recording import lifetimes
 _SLACK: Final = 1.5
 _REJECTED: Final = 100_000
 _SLOWEST: Final = 1_000
+_DECISIONS: Final = "SELECT decision FROM run_epochs"
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -139,9 +141,17 @@ class Retention:
         begun = self._database.row("SELECT folder FROM run_live WHERE run_id = ?", [run_id])
         if begun is None:
             return
-        decisions = self._database.rows("SELECT decision FROM run_epochs WHERE run_id = ?", [run_id])
+        folder = Path(begun[0])
+        decisions = [str(row[0]) for row in self._database.rows(f"{_DECISIONS} WHERE run_id = ?", [run_id])]
+
+        def of_others() -> list[str]:
+            # Those of runs in the same folder: rows that are posted there are there for all of them.
+            sql = f"{_DECISIONS} WHERE run_id <> ? AND run_id IN (SELECT run_id FROM run_live WHERE folder = ?)"
+            return [str(row[0]) for row in self._database.rows(sql, [run_id, begun[0]])]
+
         try:
-            forget_older(Path(begun[0]), (str(decision) for (decision,) in decisions))
+            forget_older(folder, decisions)
+            forget_read(folder, decisions, of_others)
         except OSError as error:
             _LOG.warning("run %s: messages that it does not need stay for now: %s", run_id, error)
 

@@ -14,7 +14,7 @@ import pytest
 
 from engine.contract.live import Begun, Decision
 from engine.contract.recorder import EdgeInfo, EdgeView
-from engine.reading import kept_messages
+from engine.reading import kept_messages, received
 from storage import Store
 from storage.model import Run
 from storage.recording.retention import Keep, KeepOfEdge, can_keep_less
@@ -153,6 +153,35 @@ def test_hours_are_those_of_the_epochs(store: Store, tmp_path: Path) -> None:
     # The last epoch stays, whatever its age.
     assert store.runs.get(run.run_id).kept_from == 17
     assert store.retention.of(run.run_id) == Keep(hours=1e-9)
+
+
+def test_posted_rows_go_with_the_epochs_of_all_runs_that_took_them(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(received, "FILE_BYTES", 1)
+    runs = []
+    for events in (20, None):
+        run = store.runs.create("live", "{}", live=Begun(str(tmp_path)))
+        recorder = store.record(run.run_id)
+        recorder.begin(plan(*EDGES))
+        store.retention.set(run.run_id, Keep(events=events))
+        runs.append((run, recorder))
+    for epoch in epochs(12, 10):
+        received.receive(tmp_path, "orders", ['{"a":1}'])
+        file = received.received_files(tmp_path, "orders")[-1]
+        took = {"source": [[str(file), f"{received.FOLDER}/{file.name}", 0, 8]]}
+        output = epoch.write(tmp_path / "w", EDGES)
+        for _, recorder in runs:
+            recorder.commit(replace(output, checkpoint="{}", decision=Decision(took).to_json()))
+    # The second run keeps everything.
+    assert len(received.received_files(tmp_path, "orders")) == 12
+    store.retention.set(runs[1][0].run_id, Keep(events=20))
+    for epoch in [*epochs(16, 10)][12:]:
+        for _, recorder in runs:
+            recorder.commit(replace(epoch.write(tmp_path / "w", EDGES), checkpoint="{}"))
+    kept = received.received_files(tmp_path, "orders")
+    assert 1 <= len(kept) < 12
+    assert kept[-1].name == "orders.part000011.jsonl"
 
 
 def test_messages_go_with_the_epochs_that_took_them(

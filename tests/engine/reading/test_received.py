@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from engine.reading.received import NotReceived, is_address, receive, received_file, rows_in
+from engine.contract.live import Decision
+from engine.reading import received
+from engine.reading.received import (
+    NotReceived,
+    forget_read,
+    is_address,
+    receive,
+    received_file,
+    received_files,
+    rows_in,
+)
 
 
 @pytest.mark.parametrize(
@@ -59,3 +69,31 @@ def test_what_a_post_that_was_cut_off_left_behind_goes_with_the_next_one(tmp_pat
 def test_an_address_is_a_plain_name(name: str) -> None:
     assert is_address("orders_2-b")
     assert not is_address(name)
+
+
+def test_files_that_a_run_has_let_go_go_where_no_other_run_needs_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(received, "FILE_BYTES", 1)
+    for at in range(5):
+        receive(tmp_path, "orders", [f'{{"a":{at}}}'])
+    receive(tmp_path, "other", ['{"a":1}'])
+    receive(tmp_path, "other", ['{"a":2}'])
+
+    def epoch(*numbers: int) -> str:
+        names = ["received/orders.jsonl" if not at else f"received/orders.part{at:06}.jsonl" for at in numbers]
+        return Decision({"rows": [[f"/x/{name}", name, 0, 8] for name in names], "more": None}).to_json()
+
+    def left() -> list[str]:
+        return [path.name for path in received_files(tmp_path, "orders")]
+
+    forget_read(tmp_path, ["", Decision({}).to_json()], list)
+    forget_read(tmp_path, [epoch(2, 3), epoch(3)], lambda: [epoch(0)])
+    assert len(left()) == 5
+    forget_read(tmp_path, [epoch(2, 3), epoch(3)], lambda: [epoch(1)])
+    assert left() == [f"orders.part{at:06}.jsonl" for at in (1, 2, 3, 4)]
+    forget_read(tmp_path, [epoch(3, 4), epoch(4)], list)
+    assert left() == ["orders.part000003.jsonl", "orders.part000004.jsonl"]
+    assert len(received_files(tmp_path, "other")) == 2
+    receive(tmp_path, "orders", ['{"a":5}'])
+    assert left()[-1] == "orders.part000005.jsonl"

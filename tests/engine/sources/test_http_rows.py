@@ -8,7 +8,8 @@ import pytest
 
 from engine.contract.stream import Limit
 from engine.errors import SourceError
-from engine.reading.received import receive
+from engine.reading import received
+from engine.reading.received import receive, received_files
 from engine.sources.http_rows import HttpRows
 
 TYPES = {"id": "bigint", "ts": "bigint"}
@@ -45,6 +46,29 @@ def test_a_live_run_reads_what_was_posted_once(tmp_path: Path) -> None:
             found += [(row.file, row.line) for row in part.rejected]
     assert found == [entry for at in range(3) for entry in ((at, at), ("received/orders.jsonl", 2 + 2 * at))]
     assert stream.poll(taken.position, ALL, 100).what is None
+
+
+def test_what_is_posted_goes_to_further_files_and_is_read_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(received, "FILE_BYTES", 20)
+    stream = HttpRows(path="orders", types=TYPES, monitor_interval_ms=1).stream("n", tmp_path, "run")
+    position, found, files = None, [], set()
+    for at in range(12):
+        receive(tmp_path, "orders", [f'{{"id":{at},"ts":{at}}}'])
+        if at % 3 == 2:
+            taken = stream.poll(position, ALL, 10 + 10 * at)
+            position = taken.position
+            scan = stream.read(taken.what)
+            for part in (each for given in scan.parts for each in scan.read(given)):
+                found += [row["id"] for row in part.records.to_pylist()]
+            files |= {name for _, name, *_ in taken.what}
+    assert found == [*range(12)]
+    assert sorted(files)[:2] == ["received/orders.jsonl", "received/orders.part000001.jsonl"]
+    assert len(files) == 6
+    received_files(tmp_path, "orders")[0].unlink()
+    receive(tmp_path, "orders", ['{"id":12,"ts":12}'])
+    assert "received/orders.jsonl" not in stream.poll(position, ALL, 1000).position["files"]
 
 
 def test_its_flink_sql_reads_the_file(tmp_path: Path) -> None:
