@@ -22,6 +22,7 @@ from engine.sql.algebra import (
     Over,
     Relation,
     Select,
+    Unnested,
     Windowed,
     conjuncts,
     mentioned,
@@ -77,6 +78,12 @@ def filtered(relation: Relation, condition: Expr) -> Relation:
         case Join():
             return _filtered_join(relation, list(conjuncts(condition)))
         case Windowed() if relation.windowing.kind is not WindowKind.SESSION:
+            below = [one for one in conjuncts(condition) if mentioned(one) <= set(relation.input.columns)]
+            above = [one for one in conjuncts(condition) if one not in below]
+            if below:
+                relation = replace(relation, input=filtered(relation.input, together(below)))
+            return Filter(relation, together(above)) if above else relation
+        case Unnested():
             below = [one for one in conjuncts(condition) if mentioned(one) <= set(relation.input.columns)]
             above = [one for one in conjuncts(condition) if one not in below]
             if below:

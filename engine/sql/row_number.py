@@ -20,6 +20,9 @@ Item = tuple[str | None, Expr]
 def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[Relation, list[Item]]:
     """The relation with a column for each window function of the select list, and the list with those columns."""
     items = [(name, item.copy().transform(_with_default, copy=False)) for name, item in items]
+    if any(_is_by_row(window) for _, item in items for window in item.find_all(exp.Window)):
+        # A row number counts rows, so beside such a frame it has the same.
+        items = [(name, item.copy().transform(_by_row, copy=False)) for name, item in items]
     windows = [window for _, item in items for window in item.find_all(exp.Window)]
     if not windows:
         return relation, items
@@ -36,7 +39,8 @@ def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[
                 taken = [*relation.columns, *(one for one, _ in named_windows)]
                 named_windows.append((free_name(wanted, taken), window))
     functions = {window.this.name.upper() for _, window in named_windows if isinstance(window.this, exp.Anonymous)}
-    if functions & set(NUMBERING) and (len(named_windows) == 1 or "ROW_NUMBER" in functions):
+    is_alone = len(named_windows) == 1
+    if functions & set(NUMBERING) and (is_alone or ("ROW_NUMBER" in functions and not _is_by_row(first))):
         if len(named_windows) > 1:
             message = "a row number must be the only window function of its SELECT. Put the others into another query."
             raise SqlRejected(message, named_windows[1][1])
@@ -110,6 +114,22 @@ def _with_default(node: Expr) -> Expr:
     rows.set("this", row_count())
     enough = exp.GT(this=rows, expression=offset.copy())
     return exp.Case(ifs=[exp.If(this=enough, true=lag)], default=default.copy())
+
+
+def _is_by_row(window: exp.Window) -> bool:
+    """Whether its frame is all rows up to each row, one by one."""
+    spec = window.args.get("spec")
+    if spec is None or str(spec.args.get("kind")).upper() != "ROWS":
+        return False
+    start, end = (str(spec.args.get(part) or "").upper() for part in ("start", "end"))
+    return start == "UNBOUNDED" and end in ("", "CURRENT ROW")
+
+
+def _by_row(node: Expr) -> Expr:
+    """ROW_NUMBER with the frame that it has anyway."""
+    if isinstance(node, exp.Window) and isinstance(node.this, exp.Anonymous) and node.this.name.upper() == "ROW_NUMBER":
+        node.set("spec", exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW"))
+    return node
 
 
 def _same_window(one: exp.Window, other: exp.Window) -> bool:
