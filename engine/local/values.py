@@ -102,6 +102,8 @@ def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[S
         tree = parse_one(each, dialect="spark")
     except SqlglotError:
         return None
+    if isinstance(tree, exp.Array):
+        return _same_for_all(tree, schema, records)
     if not isinstance(tree, exp.GenerateSeries):
         return None
     ends = [without_spark(tree.args[end].sql(dialect="spark"), schema, records) for end in ("start", "end", "step")]
@@ -117,6 +119,16 @@ def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[S
         else:
             ranges.append(range(first, last + (1 if step > 0 else -1), step))
     return ranges
+
+
+def _same_for_all(array: exp.Array, schema: Schema, records: pa.Table) -> list[Sequence[int]] | None:
+    """The elements of an array of whole numbers, such as the sets of GROUPING SETS."""
+    import pyarrow as pa
+
+    columns = [without_spark(each.sql(dialect="spark"), schema, records) for each in array.expressions]
+    if not columns or any(column is None or column.type != pa.int64() or column.null_count for column in columns):
+        return None
+    return [*zip(*(column.to_pylist() for column in columns), strict=True)]
 
 
 def _exploded(records: pa.Table, schema: Schema, lists: Sequence[Sequence[int]]) -> tuple[pa.Table, Schema, list[int]]:

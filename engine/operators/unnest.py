@@ -128,9 +128,18 @@ class Unnest(Operator):
     def step(self, context: StepContext) -> Native:
         """A projection of every element."""
         (input_,) = context.inputs
+        if self._are_elements_enough:
+            values = (*map(quote, input_.schema.names), EACH)
+            return Native((Projection(values, each=self.collection),))
         columns = context.schema.columns[len(input_.schema) :]
         values = tuple(f"{EACH}.`{place}`" for place in range(len(columns)))
         return Native((Projection((*map(quote, input_.schema.names), *values), each=self._each()),))
+
+    @property
+    def _are_elements_enough(self) -> bool:
+        """Whether there is one new column, of the elements as they are."""
+        is_more = self.fields or self.position is not None or self.keeps_empty
+        return self.elements is Elements.VALUES and not is_more
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """explode."""

@@ -11,7 +11,7 @@ from itertools import chain, combinations, product
 
 from sqlglot import exp
 
-from engine.sql.algebra import Expr, Named, Relation, Union, free_name, plain, ref
+from engine.sql.algebra import Expr, Named, Relation, Unnested, free_name, plain, ref
 from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 
@@ -49,14 +49,16 @@ def expanded(relation: Relation, keys: Sequence[Expr], sets: Sequence[Set], at: 
     for key in keys:
         names.append(free_name(plain(key) or "key", (*relation.columns, *names)))
     number = free_name(NUMBER, (*relation.columns, *names))
+    numbers = [sum(1 << (len(keys) - 1 - place) for place, key in enumerate(keys) if key not in one) for one in sets]
+    each = exp.Array(expressions=[_number(one) for one in numbers])
     kept: list[Named] = [(name, ref(name)) for name in relation.columns]
-    parts = []
-    for one in sets:
-        chosen: list[Named] = [(name, key if key in one else _null(key)) for name, key in zip(names, keys, strict=True)]
-        bits = exp.Literal.number(sum(1 << (len(keys) - 1 - place) for place, key in enumerate(keys) if key not in one))
-        marked = exp.Cast(this=bits, to=exp.DataType.build("BIGINT"))
-        parts.append(selected(relation, (*kept, *chosen, (number, marked))))
-    return Union(tuple(parts), at), [ref(name) for name in (*names, number)]
+    chosen: list[Named] = []
+    for name, key in zip(names, keys, strict=True):
+        within = sorted({one for one, columns in zip(numbers, sets, strict=True) if key in columns})
+        is_in = exp.In(this=ref(number), expressions=[_number(one) for one in within])
+        chosen.append((name, key if len(within) == len(set(numbers)) else _where(is_in, key) if within else _null(key)))
+    rows = Unnested(relation, each, (number,), None, False, at)
+    return selected(rows, (*kept, *chosen, (number, ref(number)))), [ref(name) for name in (*names, number)]
 
 
 def with_grouping(expression: Expr, keys: Sequence[Expr], columns: Sequence[Expr]) -> Expr:
@@ -94,7 +96,12 @@ def _number(value: int) -> Expr:
 
 def _null(key: Expr) -> Expr:
     """NULL of the type of an expression."""
-    return exp.Case(ifs=[exp.If(this=exp.Boolean(this=False), true=key.copy())])
+    return _where(exp.Boolean(this=False), key)
+
+
+def _where(condition: Expr, key: Expr) -> Expr:
+    """An expression where a condition is met, else NULL."""
+    return exp.Case(ifs=[exp.If(this=condition, true=key.copy())])
 
 
 def _columns(item: Expr) -> Set:

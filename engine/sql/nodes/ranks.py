@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from engine.model.options import MINI_BATCH, is_on
 from engine.model.schema import quote
-from engine.sql.algebra import Rank, Relation, Select, SortKey, free_name, plain, ref
+from engine.sql.algebra import Aggregate, Rank, Relation, Select, SortKey, free_name, plain, ref
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.window_ranks import window_rank
 
@@ -35,7 +35,9 @@ def rank(emitter: Emitter, relation: Rank, needed: frozenset[str]) -> Emitted:
     ranked = window_rank(emitter, relation, used, wants_number=wants_number)
     if ranked is None:
         below, more = (relation.input, []) if relation.is_whole else _with_inner_rank(relation.input)
-        emitted = emitter.emit(below, [*used, *more])
+        # Flink computes what an aggregate right below has, though nobody reads it: it updates rows.
+        computed = below.columns if isinstance(below, Aggregate) else ()
+        emitted = emitter.emit(below, [*used, *more, *computed])
         used += more
         ranked = _deduplicated(emitter, relation, emitted, used) if not wants_number else None
         ranked = ranked or _top_n(emitter, relation, emitted, used, wants_number=wants_number)
@@ -60,7 +62,7 @@ def _with_inner_rank(relation: Relation) -> tuple[Relation, list[str]]:
     """
     inner = relation.input if isinstance(relation, Select) else relation
     is_ranked = isinstance(inner, Rank) and inner.start != inner.end and inner.function == "ROW_NUMBER"
-    if not isinstance(inner, Rank) or not is_ranked:
+    if not isinstance(inner, Rank) or not is_ranked or inner.is_whole:
         return relation, []
     if not isinstance(relation, Select):
         return relation, [inner.name]

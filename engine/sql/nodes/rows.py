@@ -19,10 +19,12 @@ from engine.sql.algebra import (
     free_name,
     mentioned,
     plain,
+    ref,
 )
 from engine.sql.constants import value_of
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.processing_time import is_proctime
+from engine.sql.pushdown import selected
 from engine.sql.rejected import SqlRejected
 from engine.sql.table_functions import in_terms_of
 
@@ -107,8 +109,15 @@ def repeated(emitter: Emitter, relation: Repeated, needed: frozenset[str]) -> Em
 
 def unnested(emitter: Emitter, relation: Unnested, needed: frozenset[str]) -> Emitted:
     """A row per element. Of a map one name means a multiset, whose values come as often as they are in it."""
-    used = needed & frozenset(relation.input.columns) | mentioned(relation.collection)
-    emitted = emitter.emit(relation.input, [name for name in relation.input.columns if name in used])
+    if mentioned(relation.collection):
+        # Flink computes all columns of a query whose rows are unnested.
+        emitted = emitter.emit(relation.input, relation.input.columns)
+    else:
+        # The sets of GROUPING SETS: below them it carries no more columns than are used.
+        columns = [name for name in relation.input.columns if name in needed]
+        below = selected(relation.input, tuple((name, ref(name)) for name in columns)) if columns else relation.input
+        emitted = emitter.emit(below, columns)
+        emitted = emitter.narrowed(emitted, columns, relation.at) if columns else emitted
     writer = emitter.writer(emitted)
     collection = writer.write(relation.collection)
     taken = list(emitter.schema(emitted).names)

@@ -16,13 +16,15 @@ from tests.engine.planning import rows
 
 
 class GuessedTypes:
-    """An analyzer without Spark: columns have their types, conditions are BOOLEAN, all else is BIGINT."""
+    """Without Spark: columns have their types, conditions are BOOLEAN, all else is BIGINT or an array of it."""
 
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> str:
         null_like = re.fullmatch("CASE WHEN FALSE THEN (.*) END", expression)
         column = Expression.parse(null_like[1] if null_like else expression).plain_column(schema)
         if column is not None:
             return column.type
+        if expression.startswith("array("):
+            return "array<bigint>"
         return "boolean" if field.endswith(("condition", "filter")) else "bigint"
 
 
