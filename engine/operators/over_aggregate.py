@@ -158,7 +158,8 @@ class OverAggregate(RoutesLate):
             schema = Schema(columns).without_times()
             # Flink takes every result OVER rows for one that stays, even when updated: a MAX of it never retracts.
             stays = dict.fromkeys(schema.names, Monotonicity.CONSTANT)
-            return Derived(schema, ALL_CHANGES, monotonic=stays)
+            keys = frozenset(key for key in input_.upsert_keys if key >= frozenset(self.partition_by))
+            return Derived(schema, ALL_CHANGES, upsert_keys=keys, monotonic=stays)
         return replace(input_, schema=Schema(columns))
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
