@@ -203,3 +203,33 @@ def test_the_catalog_of_the_cases_is_that_of_the_operators() -> None:
     known = {entry["operator"]: entry for entry in catalog()}
     for name, entry in CATALOG.items():
         assert entry == {field: known[name][field] for field in entry}
+
+
+class _Url:
+    """The session's state, where a click interrupts the run as the URL is written."""
+
+    def __init__(self) -> None:
+        self.selection: str | None = None
+        self.values: dict[str, object] = {}
+
+    def hold(self, **values: object) -> None:
+        self.values |= values
+        self.selection = str(values["selection"])
+
+    def write_url(self) -> None:
+        raise InterruptedError
+
+
+def test_a_click_that_interrupts_a_run_is_not_taken_back_by_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.builder.drafting.state", url := _Url())
+    drafting = Drafting("k1", History(examples()["05-window-join"]))
+    for clicked in ("left", "right", "joined"):
+        drafting.selection, drafting.is_picked = clicked, True
+        with pytest.raises(InterruptedError):
+            drafting.publish()
+        assert (drafting.selection, url.values["selection"], url.values["edge"]) == (clicked, clicked, clicked)
+    # What the person chose in the URL, by going back, still counts.
+    url.selection = "left"
+    with pytest.raises(InterruptedError):
+        drafting.publish()
+    assert drafting.selection == "left"

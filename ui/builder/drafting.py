@@ -140,14 +140,15 @@ class Drafting:
         """Put what is open into the URL; what the person changed there, by going back, is selected first."""
         if state.selection != self._published:
             self.selection = state.selection
+        shown: dict[str, str | int | None] = {}
         if self.started is not None:
-            state.update(run=self.started, edge=None, event=None)
-            self.started = None
+            shown |= {"run": self.started, "edge": None, "event": None}
         if self.is_picked:
-            self.is_picked = False
-            state.update(edge=self._output())
-        state.update(draft=self.key, pipeline=self.pipeline_id, selection=self.selection)
-        self._published = self.selection
+            shown["edge"] = self._output()
+        state.hold(**shown, draft=self.key, pipeline=self.pipeline_id, selection=self.selection)
+        # Before the URL, where the next click interrupts this run: what it selects must not be taken for old.
+        self.started, self.is_picked, self._published = None, False, self.selection
+        state.write_url()
 
     def _output(self) -> str | None:
         """The output of what is selected, as a run's edge is called."""

@@ -84,6 +84,11 @@ class SessionState:
 
     def update(self, **values: str | int | None) -> None:
         """Set several at once, by their names above."""
+        self.hold(**values)
+        self.write_url()
+
+    def hold(self, **values: str | int | None) -> None:
+        """The same without the URL, which `write_url` has to follow: that may interrupt the run, and this does not."""
         held = self._open().values
         if "run" in values and str(values["run"]) != held.get("run"):
             # An operator, a key and a range are those of the run.
@@ -96,7 +101,6 @@ class SessionState:
                 held.pop(name, None)
             else:
                 held[name] = str(value)
-        self.write_url()
 
     @property
     def pipeline(self) -> int | None:
