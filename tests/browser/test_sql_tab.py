@@ -42,7 +42,10 @@ def test_an_edited_script_changes_the_pipeline_a_wrong_one_is_marked_and_a_file_
     expect(editor(page)).to_have_value(re.compile("COUNT"), timeout=STARTS_MS)
     exported = tmp_path / "words.sql"
     exported.write_text(editor(page).input_value())
+    typed = editor(page).element_handle()
     replace(page, "SELECT cnt, COUNT(cnt) AS freq", "SELECT cnt, SUM(cnt) AS freq")
+    # The changed pipeline has an editor of its own; for a moment there are both.
+    typed.wait_for_element_state("hidden")
     expect(editor(page)).to_have_value(re.compile(r"SUM\(cnt\) AS freq"), timeout=STARTS_MS)
     replace(page, "SUM(cnt)", "SUM(count)")
     expect(page.get_by_text("unknown column 'count'. Available:").first).to_be_visible(timeout=STARTS_MS)

@@ -37,6 +37,14 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("settings")))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_archive() -> Iterator[None]:
+    """No archive of classes but the suite's: a gate would make one half a minute later, when its test is over."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ui.shell.engine_gate.make_in_background", lambda: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """The runs of `seeded_store`, made once."""
