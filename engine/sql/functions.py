@@ -44,6 +44,18 @@ _LOGARITHM: Final = (
     "CASE WHEN {0} > 0 THEN %s({0}) WHEN {0} = 0 THEN double('-Infinity') WHEN {0} < 0 THEN double('NaN') END"
 )
 
+
+def _looks(pattern: str) -> Scalar:
+    """Whether a text looks like this as a whole; NULL does not."""
+    return Scalar(rf"coalesce({{0}} rlike r'^{pattern}\z', FALSE)", 1, 1)
+
+
+# Digits of any script, or what Java reads as a DOUBLE, blanks around it included.
+_BLANKS: Final = r"[\x00-\x20]*"
+_DIGITS: Final = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_HEX: Final = r"0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
+_DECIMAL: Final = rf"(\p{{Nd}}+|{_BLANKS}[+-]?(NaN|Infinity|({_DIGITS}|{_HEX})[fFdD]?){_BLANKS})"
+
 _SAME: Final = {
     "COALESCE": (1, None),
     "NULLIF": (2, 2),
@@ -223,7 +235,8 @@ SCALARS: Final[dict[str, Scalar]] = {
         2,
         2,
     ),
-    "IS_DIGIT": Scalar("({0} rlike '^[0-9]+$')", 1, 1),
-    "IS_ALPHA": Scalar("({0} rlike '^[A-Za-z]+$')", 1, 1),
+    "IS_DIGIT": _looks(r"\p{Nd}+"),
+    "IS_ALPHA": _looks(r"\p{L}+"),
+    "IS_DECIMAL": _looks(_DECIMAL),
 }
 """By name. REGEXP_EXTRACT without a match is NULL in Flink and empty in Spark."""
