@@ -1,7 +1,7 @@
 """The studio without the app.
 
     python -m engine run PIPELINE [--engine local[2]] [--epochs N] [--edge NODE] [--format table|jsonl] [--store FILE]
-                                  [--check]
+                                  [--check] [--allow-python]
     python -m engine run --live PIPELINE [--interval TIME] [--records N] ...
     python -m engine resume RUN [--end] [--store FILE] ...
     python -m engine record RUN [--store FILE]
@@ -55,6 +55,7 @@ from engine.live_command import resume_live, start_live
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.planner import Plan, plan
+from engine.python_functions import consent
 from engine.reading.storage import Storage, looking_at
 from engine.reading.web import fetching
 from engine.running import Collected
@@ -96,6 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_argument("--store", type=Path, metavar="FILE", help="the DuckDB file that keeps the run")
         command.add_argument("--interval", type=time_ms, metavar="TIME", help="of a live run's epochs, such as 500ms")
         command.add_argument("--records", type=count, metavar="N", help="of a live run's epoch at most")
+        command.add_argument("--allow-python", action="store_true", help="run the pipeline's own code in Python")
     explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies, kernels and why")
     writing = commands.add_parser("sql", help="print the pipeline as a script of Flink SQL")
     writing.add_argument("--program", action="store_true", help="print a PySpark program instead")
@@ -133,6 +135,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _done(args: argparse.Namespace) -> int:
     """Do what the arguments say. Raises whatever goes wrong."""
     sweep()
+    if getattr(args, "allow_python", False):
+        os.environ[consent.ENVIRONMENT] = consent.ALL
     if args.command == "servers":
         return _servers(args)
     if args.command in ("resume", "record", "export"):

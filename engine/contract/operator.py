@@ -264,6 +264,11 @@ class Operator(Parameters):
         return False
 
     @property
+    def foreign_code(self) -> str:
+        """Code of the document's author that it runs, which somebody has to have allowed; "" where there is none."""
+        return ""
+
+    @property
     def unordered(self) -> frozenset[str]:
         """Result columns whose lists have no order that SQL knows, so that they are compared without."""
         return frozenset()

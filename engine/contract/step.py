@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from engine.contract.columnar_kernel import RECORD_BY_RECORD, Columnar
 from engine.contract.kernel import Kernel
 from engine.mini_batch.bundling import Bundling
+
+if TYPE_CHECKING:
+    from engine.python_functions.calls import PythonCall
 
 
 @dataclass(frozen=True)
@@ -15,12 +19,19 @@ class Projection:
     """What a native step does with one input: Spark SQL expressions, one per output column, and a condition.
 
     each: a Spark SQL array; a record comes out once per element, in their order, which the values call
-    EACH (of `engine.contract.frames`).
+    EACH (of `engine.contract.frames`). call: a function in Python, whose results the values see as a column.
     """
 
     values: tuple[str, ...]
     where: str | None = None
     each: str | None = None
+    call: PythonCall | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All expressions."""
+        arguments = () if self.call is None else self.call.arguments
+        return tuple(text for text in (*self.values, self.where, self.each, *arguments) if text is not None)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from engine.model.schema import Schema, arrow_type
 from engine.model.timeline import Timeline, combined_watermark
 from engine.planner import NodePlan, Plan
 from engine.planner.derive import merge_holdbacks
+from engine.python_functions.consent import require_consent
 from engine.runtime.steps import sources_by_event_time, step_of, watermark_steps_ms
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class LocalRun:
     """
 
     def __init__(self, plan: Plan, events: Mapping[str, Events], spark: Spark) -> None:
+        require_consent((node.id, node.operator) for node in plan.nodes)
         self._plan = plan
         self._events = events
         self._spark = spark

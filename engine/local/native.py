@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.contract.frames import KIND, SEQ, STEP, changelog_schema
 from engine.contract.step import Native, Projection
-from engine.local.values import Spark, select
+from engine.local.values import Spark, select, with_call
 from engine.model.position import ORDINALS, ordinal
 from engine.model.schema import Column, Schema, arrow_type
 from engine.planner import NodePlan
@@ -42,6 +42,8 @@ def _projected(
 ) -> pa.Table:
     import pyarrow as pa
 
+    if projection.call is not None:
+        table, schema = with_call(table, schema, projection.call, spark)
     made = select(projection.values, schema, table, spark, where=projection.where, each=projection.each)
     steps = made.records.column(STEP).to_pylist()
     if projection.each is not None:

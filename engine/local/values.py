@@ -6,7 +6,7 @@ Spark is asked once for all that is open, so that with plain columns none is nee
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlglot import exp, parse_one
@@ -15,11 +15,13 @@ from sqlglot.errors import SqlglotError
 from engine.contract.frames import EACH
 from engine.expressions import Expression
 from engine.model.row_types import to_pylist
-from engine.model.schema import Column, Schema, quote
+from engine.model.schema import Column, Schema, arrow_type, quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+    from engine.python_functions.calls import PythonCall
 
 Spark = Callable[[], "SparkSession"]
 
@@ -78,6 +80,23 @@ def select(
         numbers = asked[_NUMBER].to_pylist() if each is not None else None
         made = {text: without_spark(text, schema, records) for text in made}
     return Selected(records, made | {text: asked[f"__x{at}"] for at, text in enumerate(open_)}, numbers)
+
+
+def with_call(records: pa.Table, schema: Schema, call: PythonCall, spark: Spark) -> tuple[pa.Table, Schema]:
+    """The records with the results of a function in Python: it runs in Spark's workers, never in this process."""
+    import pyarrow as pa
+
+    from engine.python_functions import on_spark
+
+    wide = Schema((*schema, Column(call.name, call.type)))
+    if not len(records):
+        return records.append_column(call.name, pa.nulls(0, arrow_type(call.type))), wide
+    made = select(call.arguments, schema, records, spark).columns
+    names = [f"__x{at}" for at in range(len(call.arguments))]
+    given = [pa.array(range(len(records)), pa.int64()), *(made[text] for text in call.arguments)]
+    frame = spark().createDataFrame(pa.table(given, names=[_AT, *names]))
+    called = on_spark.with_call(frame, replace(call, arguments=tuple(names))).toArrow().sort_by(_AT)
+    return records.append_column(call.name, called.column(call.name).cast(arrow_type(call.type))), wide
 
 
 def without_spark(expression: str, schema: Schema, records: pa.Table) -> Any:

@@ -40,6 +40,7 @@ from engine.contract.source import Source
 from engine.errors import EngineLost, RunCancelled, RunFailed, StudioError
 from engine.model.changelog import APPEND
 from engine.planner import Plan
+from engine.python_functions.consent import require_consent
 from engine.runtime.arrivals.ingest import EpochEvents, ingest
 from engine.runtime.arrivals.intake import given_of, take_in
 from engine.runtime.arrivals.live import LiveEvents
@@ -82,6 +83,7 @@ def run(
     cancel = cancel or Event()
     progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in plan.nodes}
     try:
+        require_consent((node.id, node.operator) for node in plan.nodes)
         with cancellable(spark, f"run-{uuid4().hex}", cancel):
             if live is not None:
                 is_over = _run_live(plan, spark, recorder, folder, files, live, partitions, progress, cancel)

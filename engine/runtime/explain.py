@@ -50,6 +50,8 @@ def _keyed(step: Keyed) -> str:
 
 
 def _native(node: NodePlan, step: Native) -> str:
+    if any(projection.call is not None for projection in step.projections):
+        return "Python: its function, a record at a time"
     if any(projection.each is not None for projection in step.projections):
         return "Spark SQL: it makes several records from one"
     for input_, projection in zip(node.inputs, step.projections, strict=True):

@@ -11,6 +11,7 @@ from sqlglot import exp
 from engine.errors import PipelineError
 from engine.model.options import has_effect
 from engine.script.like import with_base
+from engine.script.python_functions import FunctionDdl, create_function, is_create_function
 from engine.script.statements import Cursor, Statement, parsed, raw, statements
 from engine.script.tables import TableDdl, create_table
 from engine.sql.algebra import Expr
@@ -50,6 +51,7 @@ class Parts:
 
     tables: dict[str, TableDdl] = field(default_factory=dict)
     views: dict[str, Statement] = field(default_factory=dict)
+    functions: dict[str, FunctionDdl] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     rows: dict[str, list[list[Any]]] = field(default_factory=dict)
     inserts: list[Insert] = field(default_factory=list)
@@ -94,6 +96,9 @@ def _statement(statement: Statement, parts: Parts) -> None:
         name = cursor.name()
         _new_name(name, statement, parts)
         parts.views[name] = statement.after(cursor.at)
+    elif is_create_function(statement):
+        function = create_function(statement)
+        parts.functions[function.name.upper()] = function
     elif word == "INSERT":
         _insert(statement, parts)
     elif word in _QUERY:
@@ -106,8 +111,7 @@ def _statement(statement: Statement, parts: Parts) -> None:
     else:
         message = (
             f"{raw(statement.tokens[:2], statement.text)} is not supported. A script consists of CREATE TABLE, "
-            "CREATE VIEW, SET, "
-            "INSERT INTO and SELECT."
+            "CREATE VIEW, CREATE FUNCTION, SET, INSERT INTO and SELECT."
         )
         raise SqlRejected(message, place=statement.place)
 

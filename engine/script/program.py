@@ -7,6 +7,7 @@ from textwrap import indent
 from typing import Final
 
 from engine.model.pipeline import Arrival, Edge, Node, Pipeline
+from engine.operators.python_function import Python
 from engine.script.views import plain_node
 
 _HEAD: Final = """{title}
@@ -26,6 +27,10 @@ if __name__ == "__main__":
     with finished(pipeline, get_spark("local[*]"), folder=Path(__file__).parent) as job:
         for node in {ends}:
             job.changelog(node).show(1000, truncate=False)
+"""
+_ALLOWED: Final = """
+# The code in Python that stands below runs with your rights.
+os.environ["CHANGELOG_STUDIO_PYTHON"] = "all"
 """
 _QUOTES: Final = '"' * 3
 _WIDTH: Final = 100
@@ -49,7 +54,10 @@ def program_of(pipeline: Pipeline) -> str:
     ends = [node.id for node in pipeline.nodes if node.id not in above]
     summary = " ".join(filter(None, (pipeline.name.rstrip(".") + ".", pipeline.description)))
     title = summary.replace("\\", "\\\\").replace('"', "'")
-    head = f"{_QUOTES}{_HEAD.format(title=title)}{_QUOTES}\n{_IMPORTS.format(names=', '.join(names))}"
+    imports = _IMPORTS.format(names=", ".join(names))
+    if any(node.operator == Python.operator for node in pipeline.nodes):
+        imports = f"\nimport os{imports.rstrip()}\n{_ALLOWED}\n"
+    head = f"{_QUOTES}{_HEAD.format(title=title)}{_QUOTES}\n{imports}"
     return f"{head}pipeline = Pipeline(\n{body})\n\n{_MAIN.format(ends=ends)}"
 
 

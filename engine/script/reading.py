@@ -26,6 +26,7 @@ from engine.registry import operators
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
 from engine.script.parts import Insert, Parts, taken_apart
+from engine.script.python_functions import functions_of
 from engine.script.sharing import shared
 from engine.script.statements import Cursor, Statement, parsed, raw
 from engine.script.tables import TableDdl
@@ -76,7 +77,7 @@ def _script_of(text: str, analyzer: Analyzer, folder: Path, name: str) -> Script
     if not parts.inserts and not is_ours:
         message = "the script has no SELECT and no INSERT INTO ... SELECT, so there is nothing to run. Add one."
         raise SqlRejected(message, place=(text.count("\n") + 1, 1))
-    emitter = Emitter(analyzer, folder, MAKERS, parts.options)
+    emitter = Emitter(analyzer, folder, MAKERS, parts.options, functions_of(parts.functions, folder))
     tables = Tables(parts, emitter)
     names = Names(tables)
     if is_ours:
@@ -139,7 +140,7 @@ def _called_as_views(nodes: Sequence[Node], names: Names, emitter: Emitter) -> d
     read_before: dict[str, _ReadView] = {}
     for view, (query, within) in names.views.items():
         wanted = node_id_of(view)
-        alone = Emitter(emitter.analyzer, emitter.folder, MAKERS, emitter.options)
+        alone = Emitter(emitter.analyzer, emitter.folder, MAKERS, emitter.options, emitter.functions)
         try:
             relation = read(query, _near(query, within, _NEAR, read_before, alone))
             emitted = alone.emit(relation, relation.columns)

@@ -27,6 +27,7 @@ _KINDS: Final[dict[str, type]] = {
     "arrived": str,
     "node": dict,
     "parameters": dict,
+    "python": dict,
 }
 _PARTS_OF_A_NODE: Final[dict[str, type]] = {"id": str, "operator": str, "parameters": dict}
 _CALLED: Final[dict[type, str]] = {str: "a text", dict: "a JSON object"}

@@ -117,8 +117,16 @@ def _typed(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def same(one: Expr, other: Expr) -> bool:
     """Whether two queries are the same but for layout, comments and backticks."""
-    texts = (tree.sql(dialect=Flink, identify=True, comments=False) for tree in (one, other))
+    texts = (_with_plain_calls(tree).sql(dialect=Flink, identify=True, comments=False) for tree in (one, other))
     return next(texts) == next(texts)
+
+
+def _with_plain_calls(tree: Expr) -> Expr:
+    """The query with the names of functions as they are without backticks."""
+    plain = tree.copy()
+    for call in plain.find_all(exp.Anonymous):
+        call.set("this", call.name)
+    return plain
 
 
 def _mentioned(query: Expr) -> list[exp.Table]:

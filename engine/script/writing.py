@@ -26,6 +26,7 @@ from engine.registry import configured, lookup
 from engine.script.epoch_times import unfolded
 from engine.script.formatting import identifier, laid_out, unquoted
 from engine.script.parts import Parts, taken_apart
+from engine.script.python_functions import declarations
 from engine.script.reading import Tables, sink_of, source_of
 from engine.script.translated import translated
 from engine.script.views import node_of_view, parameters_of, place_node, plain_node, query_of, trial_of
@@ -66,7 +67,8 @@ def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
     nodes, problems = derive(whole, analyzer, folder)
     if problems:
         raise problems[0]
-    draft = _Draft(Emitter(analyzer, folder, MAKERS, dict(pipeline.options)))
+    functions, statements, warnings = declarations(pipeline)
+    draft = _Draft(Emitter(analyzer, folder, MAKERS, dict(pipeline.options), functions), [*statements], [*warnings])
     for node in _in_order(whole):
         role = lookup(node).role
         if role == "source":

@@ -27,6 +27,7 @@ from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.parsing import tokens_of, trees_of
+from engine.sql.python_calls import Functions
 from engine.sql.query import read
 from engine.sql.rejected import SqlRejected
 from engine.sql.row_columns import rows_in
@@ -54,18 +55,19 @@ def pipeline_of(
     options: Mapping[str, str] | None = None,
     arrival: Arrival | None = None,
     name: str = "query",
+    functions: Functions | None = None,
 ) -> Pipeline:
     """The pipeline of a SELECT over named tables. Raises SqlRejected with line, column, and what would work.
 
     views: SELECTs by name, each over the tables and the views before it. sink: the parameters of the sink;
-    a changelog sink without. Tables that the query does not name are left out.
+    a changelog sink without. functions: those in Python. Tables that the query does not name are left out.
     """
     names = Names({table.name: table for table in tables})
     for view, query in (views or {}).items():
         names = names.with_view(view, parsed(query))
     query_ = parsed(sql)
     relation = read(query_, names)
-    emitter = Emitter(analyzer, folder, MAKERS, dict(options or {}))
+    emitter = Emitter(analyzer, folder, MAKERS, dict(options or {}), functions or {})
     node = exactly(emitter, emitter.emit(relation, relation.columns), relation.columns, query_)
     emitter.add("sink", dict(sink or {}), [node], query_)
     return Pipeline(

@@ -263,6 +263,19 @@ class Unnested:
         return (*self.input.columns, *self.names, *position)
 
 
+@dataclass(frozen=True)
+class Computed:
+    """Each row with the results of functions in Python."""
+
+    input: Relation
+    calls: tuple[Named, ...]
+    at: Expr
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.input.columns + tuple(name for name, _ in self.calls)
+
+
 @dataclass(frozen=True, eq=False)
 class Called:
     """An operator that is called as a table function, over its inputs in the order of its ports."""

@@ -39,6 +39,9 @@ _BINARY: Final[dict[type[Expr], str]] = {
     exp.DPipe: "||",
 }
 
+_WHOLE: Final = ("tinyint", "smallint", "int", "bigint")
+_NUMBERS: Final = {"IS_DIGIT": _WHOLE, "IS_DECIMAL": (*_WHOLE, "float", "double")}
+
 
 @dataclass(frozen=True)
 class Writer:
@@ -210,6 +213,10 @@ class Writer:
             raise SqlRejected(message, call)
         arguments = of_one_type(self, [self.write(argument) for argument in call.expressions])
         match name:
+            case "IS_DIGIT" | "IS_DECIMAL" | "IS_ALPHA" if (type_ := self.type_of(arguments[0])) != "string":
+                # Of a number its type tells: a DECIMAL is neither, in Flink.
+                is_so = name != "IS_ALPHA" and type_ in _NUMBERS[name]
+                return f"({arguments[0]} IS NOT NULL)" if is_so else "FALSE"
             case "MOD":
                 return remainder(self, call.expressions, *arguments)
             case "CEILING":

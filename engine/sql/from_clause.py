@@ -160,6 +160,8 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
         )
         raise SqlRejected(message, join)
     kind = _KINDS[side, word]
+    if isinstance(join.this, exp.Lateral):
+        join = _without_lateral(join)
     if isinstance(join.this, exp.Unnest):
         return _with_elements(left, join, kind)
     version = join.this.args.get("version") if isinstance(join.this, exp.Table) else None
@@ -175,6 +177,20 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
     on = join.args.get("on")
     conditions = tuple(conjuncts(both.bind(on))) if on is not None else ()
     return Scope(joined(left.relation, right.relation, kind, conditions, join, as_of), both.visible)
+
+
+def _without_lateral(join: exp.Join) -> exp.Join:
+    """LATERAL TABLE(f(x)) AS t (a, b): the elements of what a table function gives."""
+    lateral = join.this
+    call = lateral.this
+    is_call = isinstance(call, exp.Anonymous) and call.name.upper() == TABLE_ARGUMENT and len(call.expressions) == 1
+    alias = lateral.args.get("alias")
+    if not is_call or alias is None or not alias.args.get("columns"):
+        message = "LATERAL takes a table function, and names for its columns: LATERAL TABLE(f(x)) AS t (a, b)."
+        raise SqlRejected(message, join)
+    whole = join.copy()
+    whole.set("this", exp.Unnest(expressions=[call.expressions[0].copy()], alias=alias.copy()))
+    return whole
 
 
 def _with_elements(left: Scope, join: exp.Join, kind: JoinKind) -> Scope:

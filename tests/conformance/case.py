@@ -1,6 +1,6 @@
 """A case: sources as rows in order of arrival, a query in Flink SQL, and what Flink made of it.
 
-NAME.json             sources, sql; maybe views, arrival, config, sink
+NAME.json             sources, sql; maybe views, arrival, config, sink, functions in Python by name
 NAME.expected.json    changelog, columns, plan with changelog modes, order, warnings
 """
 
@@ -16,6 +16,7 @@ from typing import Any
 from engine.contract.operator import Analyzer
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.sql import Table, pipeline_of, table_of
+from engine.sql.python_calls import PythonFunction
 
 MINI_BATCH = "table.exec.mini-batch.enabled"
 DUPLICATES = "table.exec.source.cdc-events-duplicate"
@@ -77,6 +78,9 @@ class Case:
             sink={"mode": sink["mode"], "keys": _sink_keys(sink)} if sink else None,
             options={name: str(value) for name, value in (self.job.get("config") or {}).items()},
             name=self.name,
+            functions={
+                name.upper(): PythonFunction(name, code) for name, code in self.job.get("functions", {}).items()
+            },
         )
         used = {node.id for node in made.nodes}
         order = (*self._constants(made), *(name for name in self.arrival if name in used))

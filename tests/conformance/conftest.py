@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from engine.python_functions.consent import ALL, ENVIRONMENT
 from engine.runtime.in_process import in_process
 from tests.conformance.case import Case, cases_in
 from tests.conformance.covering import covering
@@ -47,6 +48,14 @@ def _marks(reason: str | None) -> list[pytest.MarkDecorator]:
     return [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def trusted() -> Iterator[None]:
+    """The code in Python of all cases may run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(ENVIRONMENT, ALL)
+        yield
+
+
 @pytest.fixture(scope="session")
 def case(request: pytest.FixtureRequest) -> Case:
     """One case."""
@@ -54,7 +63,9 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 @pytest.fixture(scope="session")
-def verdicts(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Verdict]]]:
+def verdicts(
+    spark: SparkSession, trusted: None, request: pytest.FixtureRequest
+) -> Iterator[dict[str, Future[Verdict]]]:
     """All cases that were asked for, a few at a time: a small job spends most of its time waiting.
 
     Those of another folder run on Spark, in one epoch and in several. Of the suite's own, which all run locally, it is

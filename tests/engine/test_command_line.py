@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from engine.__main__ import main
 from engine.errors import RunCancelled
 from engine.examples import FOLDER
+from engine.python_functions.consent import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = FOLDER / "01-word-frequency.json"
@@ -40,6 +41,22 @@ def test_run_prints_the_changelog_of_the_sink_as_json_lines(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == '{"seq":1,"step":"0000","kind":"+I","row":{"cnt":1,"freq":1}}'
     assert [json.loads(line)["kind"] for line in lines] == ["+I", "-U", "+U", "-U", "+U", "+I"]
+
+
+def test_code_in_python_runs_where_it_is_allowed(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ENVIRONMENT, "")
+    function = {"code": "def f(n):\n    return n * 10", "arguments": [{"expression": "cnt"}], "type": "BIGINT"}
+    document = words()
+    document["nodes"].append({"id": "ten", "operator": "python_function", "parameters": function})
+    document["edges"].append({"source": "count_words", "target": "ten"})
+    pipeline = write(tmp_path / "ten.json", document)
+    assert main(["run", pipeline, "--edge", "ten", *ENGINE]) == 2
+    assert "ten: its code in Python can do whatever the studio can" in capsys.readouterr().err
+    assert main(["run", pipeline, "--edge", "ten", "--format", "jsonl", "--allow-python", *ENGINE]) == 0
+    rows = [json.loads(line)["row"] for line in capsys.readouterr().out.splitlines()]
+    assert [row["result"] for row in rows] == [10, 10, 10, 20]
 
 
 def test_run_prints_one_node_as_an_aligned_table(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:

@@ -271,7 +271,7 @@ def test_windows_are_replayed_key_by_key(pipeline: Pipeline, spark: SparkSession
 
 
 def test_every_stateful_operator_is_among_them(spark: SparkSession) -> None:
-    stateless = {"filter", "project", "union", "unnest"}
+    stateless = {"filter", "project", "python_function", "union", "unnest"}
     analyzer = analyzer_of(spark)
     pipelines = [Case.read(CASES / f"{name}.json").pipeline(analyzer) for name in QUERIES]
     pipelines += [*BUILT, *(examples()[name] for name in EXAMPLES)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from engine.contract.live import Live, Wish
 from engine.errors import PipelineError, RunCancelled, SourceError
 from engine.model.pipeline import Node, Pipeline
+from engine.python_functions import consent
 from engine.reading.files import find_files
 from engine.reading.named_folders import ENVIRONMENT
 from storage import Store
@@ -22,6 +24,7 @@ from ui.runs import manager as managers
 from ui.runs.job import Job
 from ui.runs.manager import RunManager
 from ui.shell import oidc, people, workspace
+from ui.shell import serving as serving_module
 from ui.shell.login import Door
 from ui.shell.serving import (
     ACCESS,
@@ -226,6 +229,22 @@ def test_sources_read_uploads_and_named_folders(tmp_path: Path, monkeypatch: pyt
     for path in (*elsewhere, str(tmp_path / "sec*.csv"), str(tmp_path / "none.csv"), "s3://other/x.csv"):
         with pytest.raises(SourceError, match="is in none of the folders that this studio reads"):
             find_files(path, beside, "s", [".csv"])
+
+
+def test_code_in_python_is_allowed_by_whoever_has_the_studio_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving_module, "_started", [])
+    monkeypatch.setenv(ENVIRONMENT, "")
+    for how, expected in ((HELD, None), (Serving(), str(tmp_path / "allowed-code.txt"))):
+        monkeypatch.delenv(consent.ENVIRONMENT, raising=False)
+        serving_module.start_serving(how, tmp_path)
+        assert os.environ.get(consent.ENVIRONMENT) == expected
+    monkeypatch.setenv(consent.ENVIRONMENT, "")
+    serving_module.start_serving(Serving(), tmp_path)
+    assert not consent.can_allow()
+    monkeypatch.undo()
+    serving_module.serving.cache_clear()
 
 
 def test_no_run_starts_beyond_the_limits_of_a_shared_studio(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

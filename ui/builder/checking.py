@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
+from engine.contract.operator import Operator
 from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.pipeline import Node, Pipeline
 from engine.model.schema import Schema
 from engine.planner import Check, check
+from engine.python_functions.consent import CodeNotAllowed, is_allowed
 from ui.builder.editing import operator_class
 from ui.forms.spec import fields_of
 from ui.shell import workspace
@@ -23,11 +26,19 @@ LOG: Final = app_log()
 def checked(pipeline: Pipeline) -> Check:
     """Everything that is known of a document; never waits for Spark, and whatever happens, the canvas stays."""
     try:
-        return check(pipeline, gate(), workspace.folder())
+        found = check(pipeline, gate(), workspace.folder())
+        return replace(found, problems=(*found.problems, *_not_allowed(found)))
     except Exception:
         LOG.exception("a document could not be checked")
         message = "this pipeline cannot be checked; the details are in the app's log. Undo the last change, or go on."
         return Check(None, {}, (StudioError(message),))
+
+
+def _not_allowed(verdict: Check) -> Iterator[CodeNotAllowed]:
+    """The nodes of a plan whose code nobody has allowed."""
+    for node in verdict.plan.nodes if verdict.plan is not None else ():
+        if isinstance(node.operator, Operator) and not is_allowed(node.operator.foreign_code):
+            yield CodeNotAllowed(node.id)
 
 
 def errors(verdict: Check) -> tuple[StudioError, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ _KIND_LETTERS: Final = {
     RowKind.UPDATE_AFTER: "V",
     RowKind.DELETE: "D",
 }
+_FUNCTION: Final = re.compile(r"^def\s+(\w+\([^)\n]*\))", re.MULTILINE)
 _HINT_CHARS: Final = 26
 _BRIEF_CHARS: Final = 32
 _COLUMNS_SHOWN: Final = 12
@@ -192,6 +194,8 @@ def _word(field: Field, value: Any) -> str:
             return duration(value)
         case FieldKind.FILE | FieldKind.COLUMN | FieldKind.EXPRESSION | FieldKind.CHOICE, str():
             return value.rpartition("/")[2] if field.kind is FieldKind.FILE else value.replace("_", " ")
+        case FieldKind.CODE, str():
+            return next(reversed(_FUNCTION.findall(value)), "")
         case FieldKind.COLUMNS, list() | tuple():
             return _listed(list(map(str, value)), field.title)
         case FieldKind.ITEMS, list() | tuple():

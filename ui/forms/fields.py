@@ -14,6 +14,7 @@ from engine.model.schema import Schema, flink_type, quote
 from ui.builder.editing import ABSENT
 from ui.components.code_area import code_area, line_numbers
 from ui.forms.binding import FormContext
+from ui.forms.code import code_field
 from ui.forms.files import file_field
 from ui.forms.grid import grid_field
 from ui.forms.items import computed_columns, items_field
@@ -52,6 +53,8 @@ def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
             grid_field(field, form)
         case FieldKind.TYPES if source_columns(form):
             pass
+        case FieldKind.CODE:
+            code_field(field, form, look)
         case FieldKind.ITEMS:
             items_field(field, form, draw_field)
         case _:

@@ -33,6 +33,7 @@ class FieldKind(Enum):
     GRID = "grid"
     TYPES = "types"
     OFFERED = "offered"
+    CODE = "code"
     JSON = "json"
 
 
@@ -138,6 +139,7 @@ def _kind(annotation: Any, extra: dict[str, Any]) -> tuple[FieldKind, tuple[str 
         "expression": FieldKind.EXPRESSION,
         "file": FieldKind.FILE,
         "offered": FieldKind.OFFERED,
+        "code": FieldKind.CODE,
     }
     for mark, kind in marked.items():
         if extra.get(mark):

@@ -5,6 +5,7 @@
     CHANGELOG_STUDIO_USER_HEADER    the header in which a proxy on this machine says who it has let in
     CHANGELOG_STUDIO_ACCESS         everybody: no login at all, told by name
     CHANGELOG_STUDIO_FOLDERS        what sources may read besides uploads (engine.reading.named_folders)
+    CHANGELOG_STUDIO_PYTHON         whose code in Python runs (engine.python_functions.consent); not set: nobody's
     CHANGELOG_STUDIO_MOST_RUNS      so many runs go on or wait at once
     CHANGELOG_STUDIO_MOST_GB        no run starts once the store is larger
 
@@ -22,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from engine.python_functions import consent
 from engine.reading import named_folders
 from engine.reading.received import FOLDER as RECEIVED
 from ui.shell.front_door import LOOPBACK, is_loopback
@@ -35,6 +37,7 @@ MOST_RUNS: Final = "CHANGELOG_STUDIO_MOST_RUNS"
 MOST_GB: Final = "CHANGELOG_STUDIO_MOST_GB"
 EVERYBODY: Final = "everybody"
 OIDC: Final = "oidc"
+ALLOWED_CODE: Final = "allowed-code.txt"
 SHORTEST_TOKEN: Final = 20
 _MOST_RUNS: Final = 8
 
@@ -119,11 +122,13 @@ def serving() -> Serving:
 
 
 def start_serving(how: Serving, beside: Path) -> None:
-    """Note how this process serves, and bound what its sources read."""
+    """Note how this process serves, and bound what its sources read and whose code it runs."""
     _started.append(how)
     serving.cache_clear()
     if how.is_shared:
         os.environ[named_folders.ENVIRONMENT] = folders_of(os.environ, beside)
+    elif consent.ENVIRONMENT not in os.environ:
+        os.environ[consent.ENVIRONMENT] = str(beside / ALLOWED_CODE)
 
 
 _started: Final[list[Serving]] = []

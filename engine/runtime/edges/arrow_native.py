@@ -61,6 +61,6 @@ def branches_of(
         if step.kinds is not None:
             passing = step.kinds if passing is None else passing & step.kinds
         suffix = b"" if step.forward else ordinal(0) if len(inputs) == 1 else ordinal(port) + ordinal(0)
-        columns = mentioned((*projection.values, projection.where), records.schema)
+        columns = mentioned(projection.texts, records.schema)
         branches.append(Branch(records, columns, project, passing, suffix))
     return tuple(branches)

@@ -9,6 +9,7 @@ from engine.contract.frames import EACH, KIND, SEQ, STEP
 from engine.contract.step import Native
 from engine.model.position import ordinal
 from engine.planner import NodePlan
+from engine.python_functions.on_spark import with_call
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,6 +32,8 @@ def run_native(node: NodePlan, step: Native, inputs: Sequence[DataFrame]) -> Dat
             frame = frame.where(f.col(KIND).isin(sorted(step.kinds)))
         if projection.where is not None:
             frame = frame.where(f.expr(projection.where))
+        if projection.call is not None:
+            frame = with_call(frame, projection.call)
         path = f.col(STEP)
         if projection.each is not None:
             frame = frame.select("*", f.posexplode(f.expr(projection.each)).alias("__at", EACH))

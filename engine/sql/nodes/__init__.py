@@ -8,6 +8,7 @@ from typing import Any, Final
 from engine.sql.algebra import (
     Aggregate,
     Called,
+    Computed,
     Filter,
     Join,
     Numbered,
@@ -25,7 +26,7 @@ from engine.sql.algebra import (
 from engine.sql.nodes.groups import aggregate
 from engine.sql.nodes.joins import join
 from engine.sql.nodes.ranks import rank
-from engine.sql.nodes.rows import called, filter_, repeated, scan, select, union, unnested, values
+from engine.sql.nodes.rows import called, computed, filter_, repeated, scan, select, union, unnested, values
 from engine.sql.nodes.windows import numbered, over, sorted_, windowed
 
 MAKERS: Final[Mapping[type, Any]] = {
@@ -37,6 +38,7 @@ MAKERS: Final[Mapping[type, Any]] = {
     Repeated: repeated,
     Unnested: unnested,
     Called: called,
+    Computed: computed,
     Aggregate: aggregate,
     Windowed: windowed,
     Numbered: numbered,

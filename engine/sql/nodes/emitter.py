@@ -22,6 +22,7 @@ from engine.reading.computed import output_of
 from engine.registry import configured, operators
 from engine.sql.algebra import Expr, Relation, free_name
 from engine.sql.expressions import Writer
+from engine.sql.python_calls import Functions, computed_below
 from engine.sql.rejected import SqlRejected
 
 
@@ -50,7 +51,7 @@ Make = Callable[["Emitter", Any, frozenset[str]], Emitted]
 
 @dataclass
 class Emitter:
-    """Makes nodes. makers: by kind of relation, the function that makes its nodes.
+    """Makes nodes. makers: by kind of relation, the function that makes its nodes. functions: those in Python.
 
     above: the kinds of the relations between the query and what is being emitted.
     """
@@ -59,6 +60,7 @@ class Emitter:
     folder: Path
     makers: Mapping[type, Make]
     options: Mapping[str, str] = field(default_factory=dict)
+    functions: Functions = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     derived: dict[str, Derived] = field(default_factory=dict)
@@ -67,6 +69,7 @@ class Emitter:
 
     def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
         """The nodes of a relation, of which these columns are used."""
+        relation = computed_below(relation, self.functions)
         around, self.above = self.above, self.above | self._emitting
         emitting, self._emitting = self._emitting, frozenset({type(relation)})
         try:

@@ -9,6 +9,7 @@ from engine.model.schema import quote, spark_text
 from engine.registry import operators
 from engine.sql.algebra import (
     Called,
+    Computed,
     Filter,
     Repeated,
     Scan,
@@ -149,6 +150,27 @@ def _fields(type_: str, relation: Unnested) -> list[str]:
         )
         raise SqlRejected(message, relation.at)
     return fields
+
+
+def computed(emitter: Emitter, relation: Computed, needed: frozenset[str]) -> Emitted:
+    """A node per call."""
+    used = frozenset().union(*(mentioned(call) for _, call in relation.calls), needed)
+    emitted = emitter.emit(relation.input, used & frozenset(relation.input.columns))
+    for name, call in relation.calls:
+        function = emitter.functions[call.name.upper()]
+        writer = emitter.writer(emitted)
+        result = emitter.free_name(name, emitted)
+        parameters = {
+            "code": function.code,
+            # The last one is called where no name is given.
+            "function": "" if function.is_last else function.function,
+            "arguments": [{"expression": writer.write(argument)} for argument in call.expressions],
+            "name": result,
+            "type": function.type,
+        }
+        node = emitter.add("python_function", parameters, [emitted.node], call)
+        emitted = Emitted(node, {**emitted.names, name: result}, emitted.arrival)
+    return emitted
 
 
 def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitted:

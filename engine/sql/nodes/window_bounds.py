@@ -12,6 +12,7 @@ from typing import Final
 from engine.joins.sides import JoinKind
 from engine.sql.algebra import (
     Aggregate,
+    Computed,
     Expr,
     Filter,
     Join,
@@ -76,7 +77,7 @@ def windows_of(relation: Relation) -> WindowColumns | None:
             )
         case Select(input=below):
             return _renamed(below, {name: column for name, item in relation.items if (column := plain(item))})
-        case Filter(input=below) | Rank(input=below):
+        case Filter(input=below) | Rank(input=below) | Computed(input=below):
             return windows_of(below)
         case Aggregate():
             return _of_aggregate(relation)

@@ -245,7 +245,14 @@ REFUSED = [
     (WORDS + ROWS + "SELECT x FROM t", "line 3, column 8: unknown column 'x'. Available: k, v."),
     (WORDS + "INSERT INTO t VALUES ('a');", "t has 2 columns (k, v), but a row has 1 values."),
     (WORDS + "INSERT INTO t VALUES ('a', 1 + 1);", "line 2, column 28: VALUES takes literals here, not 1 + 1."),
-    (WORDS + ROWS + "CREATE FUNCTION f AS 'x'", "line 3, column 1: CREATE FUNCTION is not supported."),
+    (WORDS + ROWS + "CREATE FUNCTION f AS 'x'", "line 3, column 22: functions in Java and Scala are not supported."),
+    (WORDS + ROWS + "CREATE MODEL f AS 'x'", "line 3, column 1: CREATE MODEL is not supported."),
+    (WORDS + "CREATE FUNCTION upper AS 'f.u' LANGUAGE PYTHON", "line 2, column 17: there is a function UPPER already."),
+    (
+        WORDS + "CREATE FUNCTION f AS f LANGUAGE PYTHON",
+        "AS takes the place of the function in quotes: AS 'functions.f'.",
+    ),
+    (WORDS + "CREATE FUNCTION f AS 'f' LANGUAGE PYTHON; SELECT k FROM t", "write it as 'module.function'"),
     (WORDS + WORDS + "SELECT k FROM t", "line 2, column 1: there is already a table or view 't'."),
     (
         "CREATE TABLE t (ts BIGINT, WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen'); SELECT ts FROM t",

@@ -1,0 +1,186 @@
+"""Compute a column with a function in Python.
+
+Input: any changelog mode. Output: the same, record for record.
+State: none. Time: event times are passed on.
+Source: Flink StreamExecPythonCalc, and for table functions, with Unnest above, StreamExecPythonCorrelate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from engine.contract.batch_input import BatchInput
+from engine.contract.operator import (
+    Analyzer,
+    Derived,
+    InputPlan,
+    Monotonicity,
+    Offer,
+    Operator,
+    Parameters,
+    StepContext,
+    Strategy,
+    forwarded,
+)
+from engine.contract.step import Native, Projection, Step
+from engine.errors import PipelineError, unknown_name
+from engine.model.changelog import ChangelogMode, UpdateKind
+from engine.model.schema import Column, Schema, quote, type_from
+from engine.python_functions.declared import Declared, Rejected, functions_in
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from engine.python_functions.calls import PythonCall
+
+
+class Argument(Parameters):
+    """What a function is given."""
+
+    expression: str = Field(
+        min_length=1,
+        title="Expression",
+        description="A Spark SQL expression over the input's columns, such as a column.",
+        json_schema_extra={"expression": True},
+    )
+
+
+class Python(Operator):
+    """A user-defined function: f(a, b) AS name."""
+
+    operator: ClassVar[str] = "python_function"
+    title: ClassVar[str] = "Python function"
+    summary: ClassVar[str] = "Computes a column with a function (UDF) that you write in Python."
+    group: ClassVar[str] = "records"
+
+    code: str = Field(
+        min_length=1,
+        title="Code",
+        description="Python that defines the function. It runs in Spark's workers and must give the same for the same "
+        "values. PyFlink's @udf and @udtf are read as well.",
+        json_schema_extra={"code": True, "start": "def f(value):\n    return value\n"},
+    )
+    function: str = Field(
+        "", title="Function", description="The function of the code that is called. Empty: the last one."
+    )
+    arguments: tuple[Argument, ...] = Field(
+        title="Arguments", description="What the function is given, in order; NULL is None."
+    )
+    name: str = Field("result", min_length=1, title="Name", description="What the column of the results is called.")
+    type: str = Field(
+        "",
+        title="Type",
+        description="Of the results: BIGINT, STRING, ARRAY<INT>, ... Empty: as result_type in the code says. Unnest "
+        "makes records of an array.",
+        json_schema_extra={"start": "STRING"},
+    )
+
+    @property
+    def foreign_code(self) -> str:
+        """The code: it runs once somebody has allowed it."""
+        return self.code
+
+    def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
+        """The input's columns and that of the results. Raises PipelineError and ExpressionError."""
+        (input_,) = inputs
+        function = self.declared(node)
+        type_ = self._type(node, function)
+        for at, argument in enumerate(self.arguments):
+            analyzer.type_of(argument.expression, input_.schema, node, f"arguments.{at}.expression")
+        self._check_count(node, function)
+        if self.name.lower() in {name.lower() for name in input_.schema.names}:
+            message = f"name: the input has a column {self.name!r} already. Give the results another name."
+            raise PipelineError(message, node, "name")
+        schema = Schema((*input_.schema.columns, Column(self.name, type_)))
+        monotonic = dict(input_.monotonic)
+        if input_.never_moves and not input_.is_insert_only:
+            monotonic = dict.fromkeys(schema.names, Monotonicity.CONSTANT)
+        return replace(input_, schema=schema, monotonic=monotonic)
+
+    def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
+        """What is wanted is asked of the input."""
+        return forwarded(
+            inputs, wanted, "it passes every record on, so its input must emit updates as its consumers need them"
+        )
+
+    def strategy(self, inputs: Sequence[InputPlan], output: ChangelogMode) -> Strategy:
+        """There is one way."""
+        return Strategy("Python", "the function is called for each record, which keeps its kind")
+
+    def step(self, context: StepContext) -> Step:
+        """One projection with a call."""
+        (input_,) = context.inputs
+        values = tuple(map(quote, (*input_.schema.names, self.name)))
+        return Native((Projection(values, call=self._call(context.node)),))
+
+    def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """The same function over the whole table."""
+        from engine.python_functions.consent import require_consent
+        from engine.python_functions.on_spark import with_call
+
+        (input_,) = inputs
+        require_consent([(context.node, self)])
+        return with_call(input_.table, self._call(context.node))
+
+    def late_rule(self) -> None:
+        """No record is ever too late."""
+
+    def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
+        """SELECT ..., function(arguments) AS name."""
+        ((table, schema),) = inputs
+        columns = ", ".join(map(quote, schema.names))
+        given = ", ".join(argument.expression for argument in self.arguments)
+        called = f"{quote(self.declared('').name)}({given})"
+        return f"SELECT {columns}, {called} AS {quote(self.name)} FROM {quote(table)}"
+
+    def _call(self, node: str) -> PythonCall:
+        from engine.python_functions.calls import PythonCall
+
+        function = self.declared(node)
+        arguments = tuple(argument.expression for argument in self.arguments)
+        return PythonCall(self.name, self.code, function.name, arguments, self._type(node, function), function.is_table)
+
+    def declared(self, node: str) -> Declared:
+        """The function that is called. Raises PipelineError."""
+        try:
+            known = functions_in(self.code)
+        except Rejected as error:
+            message = f"code: {error}"
+            raise PipelineError(message, node, "code") from error
+        if not known:
+            message = "code: it defines no function. Write def f(a): return a."
+            raise PipelineError(message, node, "code")
+        if not self.function:
+            return list(known.values())[-1]
+        if self.function not in known:
+            message = f"function: {unknown_name('function', self.function, known)}."
+            raise PipelineError(message, node, "function")
+        return known[self.function]
+
+    def _type(self, node: str, function: Declared) -> str:
+        """The type of the results. Raises PipelineError."""
+        if not self.type and function.type is None:
+            message = f"type: nothing says what {function.name} gives. Choose a type, such as STRING."
+            raise PipelineError(message, node, "type")
+        try:
+            return type_from(self.type) if self.type else str(function.type)
+        except ValueError as error:
+            message = f"type: {error}."
+            raise PipelineError(message, node, "type") from error
+
+    def _check_count(self, node: str, function: Declared) -> None:
+        count = len(self.arguments)
+        if count >= function.least and (function.most is None or count <= function.most):
+            return
+        wanted = str(function.least) if function.least == function.most else f"{function.least} or more"
+        if function.most is not None and function.least < function.most:
+            wanted = f"{function.least} to {function.most}"
+        message = f"arguments: the function {function.name} takes {wanted}, but {count} are given."
+        raise PipelineError(message, node, "arguments")
+
+
+OPERATOR = Python

@@ -1,0 +1,185 @@
+"""The functions that a text in Python declares. The text is parsed, never run: that is for Spark's workers.
+
+    def total(a, b): ...                                   a function; the node says what it gives
+    @udf(result_type=DataTypes.BIGINT())                   PyFlink's, with its type
+    @udf(result_type="BIGINT")
+    upper = udf(lambda s: s.upper(), result_type="STRING")
+    @udtf(result_types=["STRING", "INT"])                  a table function: several rows for one, an array here
+
+Source: pyflink.table.udf, pyflink.table.types.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from engine.model.row_types import is_row, row_type
+from engine.model.schema import type_from
+
+_LONGEST: Final = 100_000
+_RESULT: Final = "result_type"
+_SCALAR: Final = "udf"
+_TABLE: Final = "udtf"
+_OTHERS: Final = ("udaf", "udtaf")
+_SIMPLE: Final = {
+    "BYTES": "BYTES",
+    "STRING": "STRING",
+    "TIMESTAMP_LTZ": "TIMESTAMP_LTZ(3)",
+    "TIMESTAMP": "TIMESTAMP(3)",
+}
+_PARTS: Final = {"ARRAY": "ARRAY<{}>", "MAP": "MAP<{}, {}>"}
+
+
+class Rejected(ValueError):
+    """A text that is not read, as a sentence. line: where, from 1; 0: nowhere in particular."""
+
+    def __init__(self, sentence: str, line: int = 0) -> None:
+        super().__init__(f"line {line}: {sentence}" if line else sentence)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A function. type: of what it gives, as Spark writes it, of a table function an array of rows; None: not said.
+
+    least, most: how many arguments it takes; None: not known, or any number.
+    """
+
+    name: str
+    line: int
+    type: str | None = None
+    is_table: bool = False
+    least: int = 0
+    most: int | None = None
+
+
+@lru_cache(maxsize=256)
+def functions_in(code: str) -> Mapping[str, Declared]:
+    """The functions of a text by name, in its order. Raises Rejected with the line."""
+    if len(code) > _LONGEST:
+        message = f"the code has {len(code):,} characters; at most {_LONGEST:,} are read."
+        raise Rejected(message)
+    try:
+        tree = ast.parse(code)
+    except SyntaxError as error:
+        message = f"it is no Python: {error.msg}."
+        raise Rejected(message, error.lineno or 0) from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        message = "it is no Python that can be read."
+        raise Rejected(message) from error
+    return {one.name: one for one in _declared(tree)}
+
+
+def _declared(tree: ast.Module) -> Iterator[Declared]:
+    defined: dict[str, ast.FunctionDef | ast.Lambda] = {}
+    for statement in tree.body:
+        match statement:
+            case ast.AsyncFunctionDef():
+                message = f"{statement.name} is async; write it with def alone."
+                raise Rejected(message, statement.lineno)
+            case ast.FunctionDef():
+                defined[statement.name] = statement
+                made = next((_call(each) for each in statement.decorator_list if _call(each)), None)
+                yield _function(statement.name, statement.lineno, made, statement)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value) if (
+                call := _call(value)
+            ) is not None:
+                body = call.options.get("f")
+                known = defined.get(body.id) if isinstance(body, ast.Name) else body
+                yield _function(name, statement.lineno, call, known)
+            case _:
+                pass
+
+
+@dataclass(frozen=True)
+class _Call:
+    """udf, udtf and the like, with their arguments by name."""
+
+    function: str
+    options: Mapping[str, ast.expr]
+    line: int
+
+
+def _call(node: ast.expr) -> _Call | None:
+    """A decorator, or what is called: `udf`, `udf(...)`, `table.udf(...)`; None of anything else."""
+    called = node.func if isinstance(node, ast.Call) else node
+    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    if name not in (_SCALAR, _TABLE, *_OTHERS):
+        return None
+    given = dict(zip(("f", "input_types", _RESULT), node.args, strict=False)) if isinstance(node, ast.Call) else {}
+    keywords = node.keywords if isinstance(node, ast.Call) else []
+    given |= {_RESULT if each.arg == "result_types" else each.arg: each.value for each in keywords if each.arg}
+    return _Call(name, given, node.lineno)
+
+
+def _function(name: str, line: int, call: _Call | None, body: ast.expr | ast.FunctionDef | None) -> Declared:
+    least, most = _arity(body)
+    if call is None:
+        return Declared(name, line, None, False, least, most)
+    if call.function in _OTHERS:
+        message = f"{name} is an aggregate function; a function here sees one record at a time."
+        raise Rejected(message, call.line)
+    if isinstance(kind := call.options.get("func_type"), ast.Constant) and kind.value != "general":
+        message = f"{name} takes whole columns (func_type={kind.value!r}); write it for single values."
+        raise Rejected(message, call.line)
+    is_table = call.function == _TABLE
+    result = call.options.get(_RESULT)
+    type_ = None if result is None else _rows_of(result) if is_table else _type_of(result)
+    return Declared(name, line, type_, is_table, least, most)
+
+
+def _arity(body: ast.expr | ast.FunctionDef | None) -> tuple[int, int | None]:
+    if not isinstance(body, ast.FunctionDef | ast.Lambda):
+        return 0, None
+    taken = len(body.args.posonlyargs) + len(body.args.args)
+    return taken - len(body.args.defaults), None if body.args.vararg else taken
+
+
+def _rows_of(node: ast.expr) -> str:
+    """What a table function gives, as an array. A row of one value is still a row."""
+    types = [_type_of(each) for each in node.elts] if isinstance(node, ast.List | ast.Tuple) else [_type_of(node)]
+    if len(types) == 1 and is_row(types[0]):
+        return f"array<{types[0]}>"
+    return f"array<{row_type((f'f{at}', type_) for at, type_ in enumerate(types))}>"
+
+
+def _type_of(node: ast.expr) -> str:
+    """A type as Spark writes it. Raises Rejected."""
+    try:
+        return type_from(_text_of(node))
+    except ValueError as error:
+        message = f"{error}."
+        raise Rejected(message, node.lineno) from error
+
+
+def _text_of(node: ast.expr) -> str:
+    """A type in Flink SQL, of a text or of a call of DataTypes."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        message = f"{ast.unparse(node)} is no type. Write DataTypes.BIGINT(), or 'BIGINT'"
+        raise ValueError(message)
+    if node.func.attr in ("not_null", "nullable"):
+        return _text_of(node.func.value)
+    name = node.func.attr
+    if name in _PARTS:
+        return _PARTS[name].format(*map(_text_of, node.args))
+    if name == "ROW":
+        fields = node.args[0] if node.args else ast.List(elts=[])
+        listed = fields.elts if isinstance(fields, ast.List | ast.Tuple) else []
+        return f"ROW<{', '.join(map(_field_of, listed))}>"
+    if name in _SIMPLE:
+        return _SIMPLE[name]
+    sizes = ", ".join(ast.unparse(each) for each in (*node.args, *(each.value for each in node.keywords)))
+    return f"{name}({sizes})" if sizes else name
+
+
+def _field_of(node: ast.expr) -> str:
+    if isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(node.args[0], ast.Constant):
+        quoted = str(node.args[0].value).replace("`", "``")
+        return f"`{quoted}` {_text_of(node.args[1])}"
+    message = f"{ast.unparse(node)} is no field. Write DataTypes.FIELD('a', DataTypes.INT())"
+    raise ValueError(message)

@@ -1,0 +1,145 @@
+"""CREATE FUNCTION ... LANGUAGE PYTHON, read and written.
+
+    CREATE TEMPORARY FUNCTION count_char AS 'functions.count_char' LANGUAGE PYTHON;
+
+The code is the file functions.py beside the script, as with Flink's `python.files`. In a script that the studio wrote
+it stands in a comment above: `-- studio.python: {"code": ...}`. As in Flink, only a TEMPORARY SYSTEM FUNCTION may be
+called as one that SQL has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from sqlglot import TokenType
+
+from engine.aggregates.registry import functions as aggregates
+from engine.errors import unknown_name
+from engine.model.pipeline import Pipeline
+from engine.operators.python_function import Python
+from engine.python_functions.declared import Rejected, functions_in
+from engine.reading import named_folders
+from engine.reading.flink_table import literal
+from engine.registry import configured
+from engine.script.formatting import identifier
+from engine.script.statements import Cursor, Statement
+from engine.sql.functions import SCALARS
+from engine.sql.python_calls import Functions, PythonFunction
+from engine.sql.rejected import SqlRejected
+
+_MODULE: Final = "functions"
+_LARGEST: Final = 100_000
+
+
+@dataclass(frozen=True)
+class FunctionDdl:
+    """A function as a script declares it: its name in SQL, and where it is, as `module.function`."""
+
+    name: str
+    target: str
+    statement: Statement
+
+
+def is_create_function(statement: Statement) -> bool:
+    """Whether a statement declares a function."""
+    return any(
+        statement.begins("CREATE", *words, "FUNCTION") for words in ((), ("TEMPORARY",), ("TEMPORARY", "SYSTEM"))
+    )
+
+
+def create_function(statement: Statement) -> FunctionDdl:
+    """A declaration. Raises SqlRejected for another language than Python, and for the name of a known function."""
+    cursor = Cursor(statement)
+    cursor.expect("CREATE")
+    cursor.skip("TEMPORARY")
+    is_system = cursor.skip("SYSTEM")
+    cursor.expect("FUNCTION")
+    cursor.skip("IF", "NOT", "EXISTS")
+    at = cursor.here
+    name = cursor.name()
+    if (name.upper() in SCALARS and not is_system) or name.upper() in aggregates():
+        message = f"there is a function {name.upper()} already. Give yours another name."
+        raise cursor.rejected(message, at)
+    cursor.expect("AS")
+    target = cursor.take()
+    if target.token_type is not TokenType.STRING:
+        message = f"AS takes the place of the function in quotes: AS 'functions.{name}'."
+        raise cursor.rejected(message, target)
+    if not cursor.skip("LANGUAGE", "PYTHON"):
+        message = "functions in Java and Scala are not supported. Write it in Python: LANGUAGE PYTHON."
+        raise cursor.rejected(message, target)
+    return FunctionDdl(name, target.text, statement)
+
+
+def functions_of(declared: Mapping[str, FunctionDdl], folder: Path) -> Functions:
+    """The functions of a script with their code. folder: of the script. Raises SqlRejected."""
+    return {name: _function_of(ddl, folder) for name, ddl in declared.items()}
+
+
+def declarations(pipeline: Pipeline) -> tuple[Functions, Sequence[str], Sequence[str]]:
+    """The functions of a pipeline's nodes, their statements, and what Flink needs besides, in sentences."""
+    functions: dict[str, PythonFunction] = {}
+    statements, warnings = [], []
+    for node in pipeline.nodes:
+        if node.operator != Python.operator:
+            continue
+        operator = configured(node)
+        assert isinstance(operator, Python)
+        name = operator.declared(node.id).name
+        made = PythonFunction(name, operator.code, operator.type)
+        known = functions.setdefault(name.upper(), made)
+        if known is not made:
+            if known != made:
+                warnings.append(f"{node.id}: another node has another function {name}; give one of them another name.")
+            continue
+        told: dict[str, Any] = {"code": made.code, **({"type": made.type} if made.type else {})}
+        target = literal(f"{_MODULE}.{name}")
+        system = "SYSTEM " if name.upper() in SCALARS else ""
+        statements.append(
+            f"-- studio.python: {json.dumps(told, ensure_ascii=False)}\n"
+            f"CREATE TEMPORARY {system}FUNCTION {identifier(name)} AS {target} LANGUAGE PYTHON;"
+        )
+        declares = f", with @udf(result_type='{made.type}')" if made.type else ""
+        warnings.append(f"{node.id}: Flink needs {name} in a file {_MODULE}.py of python.files{declares}.")
+    return functions, statements, warnings
+
+
+def _function_of(ddl: FunctionDdl, folder: Path) -> PythonFunction:
+    module, _, name = ddl.target.rpartition(".")
+    told = ddl.statement.directives.get("python", {})
+    code, type_ = told.get("code"), told.get("type", "")
+    if not isinstance(code, str):
+        code = _code_of(module, folder, ddl)
+    try:
+        known = functions_in(code)
+    except Rejected as error:
+        message = f"the code of {ddl.name}: {error}"
+        raise SqlRejected(message, place=ddl.statement.place) from error
+    if name not in known:
+        message = f"{ddl.target}: {unknown_name('function', name, known)}."
+        raise SqlRejected(message, place=ddl.statement.place)
+    return PythonFunction(name, code, type_ if isinstance(type_, str) else "")
+
+
+def _code_of(module: str, folder: Path, ddl: FunctionDdl) -> str:
+    """The text of a module beside a script. Raises SqlRejected."""
+    parts = module.split(".")
+    if not all(part.isidentifier() for part in parts):
+        message = f"{ddl.target}: write it as 'module.function'."
+        raise SqlRejected(message, place=ddl.statement.place)
+    file = folder.joinpath(*parts[:-1], f"{parts[-1]}.py")
+    problem = "is in none of the folders that this studio reads"
+    if named_folders.may_be_read(file):
+        try:
+            with file.open("rb") as opened:
+                return opened.read(_LARGEST + 1).decode("utf-8")
+        except OSError as error:
+            problem = f"cannot be read: {error.strerror or error}"
+        except UnicodeDecodeError:
+            problem = "is not UTF-8 text"
+    message = f"{ddl.target}: {file} {problem}."
+    raise SqlRejected(message, place=ddl.statement.place)

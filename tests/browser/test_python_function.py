@@ -1,0 +1,57 @@
+"""A function in Python, written in the browser: allowed once, then run; what it raises is said at its node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.app_server import App, running_app
+from tests.browser.canvas_page import add, box, node, run, settled, type_into
+from tests.browser.test_build import open_example, run_button
+
+STARTS_MS = 120_000
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    folder = tmp_path_factory.mktemp("app")
+    # As an app that somebody starts: other tests may have allowed everything.
+    allowed = {"CHANGELOG_STUDIO_PYTHON": str(folder / "allowed-code.txt")}
+    with running_app(folder, "local[2]", allowed) as running:
+        yield running
+
+
+def write_code(page: Page, text: str) -> None:
+    code = box(page, "Code")
+    code.fill(text)
+    code.press("Control+Enter")
+    settled(page)
+
+
+def test_a_function_is_written_allowed_and_run(page: Page) -> None:
+    open_example(page, "Word frequency")
+    node(page, "count_words").click()
+    expect(box(page, "Name of the node")).to_have_value("count_words")
+    add(page, "Python function")
+    expect(box(page, "Code")).to_have_value(re.compile("def f"))
+    write_code(page, "def mark(word):\n    return word.upper() + '!'\n")
+    type_into(page, "Expression", "word")
+    expect(page.get_by_text("is not allowed yet").first).to_be_visible(timeout=STARTS_MS)
+    page.get_by_role("button", name="Allow this code").click()
+    settled(page)
+    expect(page.get_by_text("is not allowed yet")).to_have_count(0)
+    # What was wrong with it stood in its card.
+    expect(node(page, "python_function")).to_contain_text("mark(word)")
+    # What is changed here is allowed with it.
+    write_code(page, "def mark(word):\n    return word.lower() + '?'\n")
+    expect(run_button(page)).to_be_enabled(timeout=STARTS_MS)
+    run(page)
+    # The run has opened its records.
+    expect(page.get_by_text("hello?").first).to_be_visible()
+    write_code(page, "def mark(word):\n    return word.nothing()\n")
+    run_button(page).click()
+    failed = page.get_by_text(re.compile("has no attribute 'nothing' \\(line 2 of its code\\)")).first
+    expect(failed).to_be_visible(timeout=STARTS_MS)

@@ -1,0 +1,45 @@
+"""A field for code in Python, and the consent that it needs before it runs."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import streamlit as st
+
+from engine.python_functions import consent
+from ui.builder.editing import ABSENT
+from ui.components.code_area import code_area, line_numbers
+from ui.forms.binding import FormContext
+from ui.forms.spec import Field
+from ui.shell.guard import guarded
+
+_HEIGHT: Final = 220
+
+
+def code_field(field: Field, form: FormContext, look: dict[str, Any]) -> None:
+    """The code; below it the button that allows it, while nobody has."""
+    value = form.value(field)
+    text = value if isinstance(value, str) else ""
+    key = form.key(field.name)
+    form.bind(field, key, text, lambda typed: _taken(text, typed))
+    code_area(field.title, text, height=_HEIGHT, key=key, **look)
+    line_numbers(key)
+    if text and not consent.is_allowed(text) and consent.can_allow():
+        st.button(
+            "Allow this code",
+            icon=":material/verified_user:",
+            key=f"allow|{key}",
+            on_click=guarded(consent.allow),
+            args=(text,),
+            help="It runs with your rights on this machine, or on the engine: it can read and change files, and use "
+            "the network. Allow what you have read.",
+        )
+
+
+def _taken(before: str, typed: str | None) -> object:
+    """What the document gets. What somebody types here goes on being allowed: they have read what they write."""
+    if not typed or not typed.strip():
+        return ABSENT
+    if before and consent.is_allowed(before) and consent.can_allow():
+        consent.allow(typed)
+    return typed
