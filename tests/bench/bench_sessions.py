@@ -193,7 +193,7 @@ def _work(sessions: Sessions, seconds: float, kills: int) -> tuple[float, float]
             sys.stdout.write(f"the JVM was killed after {now:.0f} s\n")
             sys.stdout.flush()
         sessions.act()
-        samples.append((now, _resident_mib(sessions.app.process.pid)))
+        samples.append((now, _resident_mib(sessions.app.pid)))
     thirds = [[mib for at, mib in samples if seconds * k / 3 <= at < seconds * (k + 1) / 3] for k in range(3)]
     return max(thirds[1], default=0), max(thirds[2], default=0)
 

@@ -1,24 +1,37 @@
-"""The app as its own process, on a free port, with a store of its own."""
+"""The app as its own process, on a free port, with a store of its own.
+
+It is what `streamlit run` starts, forked from a process that has imported what all apps import: that takes three of the
+four CPU seconds of a start, and the tests start two dozen. `tests/ui/bootstrap` starts it by the README's command.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from http import HTTPStatus
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _START_TIMEOUT_S = 120
 _STOP_TIMEOUT_S = 15
+# Nothing of `ui`: its components want Streamlit's runtime.
+_ALL_IMPORT = (
+    *("streamlit", "streamlit.web.cli", "streamlit.starlette", "pandas", "plotly.graph_objects", "duckdb"),
+    *("pyarrow.compute", "pyarrow.parquet", "pyspark.sql.connect.session", "pyspark.sql.connect.functions"),
+    *("engine.registry", "engine.planner", "engine.runtime", "engine.script", "engine.local", "engine.spark.session"),
+    "storage",
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +41,13 @@ class App:
     url: str
     store: Path
     log: Path
-    process: subprocess.Popen[bytes]
+    process: ForkServerProcess
+
+    @property
+    def pid(self) -> int:
+        """That of its process, and of the group of all that it starts."""
+        assert self.process.pid is not None
+        return self.process.pid
 
 
 @contextlib.contextmanager
@@ -44,39 +63,44 @@ def running_app(
     """
     port = free_port()
     store, log = folder / "studio.duckdb", folder / "app.log"
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        "ui/server.py",
-        "--server.headless",
-        "true",
-        "--server.address",
-        "127.0.0.1",
-        "--server.port",
-        str(port),
+    arguments = [
+        *("ui/server.py", "--server.headless", "true", "--server.address", "127.0.0.1", "--server.port", str(port)),
         *options,
     ]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            # Its own folder of settings: nobody's list of engines is read or written.
-            env={**os.environ, "CHANGELOG_STUDIO_STORE": str(store), "XDG_CONFIG_HOME": str(folder / "config")}
-            | ({"CHANGELOG_STUDIO_ENGINE": engine} if engine is not None else {})
-            | dict(environment or {}),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    # Its own folder of settings: nobody's list of engines is read or written.
+    own = {"CHANGELOG_STUDIO_STORE": str(store), "XDG_CONFIG_HOME": str(folder / "config")}
+    if engine is not None:
+        own["CHANGELOG_STUDIO_ENGINE"] = engine
+    environ = {**os.environ, **own, **(environment or {})}
+    process = _processes().Process(target=_serve, args=(arguments, environ, log))
+    process.start()
     app = App(f"http://127.0.0.1:{port}", store, log, process)
     try:
         _wait_until_healthy(app)
         yield app
     finally:
-        _end(process)
+        _end(app)
+
+
+@cache
+def _processes() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(_ALL_IMPORT))
+    return context
+
+
+def _serve(arguments: list[str], environ: dict[str, str], log: Path) -> None:
+    """Be `streamlit run`, in a process group of its own."""
+    os.setsid()
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for standard in (sys.stdout, sys.stderr):
+        os.dup2(output, standard.fileno())
+    os.environ.clear()
+    os.environ.update(environ)
+    os.chdir(ROOT)
+    from streamlit.web import cli
+
+    cli.main(["run", *arguments], prog_name="streamlit")
 
 
 def free_port() -> int:
@@ -88,7 +112,7 @@ def free_port() -> int:
 
 def _wait_until_healthy(app: App) -> None:
     deadline = time.monotonic() + _START_TIMEOUT_S
-    while time.monotonic() < deadline and app.process.poll() is None:
+    while time.monotonic() < deadline and app.process.is_alive():
         try:
             with urllib.request.urlopen(f"{app.url}/_stcore/health", timeout=5):
                 return
@@ -103,10 +127,9 @@ def _wait_until_healthy(app: App) -> None:
     raise RuntimeError(msg)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(app: App) -> None:
     """End the app with everything that it started (Spark's JVM is in the same group)."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, sign)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_STOP_TIMEOUT_S)
+            os.killpg(app.pid, sign)
+        app.process.join(_STOP_TIMEOUT_S)

@@ -39,8 +39,8 @@ def test_a_killed_app_comes_back_with_all_runs_and_the_broken_one_marked(
         page = opened(browser, app, f"run?run={lasting.run_id}")
         run_again(page)
         expect(page.get_by_role("button", name="Cancel")).to_be_visible()
-        os.killpg(app.process.pid, signal.SIGKILL)
-        app.process.wait(30)
+        os.killpg(app.pid, signal.SIGKILL)
+        app.process.join(30)
         page.close()
     with running_app(tmp_path, "local[2]") as app:
         page = opened(browser, app, f"run?run={lasting.run_id + 1}")

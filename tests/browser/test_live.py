@@ -81,8 +81,8 @@ def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: 
         press(page, "Go on")
         expect(figure(page, "Epochs")).not_to_have_text(str(before + 1), timeout=TIMEOUT_MS)
         expect(page.get_by_text("were late, more than 0.5 %").first).to_be_visible(timeout=TIMEOUT_MS)
-        os.killpg(app.process.pid, signal.SIGKILL)
-        app.process.wait(30)
+        os.killpg(app.pid, signal.SIGKILL)
+        app.process.join(30)
         page.close()
     with running_app(tmp_path, "local[2]") as app:
         page = browser.new_page()

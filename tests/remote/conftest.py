@@ -13,6 +13,8 @@ from engine.spark.engines import Engine, save_engine
 from engine.spark.session import disconnect
 from tests.remote.connect_server import ROOT, ConnectServer, connect_server
 
+_NAME = "far"
+
 
 @dataclass(frozen=True)
 class Far:
@@ -37,14 +39,17 @@ def far_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Conne
     app.mkdir()
     with connect_server(base / "server", [app, ROOT / "engine", ROOT / "tests"]) as server:
         yield server, app
+        disconnect(_NAME)
 
 
 @pytest.fixture
-def far(far_server: tuple[ConnectServer, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Far]:
-    """An engine at that server, for an app whose files are all where the server sees nothing."""
+def far(far_server: tuple[ConnectServer, Path], monkeypatch: pytest.MonkeyPatch) -> Far:
+    """An engine at that server, for an app whose files are all where the server sees nothing.
+
+    One session for all tests: Spark starts Python workers for each, and these import everything anew.
+    """
     server, app = far_server
     monkeypatch.setattr(tempfile, "tempdir", str(app))
-    engine = Engine("far", server.address, server.workspace, server.token)
+    engine = Engine(_NAME, server.address, server.workspace, server.token)
     save_engine(engine)
-    yield Far(server, engine, app)
-    disconnect(engine.name)
+    return Far(server, engine, app)

@@ -20,6 +20,7 @@ from engine.examples import FOLDER, examples
 from engine.runtime.in_process import in_process
 from engine.spark.java import environment
 from engine.spark.session import disconnect, get_spark, server_of
+from tests.conftest import INTERPRETED
 from tests.engine.planning import pipeline_of
 from tests.golden.trace import run_pipeline
 from tests.remote.connect_server import free_port, short_lived
@@ -94,6 +95,8 @@ def test_a_cluster_gives_the_same_bytes_also_where_a_worker_is_killed(
     for place in ("here", "there", "few", "many"):
         (tmp_path / place).mkdir()
     session = get_spark(address)
+    for name, value in INTERPRETED.items():
+        session.conf.set(name, value)
     example = examples()["05-window-join"]
     there = run_pipeline(example, session, FOLDER, tmp_path / "there")
     with in_process():
@@ -102,7 +105,7 @@ def test_a_cluster_gives_the_same_bytes_also_where_a_worker_is_killed(
     count = {"function": "COUNT", "name": "n"}
     pipeline = pipeline_of(
         "numbers -> counted -> out",
-        numbers=("generator", {"rows": 120_000, "keys": 1_000}),
+        numbers=("generator", {"rows": 30_000, "keys": 1_000}),
         counted=("aggregate", {"group_by": ["key"], "aggregates": [count]}),
         out=("sink", {"mode": "changelog"}),
     )
