@@ -119,6 +119,24 @@ def test_what_storage_takes_from_the_engine_does_not_load_spark() -> None:
     assert not broken
 
 
+def test_no_two_files_import_each_other_however_far_round() -> None:
+    """Imports for typing and within functions count as well: each file can be read before those that need it."""
+
+    def module(file: Path) -> str:
+        return file.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+
+    def needs(file: Path) -> set[str]:
+        found = list(imports_of(file))
+        of_packages = {(each.line, each.module.rpartition(".")[0]) for each in found}
+        return {each.module for each in found if (each.line, each.module) not in of_packages}
+
+    needed = {module(file): needs(file) - {module(file)} for file in python_files(*FOLDERS)}
+    while free := [name for name, others in needed.items() if not others & needed.keys()]:
+        for name in free:
+            del needed[name]
+    assert {name: others & needed.keys() for name, others in needed.items()} == {}
+
+
 def test_the_bootstrap_needs_nothing_installed() -> None:
     entries = [ROOT / folder / name for folder in ("ui", "tests") for name in ("__init__.py", "__main__.py")]
     broken = [

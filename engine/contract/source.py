@@ -251,7 +251,7 @@ class Source(Parameters):
             )
         )
 
-    def stream(self, node: str, folder: Path, run: str) -> Stream:
+    def stream(self, node: str, folder: Path, run: str) -> Stream[Source]:
         """How a live run reads it; whole, where nobody says otherwise. run: its name. Raises SourceError."""
         return Whole(self, self.scan(node, folder))
 

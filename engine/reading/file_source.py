@@ -23,6 +23,7 @@ from engine.reading import spark_casts as texts
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.files import InputFile, find_files, local_file, opened, raw_lines
 from engine.reading.flink_table import create_table, from_changelog
+from engine.reading.growing import GrowingFiles
 from engine.reading.profile import ColumnProfile, TimeProposal
 from engine.reading.web import NotFetched, fetched, host_of, is_web
 
@@ -117,7 +118,7 @@ class FileSource(Source):
         """Of the columns that were found, those that the files have by declaration."""
         return tuple(column for column in columns if column.name in self.types or not self.fixed_columns)
 
-    def stream(self, node: str, folder: Path, run: str) -> Stream:
+    def stream(self, node: str, folder: Path, run: str) -> Stream[Source]:
         """The files as they are."""
         if self.server:
             message = "path: a live run does not go on with a file of the web. Download it, and give its path."
@@ -172,10 +173,8 @@ class TextFiles(FileSource):
         """The quote in which line breaks are no ends of lines; empty where there is none."""
         return b""
 
-    def stream(self, node: str, folder: Path, run: str) -> Stream:
+    def stream(self, node: str, folder: Path, run: str) -> Stream[Source]:
         """As they grow, where they are watched."""
-        from engine.reading.growing import GrowingFiles
-
         if self.monitor_interval_ms is None or self.server:
             return super().stream(node, folder, run)
         if not all(file.is_here for file in self.files(node, folder)):

@@ -15,14 +15,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
 
 from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import SourceError
-from engine.reading.file_source import FileSource
 from engine.reading.files import InputFile
 from engine.reading.storage import is_packed
 from engine.reading.text_files import TextPart, ranges_of
@@ -40,6 +39,18 @@ class Known(NamedTuple):
     at: int
     inode: int
     print: str
+
+
+class Watched(Protocol):
+    """The source whose files are watched. files_go: a file that is gone never comes back, and can be forgotten."""
+
+    files_go: ClassVar[bool]
+
+    def files(self, node: str, folder: Path) -> Sequence[InputFile]:
+        """The files that there are now, by name. Raises SourceError."""
+
+    def scan(self, node: str, folder: Path) -> Scan | None:
+        """How they are read now. Raises SourceError."""
 
 
 @dataclass
@@ -77,7 +88,7 @@ class _Taking:
 class GrowingFiles:
     """The files of a source. scan: how they are read; quote: where a quoted field may hold line breaks."""
 
-    source: FileSource
+    source: Watched
     node: str
     folder: Path
     scan: Scan

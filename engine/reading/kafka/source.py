@@ -31,6 +31,7 @@ from engine.reading.json_scan import EnvelopeReader, JsonReader
 from engine.reading.kafka.client import Client, check_options
 from engine.reading.kafka.fetch import Fetching, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
+from engine.reading.kafka.stream import KafkaStream
 from engine.reading.message_rows import METADATA, Format, MessageReader, Raw
 from engine.reading.secrets import NOTE, named_in, names_any
 from engine.reading.served import ColumnsThere, ReceivedSource
@@ -38,8 +39,6 @@ from engine.reading.typed_rows import RowTypes
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from engine.reading.kafka.stream import KafkaStream
 
 DISCOVERY: Final = "scan.topic-partition-discovery.interval"
 DISCOVERY_MS: Final = 300_000
@@ -154,7 +153,7 @@ class KafkaTopics(ReceivedSource):
         return "unbounded", ""
 
     @property
-    def place(self) -> Extent:
+    def extent(self) -> Extent:
         """What of the topics is wanted."""
         return Extent(tuple(self.topics), self.topic_pattern, self.begins, self.ends, self.options)
 
@@ -237,7 +236,7 @@ class KafkaTopics(ReceivedSource):
         """The messages that are there as the run begins. Raises SourceError."""
         client = Client(self.servers, self.options, node)
         try:
-            fetching = Fetching(client, first_logs(self.place, client, node, is_bounded=True))
+            fetching = Fetching(client, first_logs(self.extent, client, node, is_bounded=True))
             for rows in fetching.all(most):
                 yield messages_of(rows, fetching.logs)
         except SourceError as error:
@@ -263,9 +262,16 @@ class KafkaTopics(ReceivedSource):
 
     def stream(self, node: str, folder: Path, run: str) -> KafkaStream:
         """What comes."""
-        from engine.reading.kafka.stream import KafkaStream
-
-        return KafkaStream(self, node, folder, run, self.reader(node, folder))
+        return KafkaStream(
+            self.servers,
+            self.extent,
+            self.origin,
+            self.discovery_interval_ms,
+            node,
+            folder,
+            run,
+            self.reader(node, folder),
+        )
 
     def sql(self, node: str, schema: Schema, primary_key: Sequence[str], options: Mapping[str, str]) -> str:
         """The table in Flink SQL. options: further ones of the connector."""
