@@ -80,7 +80,7 @@ class _Taking:
             self.left = Limit(0, 0)
             self.waiting += size - end
         elif end < size:
-            self.notes.append(f"{name}: its last line has no end yet; it is read once it has one.")
+            self.notes.append(f"{name}: its last line is not complete yet; it is read once it ends with a line break.")
         return end
 
 
@@ -152,7 +152,7 @@ class GrowingFiles:
             if before is not None and (size != at or inodes[name] != before.inode) and _print(path, at) != before.print:
                 if name not in rotated:
                     taking.notes.append(
-                        f"{name}: it was cut off or written anew after {at:,} bytes of it had been read; it is read "
+                        f"{name}: it was truncated or rewritten after {at:,} bytes of it had been read; it is read "
                         "from its start."
                     )
                 at = 0
@@ -191,7 +191,7 @@ class GrowingFiles:
             if is_it and _print(path, before.at) == before.print:
                 if path.stat().st_size == before.at:
                     return before
-                taking.notes.append(f"{name}: it is called {path.name} now; the rest was read from there.")
+                taking.notes.append(f"{name}: it was renamed to {path.name}; the rest was read from there.")
                 # All of it: nobody looks for it again.
                 limit, taking.left = taking.left, Limit(1 << 60, 1 << 60)
                 end = taking.take(path, path.name, before.at, to_the_end=True)

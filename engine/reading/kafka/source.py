@@ -52,8 +52,12 @@ KeyFormat = Literal["json", "csv", "raw"]
 class Property(Parameters):
     """An option of Kafka's client."""
 
-    name: str = Field(min_length=1, title="Name", description="As Kafka calls it, such as security.protocol.")
-    value: str = Field("", title="Value", description="A secret by its name: ${env:KAFKA_PASSWORD}.")
+    name: str = Field(
+        min_length=1, title="Name", description="The name of an option of Kafka's client, such as security.protocol."
+    )
+    value: str = Field(
+        "", title="Value", description="For a secret, name an environment variable: ${env:KAFKA_PASSWORD}."
+    )
 
 
 class MetadataColumn(Parameters):
@@ -74,57 +78,62 @@ class KafkaTopics(ReceivedSource):
     servers: str = Field(
         "", title="Bootstrap servers", description="Brokers as host:port, separated by commas: localhost:9092."
     )
-    topic: str = Field("", title="Topic", description="Its name; several are separated by semicolons.")
+    topic: str = Field("", title="Topic", description="The name of the topic. Separate several with semicolons.")
     topic_pattern: str = Field(
         "",
         title="Pattern of topics",
-        description="In place of their names: a regular expression, such as orders-.*, that whole names match.",
+        description="Instead of names: a regular expression that matches whole names, such as orders-.*",
         json_schema_extra={"last": True},
     )
     discovery_interval_ms: int = Field(
         DISCOVERY_MS,
         ge=0,
         title="Look for more every",
-        description="How often a live run looks for new topics and partitions, and reads them whole. 0: never.",
+        description="How often a live run looks for new topics and partitions. It reads them from their start. 0: "
+        "never.",
         json_schema_extra={"duration": True, "last": True},
     )
     columns: tuple[TypedColumn, ...] = Field(
-        (), title="Columns", description="Their names and types, in the order in which CSV has them."
+        (), title="Columns", description="Names and types, for CSV in the order of the fields."
     )
     key_format: KeyFormat | None = Field(
         None,
         title="Format of the key",
-        description="How the keys of messages are read. Empty: they are not.",
+        description="How message keys are read. Empty: they are ignored.",
         json_schema_extra={"last": True},
     )
     key_prefix: str = Field(
         "",
         title="Prefix of the key's columns",
-        description="What these columns' names begin with, here but not in the key.",
+        description="A prefix of the names of the key's columns. In the key itself the names stand without it.",
         json_schema_extra={"last": True},
     )
     value_has_key: bool = Field(
         True,
         title="Values have the key's columns",
-        description="Off: the columns of the key stand in the key alone.",
+        description="Switch it off if the columns of the key are in the key only.",
         json_schema_extra={"last": True},
     )
     metadata: tuple[MetadataColumn, ...] = Field(
         (),
         title="Metadata",
-        description="Columns that the broker knows: timestamp, its type, offset, partition, topic.",
+        description="Columns with what the broker knows of a message: timestamp, timestamp type, offset, partition, "
+        "topic.",
         json_schema_extra={"last": True},
     )
     properties: tuple[Property, ...] = Field(
         (),
         title="Options of the client",
-        description="Such as security.protocol, sasl.mechanism, sasl.username. Secrets by name: ${env:KAFKA_PASSWORD}.",
+        description="Such as security.protocol, sasl.mechanism and sasl.username. For secrets, name an environment "
+        "variable: ${env:KAFKA_PASSWORD}.",
         json_schema_extra={"last": True},
     )
-    separator: str = Field(",", title="Separator", description="Of CSV.", json_schema_extra={"last": True})
-    quote: str = Field('"', title="Quote", description="Of CSV.", json_schema_extra={"last": True})
+    separator: str = Field(
+        ",", title="Separator", description="One character, for CSV.", json_schema_extra={"last": True}
+    )
+    quote: str = Field('"', title="Quote", description="One character, for CSV.", json_schema_extra={"last": True})
     null_text: str = Field(
-        "", title="NULL text", description="The text that stands for NULL in CSV.", json_schema_extra={"last": True}
+        "", title="NULL text", description="The text that means NULL, for CSV.", json_schema_extra={"last": True}
     )
 
     @property
@@ -168,13 +177,13 @@ class KafkaTopics(ReceivedSource):
             message = "servers: there is no address of a broker. Give it as host:port, such as localhost:9092."
             raise PipelineError(message, node, "servers")
         if bool(self.topics) == bool(self.topic_pattern):
-            both = "there are names and a pattern; one of the two says what is read." if self.topics else ""
+            both = "there are names and a pattern; give only one of the two." if self.topics else ""
             message = f"topic: {both or 'there is none. Give its name, or a pattern of names.'}"
             raise PipelineError(message, node, "topic")
         try:
             re.compile(self.topic_pattern)
         except re.error as error:
-            message = f"topic_pattern: {self.topic_pattern!r} is no regular expression: {error}."
+            message = f"topic_pattern: {self.topic_pattern!r} is not a regular expression: {error}."
             raise PipelineError(message, node, "topic_pattern") from error
         check_options(self.options, node)
         for where, (mode, text) in (("start", self.begins), ("end", self.ends)):

@@ -112,6 +112,6 @@ class KafkaStream:
             logs = [Log(*place, low) for place, (low, _) in zip(new, bounds, strict=True)]
             if logs:
                 fetching.add(logs)
-            fetching.said += [f"{log.name}: it is new, and read from its start." for log in logs]
+            fetching.said += [f"{log.name}: it is new; it is read from its start." for log in logs]
         except SourceError as error:
             fetching.said.append(error.sentence)
