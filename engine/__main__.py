@@ -81,12 +81,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     running = commands.add_parser("run", help="run a pipeline and print a changelog")
     running.add_argument("--epochs", type=count, help="split the run into this many epochs; default: by input size")
     running.add_argument("--check", action="store_true", help="compare the result with Spark's own batch answer")
-    running.add_argument("--live", action="store_true", help="go on with what the sources get, until Ctrl-C")
-    resuming = commands.add_parser("resume", help="go on with a live run that was stopped or killed")
-    resuming.add_argument("run", type=count, metavar="RUN", help="its number in the store")
-    resuming.add_argument("--end", action="store_true", help="take what is there and end the sources")
-    recording = commands.add_parser("record", help="print a run's pipeline on recordings of what its sources had")
-    recording.add_argument("run", type=count, metavar="RUN", help="its number in the store")
+    running.add_argument("--live", action="store_true", help="keep reading the sources until Ctrl-C")
+    resuming = commands.add_parser("resume", help="continue a live run that was stopped or killed")
+    resuming.add_argument("run", type=count, metavar="RUN", help="the number of the run in the store")
+    resuming.add_argument("--end", action="store_true", help="read what is there, then end the sources")
+    recording = commands.add_parser(
+        "record", help="record what a run's sources read, and print its pipeline over the recordings"
+    )
+    recording.add_argument("run", type=count, metavar="RUN", help="the number of the run in the store")
     recording.add_argument("--store", type=Path, metavar="FILE", help="the DuckDB file that keeps the run")
     add_export(commands)
     for command in (running, resuming):
@@ -95,8 +97,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         command.add_argument("--format", choices=["table", "jsonl"], default="table")
         command.add_argument("--store", type=Path, metavar="FILE", help="the DuckDB file that keeps the run")
-        command.add_argument("--interval", type=time_ms, metavar="TIME", help="of a live run's epochs, such as 500ms")
-        command.add_argument("--records", type=count, metavar="N", help="of a live run's epoch at most")
+        command.add_argument(
+            "--interval", type=time_ms, metavar="TIME", help="the time between the epochs of a live run, such as 500ms"
+        )
+        command.add_argument(
+            "--records", type=count, metavar="N", help="the most records that a live run reads per epoch"
+        )
         command.add_argument("--allow-python", action="store_true", help="run the pipeline's own code in Python")
     explaining = commands.add_parser("explain", help="print the plan: modes, keys, strategies, kernels and why")
     writing = commands.add_parser("sql", help="print the pipeline as a script of Flink SQL")
@@ -105,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in (running, explaining, writing):
         command.add_argument("pipeline", type=Path, metavar="PIPELINE", help="a .json document or a .sql script")
         command.add_argument("--engine", default=DEFAULT_MASTER, help=of_engine)
-    resuming.add_argument("--engine", help="default: the one on which it was")
+    resuming.add_argument("--engine", help="default: the engine that the run was on")
     listing = commands.add_parser("servers", help="list the Spark servers that the studio keeps running, or end them")
     listing.add_argument("--stop", action="store_true", help="end them; runs on them fail")
     args = parser.parse_args(arguments)

@@ -30,7 +30,7 @@ _FORMATS: Final = {
 def add_export(commands: Any) -> None:
     """Declare the command."""
     command = commands.add_parser("export", help="write a changelog of a run, or the table after an event, to a file")
-    command.add_argument("run", type=count, metavar="RUN", help="its number in the store")
+    command.add_argument("run", type=count, metavar="RUN", help="the number of the run in the store")
     command.add_argument("file", type=Path, metavar="FILE", help=f"a new file: {', '.join(_FORMATS)}")
     command.add_argument("--edge", metavar="NODE", help="this output (NODE or NODE.late) instead of the sink's")
     command.add_argument("--as-of", type=count, metavar="EVENT", help="the table after this event")
@@ -42,7 +42,7 @@ def export(args: Namespace, store: Any) -> str:
     """Write the file, and say what it has. Raises PipelineError, StoreError."""
     path: Path = args.file
     if path.exists():
-        message = f"{path} is there already. Name a new file."
+        message = f"{path} already exists. Name a new file."
         raise PipelineError(message)
     format_ = args.format or _format_of(path)
     store.runs.get(args.run)

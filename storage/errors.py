@@ -91,7 +91,7 @@ class StoreDamaged(StoreUnavailable):
         self.path = path
         self.reason = reason
         super().__init__(
-            f"the store {path} is damaged: {reason} Put a copy of it in its place, or use another file: set "
+            f"the store {path} is damaged: {reason} Restore a copy of it, or use another file: set "
             "CHANGELOG_STUDIO_STORE or --store."
         )
 
@@ -103,8 +103,8 @@ class StoreForeign(StoreUnavailable):
         self.path = path
         self.tables = tuple(tables)
         super().__init__(
-            f"{path} is no store of the studio but a database with other tables ({', '.join(tables)}). It is left as "
-            "it is. Use another file, which need not exist: set CHANGELOG_STUDIO_STORE or --store."
+            f"{path} is not a store of the studio but a database with other tables ({', '.join(tables)}). It is left "
+            "as it is. Use another file, which need not exist: set CHANGELOG_STUDIO_STORE or --store."
         )
 
 

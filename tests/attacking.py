@@ -20,7 +20,7 @@ LIMIT_S: Final = 60
 ENGINE: Final = "local[2]"
 # What no user should see.
 _NOISE: Final = re.compile(
-    r"Traceback|^  File \"|nobody expected|\bjava\.\w|org\.apache|py4j|\"ts\":|[gG]rpc|Exception ignored|"
+    r"Traceback|^  File \"|an unexpected error occurred|\bjava\.\w|org\.apache|py4j|\"ts\":|[gG]rpc|Exception ignored|"
     r"<[\w.]+ object at",
     re.MULTILINE,
 )

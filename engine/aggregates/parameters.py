@@ -39,11 +39,11 @@ class Aggregate(Parameters):
     filter: str | None = Field(
         None,
         title="Only where",
-        description="A condition that a row must meet to be aggregated; other rows still count as rows of the group.",
+        description="Only rows that meet this condition are aggregated. Other rows still belong to the group.",
         json_schema_extra={"expression": True},
     )
     separator: str = Field(",", title="Separator", description="The text that LISTAGG puts between two values.")
-    offset: int = Field(1, ge=0, title="Rows back", description="How many rows before each row LAG looks.")
+    offset: int = Field(1, ge=0, title="Rows back", description="How many rows LAG looks back.")
 
     @property
     def output_name(self) -> str:

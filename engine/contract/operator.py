@@ -32,7 +32,7 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator, mod
 from engine.contract.batch_input import BatchInput
 from engine.contract.explanation import NO_STATE
 from engine.contract.late_rule import LateRule
-from engine.contract.meaning import Emission, Meaning, of_result
+from engine.contract.meaning import Emission, Meaning
 from engine.contract.step import Step
 from engine.contract.table_call import table_call
 from engine.errors import PlanRejected
@@ -278,8 +278,8 @@ class Operator(Parameters):
         """When a record is too late for it; None where no record ever is."""
 
     def meaning(self, emission: Emission) -> Meaning:
-        """Why it emitted a record. By default that of an operator that keeps one row per key."""
-        return of_result(emission)
+        """Why it emitted a record. By default that of an operator that makes each record of one alone."""
+        return Meaning("passed on")
 
     @classmethod
     def columns_out(cls, parameters: Mapping[str, Any], inputs: Sequence[Sequence[str]]) -> Sequence[str]:

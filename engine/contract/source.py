@@ -67,13 +67,13 @@ class TypedColumn(Parameters):
     """A column that somebody declares."""
 
     name: str = Field(title="Name")
-    type: str = Field("string", title="Type", description="As Spark or Flink write it: BIGINT, DECIMAL(10,2), ...")
+    type: str = Field("string", title="Type", description="A type of Spark or Flink, such as BIGINT or DECIMAL(10,2).")
 
 
 class ComputedColumn(Parameters):
     """One column that an expression computes."""
 
-    name: str = Field(min_length=1, title="Name", description="What the column is called.")
+    name: str = Field(min_length=1, title="Name", description="The name of the column.")
     expression: str = Field(
         min_length=1,
         title="Expression",
@@ -137,48 +137,50 @@ class Source(Parameters):
     processing_time: bool = Field(
         False,
         title="Processing time",
-        description="The event time is the time at which a record arrived, as a clock showed it. Windows over "
-        "PROCTIME() are windows over it; they end 1 ms after their last one, so the watermark is 1 ms behind.",
+        description="The event time is the clock time at which a record arrived, which is what windows over "
+        "PROCTIME() use. The watermark stays 1 ms behind, so that records of the same millisecond are not "
+        "late.",
         json_schema_extra={"last": True},
     )
     arrival_column: str | None = Field(
         None,
         title="Arrival column",
-        description="If the sources are merged by a column: the column of this source.",
+        description="The column of this source that is compared when the pipeline merges its sources by a column.",
         json_schema_extra={"column": True},
     )
     idle_timeout_ms: int | None = Field(
         None,
         ge=0,
         title="Idle after",
-        description="In a live run: without records for this time, the source no longer holds the watermark, until it "
-        "gets some. Empty: as the pipeline's idle timeout says; 0: never.",
+        description="In a live run, a source without records for this long no longer holds back the watermark, until "
+        "its next record. Empty: the idle timeout of the pipeline; 0: never.",
         json_schema_extra={"duration": True, "last": True},
     )
     alignment_group: str | None = Field(
         None,
         title="Alignment group",
-        description="In a live run: sources of one group wait for each other's watermarks.",
+        description="In a live run, sources of one group wait for each other's watermarks.",
         json_schema_extra={"last": True},
     )
     alignment_drift_ms: int | None = Field(
         None,
         ge=0,
         title="Alignment drift",
-        description="How far its watermark may be ahead of the lowest of its group before nothing more is read.",
+        description="How far the watermark of this source may be ahead of the lowest in its group. Beyond that it is "
+        "not read.",
         json_schema_extra={"duration": True, "last": True},
     )
     alignment_interval_ms: int = Field(
         1000,
         ge=1,
         title="Alignment interval",
-        description="How often the lowest watermark of the group is told.",
+        description="How often the lowest watermark of the group is updated.",
         json_schema_extra={"duration": True, "last": True},
     )
     computed: tuple[ComputedColumn, ...] = Field(
         (),
         title="Computed columns",
-        description="Columns computed from those that are read; one of them can be the event time.",
+        description="Columns computed from the columns that are read. One of them can be the event time.",
         json_schema_extra={"last": True},
     )
 
@@ -251,7 +253,7 @@ class Source(Parameters):
             )
         )
 
-    def stream(self, node: str, folder: Path, run: str) -> Stream:
+    def stream(self, node: str, folder: Path, run: str) -> Stream[Source]:
         """How a live run reads it; whole, where nobody says otherwise. run: its name. Raises SourceError."""
         return Whole(self, self.scan(node, folder))
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from engine.contract.scan import Scan
-    from engine.contract.source import Source
+from engine.contract.scan import Scan
+
+S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
 
 Json = Any
 """Plain values: numbers, texts, lists, objects, None."""
@@ -44,8 +45,8 @@ class Taken:
     notes: Sequence[str] = ()
 
 
-class Stream(Protocol):
-    """A source in one process."""
+class Stream(Protocol[S_co]):
+    """A source in one process. S_co: sources that Spark reads (`engine.contract.source.Source`)."""
 
     def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
         """What is there after a position, None for the start.
@@ -54,7 +55,7 @@ class Stream(Protocol):
         all that is there. Raises SourceError.
         """
 
-    def read(self, what: Json) -> Scan | Source:
+    def read(self, what: Json) -> Scan | S_co:
         """What was taken. Raises SourceError."""
 
     def close(self) -> None:
@@ -62,17 +63,17 @@ class Stream(Protocol):
 
 
 @dataclass(frozen=True)
-class Whole:
+class Whole(Generic[S]):
     """A source that ends, read at once."""
 
-    source: Source
+    source: S
     scan: Scan | None
 
     def poll(self, position: Json, limit: Limit, now_ms: int, *, ending: bool = False) -> Taken:
         """All of it, the first time."""
         return Taken("all" if position is None else None, "end", is_end=True)
 
-    def read(self, what: Json) -> Scan | Source:
+    def read(self, what: Json) -> Scan | S:
         """It."""
         return self.source if self.scan is None else self.scan
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from engine.expressions.as_written import spark_sql, spark_tree
 from engine.expressions.parsing import UNREADABLE
 
 _OPERATORS: Final[dict[type[exp.Expr], str]] = {
@@ -42,8 +43,6 @@ _FIRST_OF: Final = ("COALESCE", "NVL", "IFNULL")
 @lru_cache(maxsize=1024)
 def failure_of(expression: str) -> str | None:
     """Where it fails; None where nothing is known that could."""
-    from engine.script.flink_expressions import spark_tree
-
     try:
         found = list(_failures(spark_tree(expression), ()))
     except UNREADABLE:
@@ -96,7 +95,7 @@ def _failures(node: exp.Expr, where: tuple[str, ...]) -> Iterator[str]:
 def _try_form(node: exp.Expr) -> str | None:
     """The form that gives NULL in place of an error; None of what has no error."""
     if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
-        return f"try_cast({_tried(node.this)} AS {_written(node.to)})"
+        return f"try_cast({_tried(node.this)} AS {spark_sql(node.to)})"
     if isinstance(node, exp.IntDiv):
         left, right = _tried(node.this), _tried(node.expression)
         return f"(CASE WHEN ({right}) <> 0 THEN ({left}) div ({right}) END)"
@@ -114,10 +113,4 @@ def _tried(node: exp.Expr) -> str:
         tried = _try_form(part)
         return part if tried is None else exp.Var(this=tried)
 
-    return _written(node.copy().transform(instead))
-
-
-def _written(node: exp.Expr) -> str:
-    from engine.script.flink_expressions import spark_text
-
-    return spark_text(node)
+    return spark_sql(node.copy().transform(instead))

@@ -60,8 +60,8 @@ class KeyedJoin(Operator):
         None,
         min_length=1,
         title="Further condition",
-        description="A further condition on the joined columns, such as x < y. A right column with the name of a left "
-        "one gets a number: k0.",
+        description="A further condition on the joined columns, such as x < y. A right column whose name the left "
+        "input has, too, gets a number: k becomes k0.",
         json_schema_extra={"expression": True},
     )
 

@@ -103,15 +103,15 @@ DUPLICATES: Final = Option(
 CLEAN_UP: Final = Option(
     "table.exec.interval-join.min-cleanup-interval",
     "Clean-up of interval joins",
-    "Interval joins let rows go this much later in event time, so that they are also padded later.",
+    "Interval joins keep rows for this much longer in event time, so they also pad them later.",
     Value.TIME,
     "0 ms",
 )
 IDLE_TIMEOUT: Final = Option(
     "table.exec.source.idle-timeout",
     "Idle timeout",
-    "In a live run, a source that gets nothing for this time no longer holds the watermark, until it gets something. "
-    "0: it always holds it.",
+    "In a live run, a source without records for this long no longer holds back the watermark, until its next record. "
+    "0: it always does.",
     Value.TIME,
     "0 ms",
 )

@@ -41,6 +41,7 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.described import Description, Names, state_table
 from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy
 from engine.contract.step import Keyed, KeyedInput
 from engine.mini_batch.bundling import Bundling, bundling
@@ -287,6 +288,10 @@ class GroupAggregate(Operator):
 
     def late_rule(self) -> None:
         """No record is ever too late."""
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """The result of its group, and what changes it."""
+        return of_result(emission)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT ... GROUP BY ..."""

@@ -25,12 +25,22 @@ from engine.contract.columnar_kernel import Columnar
 from engine.contract.described import Description, Names, kept_row
 from engine.contract.frames import KIND
 from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, Derived, InputPlan, Monotonicity, Offer, Operator, StepContext, Strategy
 from engine.contract.step import Keyed, KeyedInput
 from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
 from engine.expressions.conditions import require_condition
 from engine.mini_batch.bundling import bundling
-from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, UpdateKind
+from engine.model.changelog import (
+    ALL_CHANGES,
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    ChangelogMode,
+    RowKind,
+    UpdateKind,
+)
 from engine.model.options import has_state_ttl
 from engine.model.origin import Origin
 from engine.model.schema import Schema, quote
@@ -193,6 +203,10 @@ class ChangelogNormalize(Operator):
 
     def late_rule(self) -> None:
         """No record is ever too late."""
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """The row of its key, and what replaces it."""
+        return Meaning("the first row of its key") if emission.kind is RowKind.INSERT else of_result(emission)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """Flink puts this stage above an upsert source by itself; the query only reads the source."""

@@ -100,21 +100,22 @@ class Deduplicate(RoutesLate):
 
     keys: tuple[str, ...] = Field(
         title="Key columns",
-        description="Rows that agree in these columns are duplicates; NULL agrees with NULL. None: all rows are.",
+        description="Rows with equal values in these columns are duplicates of each other; NULL equals NULL. None: "
+        "all rows are duplicates.",
         json_schema_extra={"columns": True},
     )
     order: RowOrder = Field(
         RowOrder.EVENT_TIME,
         title="Order by",
-        description="event_time: by the time at which a row happened. arrival: in the order of the records.",
+        description="event_time: by the event time of the rows. arrival: by the order in which they arrive.",
     )
     keep: Keep = Field(Keep.LAST, title="Keep", description="Which row of a key is kept.")
     first_row: FirstRow = Field(
         FirstRow.WHEN_COMPLETE,
         title="Emit the first row",
         description=(
-            "For the first row by event time. when_complete: once, when the watermark has reached it. "
-            "at_once: on arrival; an earlier row that arrives later replaces it."
+            "For the first row by event time. when_complete: emitted once, when the watermark has reached the "
+            "row. at_once: emitted on arrival, and replaced if an earlier row arrives later."
         ),
     )
 

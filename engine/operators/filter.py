@@ -47,7 +47,7 @@ class Filter(Operator):
     condition: str = Field(
         min_length=1,
         title="Condition",
-        description="A Spark SQL expression that is true for the records to keep, such as amount > 10.",
+        description="A Spark SQL expression. Records for which it is true are kept: amount > 10",
         json_schema_extra={"expression": True},
     )
 

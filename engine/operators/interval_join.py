@@ -189,12 +189,12 @@ class IntervalJoin(KeyedJoin, RoutesLate):
     right_keys: RightKeys = ()
     lower_ms: int = Field(
         title="From",
-        description="The least time from the right row to the left one; negative: the left row may be earlier.",
+        description="The smallest allowed value of left time minus right time. Negative: the left row may be earlier.",
         json_schema_extra={"duration": True},
     )
     upper_ms: int = Field(
         title="To",
-        description="The greatest time from the right row to the left one.",
+        description="The largest allowed value of left time minus right time.",
         json_schema_extra={"duration": True},
     )
 

@@ -28,6 +28,7 @@ from engine.contract.frames import PLACED
 from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
+from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import (
     Analyzer,
     Derived,
@@ -42,7 +43,7 @@ from engine.contract.partition_by import PartitionBy
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
 from engine.joins.sides import free_name
-from engine.model.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
+from engine.model.changelog import ALL_CHANGES, ChangelogMode, RowKind, UpdateKind
 from engine.model.origin import Origin
 from engine.model.row_order import RowOrder
 from engine.model.schema import Schema, TimeUnit, quote
@@ -69,7 +70,9 @@ class OverAggregate(RoutesLate):
     group: ClassVar[str] = "aggregates"
 
     partition_by: PartitionBy = Field(
-        (), description="Each row looks back on rows with equal values in these columns; none: on all rows."
+        (),
+        description="Each row is aggregated over the rows before it that have equal values in these columns. None: "
+        "over all rows before it.",
     )
     order: RowOrder = Field(
         RowOrder.EVENT_TIME,
@@ -79,13 +82,15 @@ class OverAggregate(RoutesLate):
     order_column: str | None = Field(
         None,
         title="Order by a column",
-        description="Instead of a time: rows go out at once, and anew whenever a row comes or goes before them.",
+        description="Instead of a time: rows are emitted at once, and updated whenever a row is inserted or deleted "
+        "before them.",
         json_schema_extra={"column": True},
     )
     frame: Frame = Field(
         Frame.RANGE,
         title="Frame",
-        description="rows: a number of rows back, one by one. range: a length of time back, equal times together.",
+        description="rows: the frame is a number of rows. range: it is a length of time; rows with equal times share "
+        "one frame.",
     )
     preceding_rows: int | None = Field(
         None,
@@ -246,6 +251,15 @@ class OverAggregate(RoutesLate):
             return None
         unless = NothingLaterSent(tuple(self.partition_by)) if self._is_bounded else None
         return LateRule(OwnTime({"in": 0}), unless=unless, is_exact=self.preceding_ms is None)
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """Each row with its result; over an updating input also what changes it."""
+        match emission.kind:
+            case RowKind.INSERT:
+                return Meaning("the row, with its result over the rows before it")
+            case RowKind.DELETE:
+                return Meaning("the row was deleted")
+        return of_result(emission)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """SELECT ..., SUM(v) OVER w AS s FROM t WINDOW w AS (...)."""

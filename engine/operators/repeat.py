@@ -17,6 +17,7 @@ from pydantic import Field
 from engine.contract.batch_input import BatchInput
 from engine.contract.described import Description, Names
 from engine.contract.kernel import Kernel, Key, Output, Row
+from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, Operator, StepContext, Strategy, forwarded
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
@@ -100,6 +101,10 @@ class Repeat(Operator):
 
     def late_rule(self) -> None:
         """No record is ever too late."""
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """One of the copies that come, or go."""
+        return Meaning("a copy of the row" if emission.record.adds else "a copy of the row is retracted")
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """A cross join with the numbers up to the count, of which Flink SQL makes rows by UNNEST."""

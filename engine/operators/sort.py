@@ -19,6 +19,7 @@ from engine.contract.batch_input import BatchInput
 from engine.contract.kernel import Output
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
+from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Derived, InputPlan, Offer, StepContext, Strategy, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
@@ -54,7 +55,7 @@ class Sort(RoutesLate):
     group: ClassVar[str] = "records"
 
     then_by: OrderColumns = Field(
-        (), description="The order of rows of one time; empty: as they arrive.", title="Then by"
+        (), description="The order of rows with equal event times. Empty: the order of arrival.", title="Then by"
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
@@ -109,6 +110,10 @@ class Sort(RoutesLate):
     def late_rule(self) -> LateRule:
         """A row at or before the time of one that has gone out."""
         return LateRule(OwnTime({"in": 0}), unless=NothingLaterSent(()))
+
+    def meaning(self, emission: Emission) -> Meaning:
+        """There is one reason."""
+        return Meaning("the next row in the order of event time")
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """ORDER BY."""

@@ -75,7 +75,8 @@ class TopN(Operator):
     by_arrival: bool = Field(
         False,
         title="Order by arrival",
-        description="Instead of by columns: the first rows of each partition, as ORDER BY PROCTIME() gives them.",
+        description="Instead of columns: keep the first rows of each partition that arrive, as ORDER BY PROCTIME() "
+        "does.",
     )
     rank_start: RankStart = 1
     rank_end: int | None = Field(
@@ -84,7 +85,8 @@ class TopN(Operator):
     rank_end_column: str | None = Field(
         None,
         title="To rank, from a column",
-        description="Instead of a number: an integer column, whose value in a partition's first row is its N.",
+        description="Instead of a number: an integer column. Its value in the first row of a partition is the N of "
+        "that partition.",
         json_schema_extra={"column": True},
     )
     ranking: Ranking = Field(
@@ -96,7 +98,7 @@ class TopN(Operator):
     with_rank: bool = Field(
         False,
         title="Output the rank",
-        description="Adds the rank as a column. Rows whose rank changes are then updates; leave it out if you can.",
+        description="Add the rank as a column. Every change of a rank is then an update, so leave it out if you can.",
     )
     rank_column: RankColumn = "rank"
 

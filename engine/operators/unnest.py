@@ -72,14 +72,14 @@ class Unnest(Operator):
     elements: Elements = Field(
         Elements.VALUES,
         title="Elements",
-        description="values: of an array. entries: of a map, keys and values. copies: of a multiset, which is a map: "
-        "each key as often as its value says.",
+        description="values: the elements of an array. entries: the keys and values of a map. copies: the keys of a "
+        "multiset (a map), each as often as its value says.",
     )
     fields: tuple[str, ...] = Field(
         (),
         title="Fields",
-        description="Of an array of rows: the fields that become columns, one for each name; a row that is NULL is "
-        "left out. Empty: the row is the column.",
+        description="For an array of rows: the fields that become columns, one for each name. Rows that are NULL are "
+        "left out. Empty: the whole row becomes one column.",
     )
     position: str | None = Field(
         None,
@@ -88,7 +88,9 @@ class Unnest(Operator):
         description="A column that counts the elements of a record from 1 (WITH ORDINALITY); empty: none.",
     )
     keeps_empty: bool = Field(
-        False, title="Keep records without elements", description="With NULL for the element, as LEFT JOIN does."
+        False,
+        title="Keep records without elements",
+        description="They are emitted with NULL for the element, as with LEFT JOIN.",
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:

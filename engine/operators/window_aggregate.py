@@ -78,7 +78,7 @@ class WindowAggregate(GivenWindows):
     window_time: bool = Field(
         False,
         title="Add the window's time",
-        description="Adds window_time, the last millisecond of the window, as event time for the next operator.",
+        description="Add window_time, the last millisecond of the window, as the event time for the next operator.",
         json_schema_extra={"last": True},
     )
     allowed_lateness_ms: int = Field(

@@ -131,7 +131,7 @@ class WindowTopN(GivenWindows):
         description="The last rank in the output: the N of Top N.",
         json_schema_extra={"start": 3},
     )
-    with_rank: bool = Field(False, title="Output the rank", description="Adds the rank as a column.")
+    with_rank: bool = Field(False, title="Output the rank", description="Add the rank as a column.")
     rank_column: RankColumn = "rank"
     later_first: bool = Field(
         False, title="Later rows first", description="Of rows that are equal in the order, the later one ranks first."

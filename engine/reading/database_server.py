@@ -26,13 +26,13 @@ class DatabaseServer(ServedSource):
     product: ClassVar[str]
     asks_for_columns: ClassVar[str] = "Take the columns of the table"
 
-    host: str = Field("localhost", title="Host", description="Of the server.")
+    host: str = Field("localhost", title="Host", description="The name or address of the server.")
     port: int = Field(0, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
     database: str = Field("", title="Database")
-    table_name: str = Field("", title="Table", description="Its name, as the server has it.")
-    user: str = Field("", title="User", description="One that may read the table.")
+    table_name: str = Field("", title="Table", description="The name of the table on the server.")
+    user: str = Field("", title="User", description="A user who may read the table.")
     password: str = Field(
-        "", title="Password", description="By the name of an environment variable: ${env:DATABASE_PASSWORD}."
+        "", title="Password", description="The name of an environment variable that holds it: ${env:DATABASE_PASSWORD}."
     )
 
     @property

@@ -23,6 +23,7 @@ from engine.reading import spark_casts as texts
 from engine.reading.columns import check_names, declared_type, derive_source
 from engine.reading.files import InputFile, find_files, local_file, opened, raw_lines
 from engine.reading.flink_table import create_table, from_changelog
+from engine.reading.growing import GrowingFiles
 from engine.reading.profile import ColumnProfile, TimeProposal
 from engine.reading.web import NotFetched, fetched, host_of, is_web
 
@@ -60,7 +61,7 @@ class FileSource(Source):
     types: dict[str, str] = Field(
         default_factory=dict,
         title="Types",
-        description="Per column, to override the inferred type: BIGINT, DECIMAL(10,2), ...",
+        description="Override the inferred type of a column, with BIGINT or DECIMAL(10,2) for instance.",
         json_schema_extra={"column": True},
     )
     primary_key: tuple[str, ...] = Field(
@@ -72,7 +73,8 @@ class FileSource(Source):
     fixed_columns: bool = Field(
         False,
         title="Columns are those of Types",
-        description="The files have the columns that Types lists, whatever their first rows say. None need be there.",
+        description="The columns are exactly those listed under Types, whatever the files hold. There may be no file "
+        "yet.",
         json_schema_extra={"last": True},
     )
 
@@ -117,10 +119,10 @@ class FileSource(Source):
         """Of the columns that were found, those that the files have by declaration."""
         return tuple(column for column in columns if column.name in self.types or not self.fixed_columns)
 
-    def stream(self, node: str, folder: Path, run: str) -> Stream:
+    def stream(self, node: str, folder: Path, run: str) -> Stream[Source]:
         """The files as they are."""
         if self.server:
-            message = "path: a live run does not go on with a file of the web. Download it, and give its path."
+            message = "path: a live run cannot follow a web file. Download it, and give its path."
             raise PipelineError(message, node, "path")
         return super().stream(node, folder, run)
 
@@ -158,7 +160,7 @@ class TextFiles(FileSource):
         None,
         ge=1,
         title="Look for more every",
-        description="A live run looks for new lines and new files so often. Empty: the files are read once.",
+        description="How often a live run looks for new lines and new files. Empty: the files are read once.",
         json_schema_extra={"duration": True, "last": True},
     )
 
@@ -172,10 +174,8 @@ class TextFiles(FileSource):
         """The quote in which line breaks are no ends of lines; empty where there is none."""
         return b""
 
-    def stream(self, node: str, folder: Path, run: str) -> Stream:
+    def stream(self, node: str, folder: Path, run: str) -> Stream[Source]:
         """As they grow, where they are watched."""
-        from engine.reading.growing import GrowingFiles
-
         if self.monitor_interval_ms is None or self.server:
             return super().stream(node, folder, run)
         if not all(file.is_here for file in self.files(node, folder)):
@@ -197,7 +197,8 @@ class RowFile(FileSource):
     kind_column: str | None = Field(
         None,
         title="Kind column",
-        description="The column with the row kind: +I, -U, +U, -D, or insert, update, delete. Empty: all are inserts.",
+        description="The column with the row kind: +I, -U, +U, -D, or insert, update, delete. Empty: all rows are "
+        "inserts.",
         json_schema_extra={"column": True, "last": True},
     )
     updates_by_key: bool = Field(

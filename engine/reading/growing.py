@@ -15,14 +15,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
 
 from engine.contract.scan import Scan
 from engine.contract.stream import Json, Limit, Taken
 from engine.errors import SourceError
-from engine.reading.file_source import FileSource
 from engine.reading.files import InputFile
 from engine.reading.storage import is_packed
 from engine.reading.text_files import TextPart, ranges_of
@@ -40,6 +39,18 @@ class Known(NamedTuple):
     at: int
     inode: int
     print: str
+
+
+class Watched(Protocol):
+    """The source whose files are watched. files_go: a file that is gone never comes back, and can be forgotten."""
+
+    files_go: ClassVar[bool]
+
+    def files(self, node: str, folder: Path) -> Sequence[InputFile]:
+        """The files that there are now, by name. Raises SourceError."""
+
+    def scan(self, node: str, folder: Path) -> Scan | None:
+        """How they are read now. Raises SourceError."""
 
 
 @dataclass
@@ -69,7 +80,7 @@ class _Taking:
             self.left = Limit(0, 0)
             self.waiting += size - end
         elif end < size:
-            self.notes.append(f"{name}: its last line has no end yet; it is read once it has one.")
+            self.notes.append(f"{name}: its last line is not complete yet; it is read once it ends with a line break.")
         return end
 
 
@@ -77,7 +88,7 @@ class _Taking:
 class GrowingFiles:
     """The files of a source. scan: how they are read; quote: where a quoted field may hold line breaks."""
 
-    source: FileSource
+    source: Watched
     node: str
     folder: Path
     scan: Scan
@@ -141,7 +152,7 @@ class GrowingFiles:
             if before is not None and (size != at or inodes[name] != before.inode) and _print(path, at) != before.print:
                 if name not in rotated:
                     taking.notes.append(
-                        f"{name}: it was cut off or written anew after {at:,} bytes of it had been read; it is read "
+                        f"{name}: it was truncated or rewritten after {at:,} bytes of it had been read; it is read "
                         "from its start."
                     )
                 at = 0
@@ -180,7 +191,7 @@ class GrowingFiles:
             if is_it and _print(path, before.at) == before.print:
                 if path.stat().st_size == before.at:
                     return before
-                taking.notes.append(f"{name}: it is called {path.name} now; the rest was read from there.")
+                taking.notes.append(f"{name}: it was renamed to {path.name}; the rest was read from there.")
                 # All of it: nobody looks for it again.
                 limit, taking.left = taking.left, Limit(1 << 60, 1 << 60)
                 end = taking.take(path, path.name, before.at, to_the_end=True)

@@ -36,7 +36,7 @@ class MadeUp(Source):
         ge=0.001,
         le=1_000_000,
         title="Rate",
-        description="Records per second of event time. A live run makes so many per second of real time, too.",
+        description="Records per second of event time, and in a live run also per second of real time.",
     )
 
     _cut: tuple[int, int] | None = PrivateAttr(None)

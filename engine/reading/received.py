@@ -107,7 +107,7 @@ def rows_in(body: bytes) -> list[str]:
             raise NotReceived(message)
         at = _past_space(text, at + 1) if is_array else at
     if is_array and (not text.startswith("]", at) or _past_space(text, at + 1) != len(text)):
-        message = f"The body is not JSON: its array does not end as it should, at character {at + 1}."
+        message = f"The body is not JSON: its array does not end properly, at character {at + 1}."
         raise NotReceived(message)
     if not rows:
         message = "The body has no rows; post a JSON object, an array of them, or one per line."
@@ -124,7 +124,7 @@ def _row(text: str, at: int) -> tuple[str, int]:
         message = f"The body is not JSON: {reason} at character {at + 1}."
         raise NotReceived(message) from error
     if not isinstance(value, dict):
-        message = f"At character {at + 1} is no JSON object; post one, an array of them, or one per line."
+        message = f"At character {at + 1} there is no JSON object; post one, an array of them, or one per line."
         raise NotReceived(message)
     # Outside of texts a line break is space, and inside of them JSON has none.
     row = text[at:end].replace("\n", " ").replace("\r", " ")

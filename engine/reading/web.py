@@ -92,8 +92,8 @@ def fetched(address: str, node: str) -> Path:
     into = _FETCHED.get()
     if into is None:
         message = (
-            f"its file is on {host_of(address)}, which is asked for it only when you say so, or when it runs. Take its "
-            "columns from there, or declare them."
+            f"its file is on {host_of(address)}, which is contacted only when you ask for it, or when the pipeline "
+            "runs. Take its columns from there, or declare them."
         )
         raise NotFetched(message, node, "path")
     if address not in into.files:
@@ -153,7 +153,7 @@ class _Fetch:
             try:
                 moved = self._asked(parts, target)
             except ssl.SSLCertVerificationError as error:
-                self._fail(f"{host} cannot prove who it is ({error.verify_message}); check the address", error)
+                self._fail(f"{host} has no valid certificate ({error.verify_message}); check the address", error)
             except ssl.SSLError as error:
                 self._check_time(error)
                 reason = (error.reason or "it broke off").replace("_", " ").lower()
@@ -213,7 +213,7 @@ class _Fetch:
             self._fail(f"the name {host} is not known; check the address", error)
         for address in found:
             if not _is_public(address) and not self._may_be_private(host):
-                message = f"{host} leads to {address}, which is no public address"
+                message = f"{host} leads to {address}, which is not a public address"
                 advice = f"whoever runs the studio can allow it in {ENVIRONMENT}" if _is_served() else "name it itself"
                 self._fail(f"{message}; {advice}")
         return found
@@ -244,10 +244,10 @@ def _parts(address: str, node: str) -> SplitResult:
     except ValueError:
         is_right = False
     if not is_right:
-        message = f"path: {address[:200]!r} is no address of the web; write it as https://host/folder/file.csv."
+        message = f"path: {address[:200]!r} is not a web address; write it as https://host/folder/file.csv."
         raise SourceError(message, node, "path")
     if parts.scheme.lower() != "https":
-        message = f"path: {address[:200]} would come unencrypted, and perhaps from somebody else. Use https."
+        message = f"path: {address[:200]} would be sent unencrypted, and could be changed on its way. Use https."
         raise SourceError(message, node, "path")
     if parts.username is not None:
         message = "path: a name or password in an address would be kept with the pipeline. Download the file instead."

@@ -34,7 +34,7 @@ _KNOWN: Final = (
     ),
     (
         r"Python worker (exited unexpectedly|failed to connect back)|reading the port number from \w+'s stdout",
-        "a worker of Spark ended in the middle of its work; mostly the machine ran out of memory. Run the pipeline in "
+        "a Spark worker ended unexpectedly, usually because the machine ran out of memory. Run the pipeline in "
         "more epochs, or with fewer cores.",
     ),
 )
@@ -74,13 +74,13 @@ def unexpected_sentence(error: Exception) -> str:
         case RecursionError():
             return str(TooDeep("what was given"))
         case MemoryError():
-            return "the memory is used up. Close what is not needed, or give less at once."
+            return "there is no memory left. Close other programs, or use a smaller input."
         case OSError():
             return f"{error.filename or 'the output'} cannot be read or written: {error.strerror or error}."
     if (known := _known(str(error))) is not None:
         return known
     return (
-        f"something went wrong that nobody expected: {type(error).__name__}: {shortened(reason_of(error))}. "
+        f"an unexpected error occurred: {type(error).__name__}: {shortened(reason_of(error))}. "
         f"{TRACEBACKS}=1 shows where."
     )
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import ClassVar, Final
+from typing import Final
 
-from sqlglot import exp, generator
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from engine.expressions.as_written import spark_sql, spark_tree
 from engine.model.schema import flink_type, quote, type_from
 from engine.reading.flink_table import literal
 from engine.sql.algebra import Expr
@@ -52,22 +53,6 @@ _MORE: Final = {
 """Spark SQL that stands for something else than a function of Flink."""
 # What Flink reads as Spark does, without an entry of its own.
 _BOTH: Final = frozenset({"SUBSTRING", "LENGTH", "TIMESTAMPADD", "IF", "CEIL", "FLOOR", "TRIM"})
-
-
-class _Spark(Flink):
-    """Spark SQL's texts, read into the same trees as Flink's."""
-
-    class Tokenizer(Flink.Tokenizer):
-        QUOTES: ClassVar = ["'", '"']
-        STRING_ESCAPES: ClassVar = ["\\"]
-
-    class Generator(generator.Generator):
-        TYPE_MAPPING: ClassVar = {
-            **generator.Generator.TYPE_MAPPING,
-            exp.DType.TIMESTAMPNTZ: "TIMESTAMP_NTZ",
-            exp.DType.TIMESTAMPLTZ: "TIMESTAMP",
-            exp.DType.TEXT: "STRING",
-        }
 
 
 @dataclass
@@ -225,20 +210,7 @@ class Translation:
         return None
 
     def _type(self, node: Expr) -> str:
-        return self.type_of(spark_text(node))
-
-
-def spark_tree(text: str) -> Expr:
-    """The tree of a Spark SQL expression, its functions as they are called. Raises SqlglotError."""
-    select = _Spark().parse(f"SELECT {text}")[0]
-    assert isinstance(select, exp.Select)
-    item: Expr = select.expressions[0]
-    return item
-
-
-def spark_text(tree: Expr) -> str:
-    """A tree of `spark_tree` as Spark SQL again."""
-    return str(tree.sql(dialect=_Spark))
+        return self.type_of(spark_sql(node))
 
 
 @cache

@@ -41,17 +41,17 @@ class Csv(TextFiles, RowFile):
     endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt")
     opens = endings
 
-    header: bool = Field(True, title="First line has names", description="Each file starts with the columns' names.")
+    header: bool = Field(
+        True, title="First line has names", description="The first line of each file holds the names of the columns."
+    )
     names: tuple[str, ...] = Field(
-        (), title="Names", description="The column names, if there is no header or to replace it."
+        (), title="Names", description="The names of the columns, if the files have no header or to replace it."
     )
     separator: str = Field(",", title="Separator", description=r"One character; \t is a tab.")
     quote: str = Field('"', title="Quote", description="The character around a field that holds a separator.")
-    null_text: str = Field(
-        "", title="NULL text", description="The text that stands for NULL; an empty field does so, too."
-    )
+    null_text: str = Field("", title="NULL text", description="The text that means NULL. An empty field is NULL, too.")
     multi_line: bool = Field(
-        False, title="Line breaks in quotes", description="A quoted field may hold line breaks. Slower."
+        False, title="Line breaks in quotes", description="Quoted fields may contain line breaks. Reading is slower."
     )
     sample_rows: SampleRows = 1000
 

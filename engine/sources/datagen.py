@@ -42,11 +42,15 @@ class GeneratedColumn(Parameters):
 
     name: str = Field(min_length=1, title="Name")
     type: str = Field(
-        "bigint", title="Type", description="As Spark or Flink write it: BIGINT, STRING, TIMESTAMP(3), ..."
+        "bigint", title="Type", description="A type of Spark or Flink, such as BIGINT, STRING or TIMESTAMP(3)."
     )
-    kind: Literal["random", "sequence"] = Field("random", title="Kind", description="sequence counts from min to max.")
-    min: float | None = Field(None, title="From", description="The smallest value; empty: 0, or 1 of a sequence.")
-    max: float | None = Field(None, title="To", description="The largest value; empty: 1000.")
+    kind: Literal["random", "sequence"] = Field(
+        "random",
+        title="Kind",
+        description="random: any value between From and To. sequence: counts up from From to To.",
+    )
+    min: float | None = Field(None, title="From", description="The smallest value. Empty: 0, or 1 for a sequence.")
+    max: float | None = Field(None, title="To", description="The largest value. Empty: 1000.")
     length: int = Field(8, ge=1, le=10_000, title="Length", description="The length of random texts, in characters.")
     null_rate: float = Field(0.0, ge=0, le=1, title="Share of NULL")
 
@@ -60,8 +64,10 @@ class Datagen(MadeUp):
         "Random or sequential values for your own columns, as from Flink's datagen; the same in every run."
     )
 
-    columns: tuple[GeneratedColumn, ...] = Field((), title="Columns", description="Their names, types and values.")
-    seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="Another seed gives other records.")
+    columns: tuple[GeneratedColumn, ...] = Field(
+        (), title="Columns", description="Names, types and values of the columns."
+    )
+    seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="The same seed gives the same records.")
     start_ms: int = Field(
         1_704_067_200_000, title="Start", description="The first timestamp, in ms since 1970; 2024-01-01 by default."
     )

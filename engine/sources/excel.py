@@ -37,9 +37,14 @@ class Excel(TableFile):
     opens = endings
 
     table: str = Field(
-        "", title="Sheet", description="Its name. Empty: the first one.", json_schema_extra={"offered": True}
+        "",
+        title="Sheet",
+        description="The name of the sheet. Empty: the first one.",
+        json_schema_extra={"offered": True},
     )
-    header: bool = Field(True, title="First row has names", description="The first row that is not empty.")
+    header: bool = Field(
+        True, title="First row has names", description="The first row that is not empty holds the names of the columns."
+    )
     sample_rows: SampleRows = 1000
 
     def tables(self, file: InputFile, node: str) -> tuple[str, ...]:

@@ -42,11 +42,11 @@ class Generator(MadeUp):
     event_time: str | None = Field(
         "ts", title="Event time", description="The column with the time at which a record happened."
     )
-    seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="Another seed gives other records.")
+    seed: int = Field(1, ge=0, lt=1 << 62, title="Seed", description="The same seed gives the same records.")
     start_ms: int = Field(
         1_704_067_200_000, title="Start", description="The first event time, in ms since 1970; 2024-01-01 by default."
     )
-    keys: int = Field(10, ge=1, le=1 << 40, title="Keys", description="How many different keys there are at most.")
+    keys: int = Field(10, ge=1, le=1 << 40, title="Keys", description="The number of different keys, at most.")
     skew: float = Field(
         0.0,
         ge=0,
@@ -64,7 +64,7 @@ class Generator(MadeUp):
         1000,
         ge=1,
         title="Disorder up to",
-        description="How far back the event time of such a record is at most.",
+        description="How far the event time of such a record goes back, at most.",
         json_schema_extra={"duration": True},
     )
     duplicates: float = Field(
@@ -75,7 +75,7 @@ class Generator(MadeUp):
         description="The share of records that repeat the one before.",
     )
     spike_every: int = Field(
-        0, ge=0, title="Late burst every", description="After this many records some arrive very late; 0: never."
+        0, ge=0, title="Late burst every", description="After every so many records a few arrive very late. 0: never."
     )
     spike_records: int = Field(
         10, ge=1, title="Records of a late burst", description="How many records are late each time."

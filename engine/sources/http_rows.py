@@ -1,7 +1,7 @@
 """Rows that are posted to the app, as JSON.
 
 Input: `POST /rows/ADDRESS` of the app, with one JSON object, an array of them, or one per line. The answer is 200 once
-the rows are on the disk; then they are lines of files in `received/` beside the store (`engine.reading.received`).
+the rows are on the disk, in files of lines in `received/` beside the store (`engine.reading.received`).
 Output: as of JSON Lines, in the order of the posts. Whoever posts again what got no answer may post it twice.
 """
 
@@ -12,8 +12,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from engine.contract.operator import Derived
-from engine.errors import SourceError
+from engine.errors import SourceError, SourceMissing
 from engine.model.schema import Schema
 from engine.reading.files import InputFile, local_file
 from engine.reading.received import FOLDER, is_address, received_files
@@ -39,31 +38,28 @@ class HttpRows(JsonLines):
         200,
         ge=1,
         title="Look for more every",
-        description="A live run looks for new rows so often. Empty: what is there is read once.",
+        description="How often a live run looks for new rows. Empty: the rows are read once.",
         json_schema_extra={"duration": True, "last": True},
     )
 
     def files(self, node: str, folder: Path) -> tuple[InputFile, ...]:
-        """The files of the address; none before the first post."""
+        """The files of the address; none before the first post, when the columns are those that have a type."""
         if Path(self.path).is_absolute():
             # A copy of its first rows.
             return super().files(node, folder)
         if not is_address(self.path):
             message = (
-                f"path: {self.path[:80]!r} is no address; give a name of letters, digits, _ and -, such as orders."
+                f"path: {self.path[:80]!r} is not an address; give a name of letters, digits, _ and -, such as orders."
             )
             raise SourceError(message, node, "path")
-        return tuple(local_file(file, f"{FOLDER}/{file.name}") for file in received_files(folder, self.path))
-
-    def derive(self, node: str, folder: Path) -> Derived:
-        """As of JSON Lines; before the first post the columns are those that have a type."""
-        if not self.files(node, folder) and not self.types:
+        files = received_files(folder, self.path)
+        if not files and not self.types:
             message = (
                 f"nothing was posted to /rows/{self.path} yet, so its columns are not known. Post a row, or set their "
                 "types."
             )
-            raise SourceError(message, node, "types")
-        return super().derive(node, folder)
+            raise SourceMissing(message, node, "types")
+        return tuple(local_file(file, f"{FOLDER}/{file.name}") for file in files)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """Flink has no such connector: the first file that the rows are in."""

@@ -33,28 +33,33 @@ class Kafka(KafkaTopics):
     envelopes: ClassVar = {each.format: each for each in (DebeziumJson, CanalJson, MaxwellJson)}
 
     format: Literal["json", "csv", "raw", "debezium-json", "canal-json", "maxwell-json"] = Field(
-        "json", title="Format", description="Of the messages' values."
+        "json", title="Format", description="The format of message values."
     )
     start: Literal["earliest-offset", "latest-offset", "timestamp", "specific-offsets", "group-offsets"] = Field(
-        "earliest-offset", title="Begin at", description="Where a run begins that is not resumed."
+        "earliest-offset",
+        title="Begin at",
+        description="Where a new run begins. A resumed run goes on where it stopped.",
     )
     start_at: str = Field(
         "",
         title="Begin at which",
-        description="A time in ms since 1970, or offsets: partition:0,offset:42;partition:1,offset:300.",
+        description="A time in ms since 1970, or offsets such as partition:0,offset:42;partition:1,offset:300",
         json_schema_extra={"last": True},
     )
     end: Literal["unbounded", "latest-offset", "timestamp", "specific-offsets", "group-offsets"] = Field(
         "unbounded",
         title="End at",
-        description="Where the source ends. Unbounded: never in a live run, with what is there in any other.",
+        description="Where the source ends. unbounded: a live run never ends, any other run ends with the last "
+        "message at its start.",
         json_schema_extra={"last": True},
     )
-    end_at: str = Field("", title="End at which", description="As in Begin at which.", json_schema_extra={"last": True})
+    end_at: str = Field(
+        "", title="End at which", description="Written as for Begin at which.", json_schema_extra={"last": True}
+    )
     key_columns: tuple[str, ...] = Field(
         (),
         title="Columns of the key",
-        description="Those that stand in the messages' keys.",
+        description="The columns that are in the message keys.",
         json_schema_extra={"columns": True, "last": True},
     )
     primary_key: tuple[str, ...] = Field(

@@ -28,7 +28,9 @@ class Postgres(TableServer):
     protocol: ClassVar[str] = "postgresql"
 
     port: int = Field(5432, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
-    schema_name: str = Field("public", title="Schema", description="Of the table.", json_schema_extra={"last": True})
+    schema_name: str = Field(
+        "public", title="Schema", description="The schema of the table.", json_schema_extra={"last": True}
+    )
 
     @property
     def called(self) -> str:

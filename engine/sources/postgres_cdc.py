@@ -47,14 +47,16 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
     summary: ClassVar[str] = "The rows of a PostgreSQL table, and in a live run every change of them."
 
     port: int = Field(5432, ge=1, le=65_535, title="Port", json_schema_extra={"last": True})
-    schema_name: str = Field("public", title="Schema", description="Of the table.", json_schema_extra={"last": True})
+    schema_name: str = Field(
+        "public", title="Schema", description="The schema of the table.", json_schema_extra={"last": True}
+    )
     slot: str = Field(
         "",
         title="Replication slot",
-        description="A name that no other run uses: small letters, digits, _. It is made when a live run begins, with "
-        "a publication of the same name, and dropped when the run is deleted.",
+        description="A name of lower-case letters, digits and _ that no other run uses. A live run creates the slot "
+        "and a publication of the same name; deleting the run drops both.",
     )
-    columns: tuple[TypedColumn, ...] = Field((), title="Columns", description="Those that are read, and their types.")
+    columns: tuple[TypedColumn, ...] = Field((), title="Columns", description="The columns to read, and their types.")
     primary_key: tuple[str, ...] = Field(
         (),
         title="Primary key",
@@ -64,12 +66,13 @@ class PostgresCdc(DatabaseServer, ReceivedSource):
     changelog_mode: Literal["all", "upsert"] = Field(
         "all",
         title="Changes",
-        description="all: with the row before, for which the table needs REPLICA IDENTITY FULL. upsert: by the key.",
+        description="all: updates and deletions carry the old row, which needs REPLICA IDENTITY FULL. upsert: they "
+        "carry the key only.",
     )
     start: Literal["initial", "latest-offset"] = Field(
         "initial",
         title="Begin with",
-        description="initial: with the rows that are there. latest-offset: with changes.",
+        description="initial: the rows of the table, then all changes. latest-offset: only changes from now on.",
         json_schema_extra={"last": True},
     )
 

@@ -39,11 +39,14 @@ class Rows(Source):
     title: ClassVar[str] = "Rows"
     summary: ClassVar[str] = "Rows typed in by hand, in order of arrival."
 
-    columns: tuple[TypedColumn, ...] = Field((), title="Columns", description="Their names and types, in order.")
+    columns: tuple[TypedColumn, ...] = Field(
+        (), title="Columns", description="Names and types of the columns, in order."
+    )
     rows: tuple[list[Any] | dict[str, Any], ...] = Field(
         (),
         title="Rows",
-        description='In order of arrival. {"watermark": ms} moves the watermark; a number in a timestamp is epoch ms.',
+        description='The rows, in order of arrival. {"watermark": ms} advances the watermark. A number in a timestamp '
+        "column is epoch ms.",
     )
     changelog: bool = Field(
         False,

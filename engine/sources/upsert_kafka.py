@@ -28,18 +28,19 @@ class UpsertKafka(KafkaTopics):
     summary: ClassVar[str] = "Kafka topics whose messages replace the row of their key, or delete it."
     connector: ClassVar[str] = "upsert-kafka"
 
-    format: Literal["json", "csv", "raw"] = Field("json", title="Format", description="Of the messages' values.")
-    key_format: KeyFormat | None = Field("json", title="Format of the key", description="Of the messages' keys.")
+    format: Literal["json", "csv", "raw"] = Field("json", title="Format", description="The format of message values.")
+    key_format: KeyFormat | None = Field("json", title="Format of the key", description="The format of message keys.")
     primary_key: tuple[str, ...] = Field(
         (),
         title="Primary key",
-        description="The columns that stand in the messages' keys.",
+        description="The columns that are in the message keys.",
         json_schema_extra={"columns": True},
     )
     end: Literal["unbounded", "latest-offset"] = Field(
         "unbounded",
         title="End at",
-        description="Where the source ends. Unbounded: never in a live run, with what is there in any other.",
+        description="Where the source ends. unbounded: a live run never ends, any other run ends with the last "
+        "message at its start.",
         json_schema_extra={"last": True},
     )
 

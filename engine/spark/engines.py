@@ -98,7 +98,7 @@ def engine_at(address: str, *, name: str = "", workspace: str = "") -> Engine:
     is_known = all(value and (key in ("token", "use_ssl") or key.startswith("x-")) for key, value in options.items())
     if not is_good or not is_known:
         message = (
-            f"{plain or 'nothing'} is no engine: write local[2], spark://host:port, or "
+            f"{plain or 'nothing'} is not an engine: write local[2], spark://host:port, or "
             "sc://host:port/;token=...;use_ssl=true, or the name of an engine that you have added."
         )
         raise EngineUnavailable(message)
@@ -117,7 +117,7 @@ def engines() -> dict[str, Engine]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, KeyError) as error:
-        message = f"the file of engines, {path}, cannot be read: {error}. Mend it, or move it away."
+        message = f"the file of engines, {path}, cannot be read: {error}. Repair it, or move it away."
         raise EngineUnavailable(message) from error
 
 

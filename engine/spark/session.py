@@ -206,9 +206,7 @@ def loss_of(spark: SparkSession, error: Exception) -> str | None:
         return None
     engine, server = connection.engine, connection.server
     if server is not None and not server.is_alive():
-        return (
-            f"the engine {engine.name} ended while it worked{server.last_words()}. Run again: another one is started."
-        )
+        return f"the engine {engine.name} ended during the run{server.last_words()}. Run again: another one is started."
     text = str(error)
     if not any(sign in text for sign in _LOST):
         return None

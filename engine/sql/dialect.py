@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlglot import Dialect, TokenType, exp, parser, tokens
+from sqlglot import TokenType, exp, tokens
 
+from engine.expressions.as_written import AsWritten
 from engine.registry import table_functions
 from engine.sql.json_functions import PARSERS
 
@@ -18,23 +19,12 @@ WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 TABLE_ARGUMENT = "TABLE"
 """The name of the function-like node that stands for `TABLE t PARTITION BY k`: the table, then the columns."""
 
-_OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "FLOOR", "CEIL", "OVERLAY")
-
 
 def _table_function(self: Any) -> exp.Expression:
     """The arguments of a table function, up to the closing parenthesis."""
     name = self._tokens[self._index - 2]
     arguments = self._parse_csv(lambda: _argument(self))
     return exp.Anonymous(this=name.text.upper(), expressions=arguments).update_positions(name)
-
-
-def _function_of_unit(self: Any) -> exp.Expression:
-    """The arguments of a function of which the first is a unit of time."""
-    name = self._tokens[self._index - 2]
-    unit = self._parse_var(any_token=True, upper=True)
-    self._match(TokenType.COMMA)
-    rest = self._parse_csv(self._parse_disjunction)
-    return exp.Anonymous(this=name.text.upper(), expressions=[unit, *rest]).update_positions(name)
 
 
 def _row_type(self: Any) -> exp.Expr:
@@ -86,34 +76,21 @@ class _FunctionParsers(dict[str, Any]):
         return super().get(name) or (_table_function if name in table_functions() else default)
 
 
-class Flink(Dialect):
+class Flink(AsWritten):
     """Flink SQL, as far as queries go."""
 
-    NULL_ORDERING = "nulls_are_small"
-    TYPED_DIVISION = True
-
-    class Tokenizer(tokens.Tokenizer):
-        """Backticks for names, single quotes for texts."""
-
-        IDENTIFIERS: ClassVar = ["`"]
-        QUOTES: ClassVar = ["'"]
-        COMMENTS: ClassVar = ["--", ("/*", "*/")]
-        # The words after EXECUTE and SHOW are words as all others.
-        COMMANDS: ClassVar = set[TokenType]()
+    class Tokenizer(AsWritten.Tokenizer):
         # In other dialects a statement's word; here the name of a function.
         KEYWORDS: ClassVar = {word: kind for word, kind in tokens.Tokenizer.KEYWORDS.items() if word != "SESSION"}
 
-    class Parser(parser.Parser):
-        """Functions are not interpreted, but for those with a syntax of their own; ROW<...> is a type."""
+    class Parser(AsWritten.Parser):
+        """Table functions and JSON functions have a syntax of their own; ROW<...> is a type."""
 
-        FUNCTIONS: ClassVar = {}
-        NO_PAREN_FUNCTIONS: ClassVar = {}
         FUNCTION_PARSERS: ClassVar = _FunctionParsers(
             {
-                **{name: parse for name, parse in parser.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
+                **AsWritten.Parser.FUNCTION_PARSERS,
                 **dict.fromkeys(WINDOW_FUNCTIONS, _table_function),
                 **PARSERS,
-                **dict.fromkeys(("TIMESTAMPDIFF", "TIMESTAMPADD"), _function_of_unit),
             }
         )
 

@@ -69,9 +69,7 @@ def test_after_spark_was_killed_a_run_says_so_and_the_next_one_starts_another(
         expect(page.get_by_text("reading the sources")).to_be_visible(timeout=RUN_TIMEOUT_MS)
         [server] = servers(tmp_path / "servers")
         os.kill(server.jvm, signal.SIGKILL)
-        expect(page.get_by_text("the engine local[1] ended while it worked").first).to_be_visible(
-            timeout=RUN_TIMEOUT_MS
-        )
+        expect(page.get_by_text("the engine local[1] ended during the run").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
         expect(page.get_by_text("Run again: another one is started").first).to_be_visible()
         page.goto(f"{app.url}/run?run={short.run_id}")
         wait_until_settled(page)

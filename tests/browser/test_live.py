@@ -72,7 +72,7 @@ def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: 
         expect(page.get_by_text("paused").first).to_be_visible(timeout=TIMEOUT_MS)
         expect(page.get_by_role("button", name="One epoch")).to_be_visible(timeout=TIMEOUT_MS)
         wait_until_settled(page)
-        set_number(page, "Keep", "The last so many events", "1000000")
+        set_number(page, "Keep", "The last events", "1000000")
         set_number(page, "Tell me", "Late records above, in % of the last minute", "0.5")
         before = number(page, "Epochs")
         press(page, "One epoch")

@@ -45,7 +45,7 @@ def test_the_token_is_taken_out_of_an_address_and_shown_nowhere() -> None:
     ],
 )
 def test_other_addresses_are_a_sentence(address: str) -> None:
-    with pytest.raises(EngineUnavailable, match="is no engine: write local"):
+    with pytest.raises(EngineUnavailable, match="is not an engine: write local"):
         engine_at(address)
 
 

@@ -104,9 +104,9 @@ def test_odd_values_are_records_or_rejected_rows(
     ("error", "sentence"),
     [
         (RecursionError(), "what was given is nested too deeply."),
-        (MemoryError(), "the memory is used up."),
+        (MemoryError(), "there is no memory left."),
         (OSError(28, "No space left on device"), "the output cannot be read or written: No space left on device."),
-        (KeyError("x"), "something went wrong that nobody expected: KeyError: 'x'."),
+        (KeyError("x"), "an unexpected error occurred: KeyError: 'x'."),
     ],
 )
 @pytest.mark.parametrize(("place", "status"), [("plan", 2), ("_print", 1)])

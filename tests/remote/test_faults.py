@@ -88,7 +88,7 @@ def test_a_server_of_ours_that_is_killed_ends_the_run_and_the_next_one_gets_anot
     server = server_of(get_spark("local[1]"))
     assert server is not None
     sentence = lost_while_running("local[1]", threading.Timer(5, server.kill), tmp_path)
-    assert sentence == "the engine local[1] ended while it worked. Run again: another one is started."
+    assert sentence == "the engine local[1] ended during the run. Run again: another one is started."
     assert "+U" in words_on("local[1]", tmp_path / "next")
     another = server_of(get_spark("local[1]"))
     assert another is not None

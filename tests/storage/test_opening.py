@@ -258,7 +258,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) 
         with duckdb.connect(str(path)) as client:
             client.execute(sql)
         before = path.read_bytes()
-        with pytest.raises(StoreForeign, match="is no store of the studio but a database with other tables"):
+        with pytest.raises(StoreForeign, match="is not a store of the studio but a database with other tables"):
             Store.open(path)
         assert path.read_bytes() == before
 
@@ -274,7 +274,7 @@ def test_a_damaged_file_is_said_to_be_damaged(tmp_path: Path) -> None:
     for damaged in (data[:middle], data[: len(data) - 4096], data[:block] + b"\xff" * 8 + data[block + 8 :]):
         path = tmp_path / "damaged.duckdb"
         path.write_bytes(damaged)
-        with pytest.raises(StoreDamaged, match="is damaged: .* Put a copy of it in its place"):
+        with pytest.raises(StoreDamaged, match="is damaged: .* Restore a copy of it"):
             _read_and_write(path)
 
 

@@ -109,7 +109,7 @@ def test_a_pasted_address_is_taken_apart_and_the_token_is_never_shown_again(open
     assert engines()["far"] == Engine("far", "sc://host:9", "", TOKEN, True)
     app = button(app, "engine-edit|far")
     token = next(box for box in app.text_input if box.label == "Token")
-    assert (token.value, token.placeholder) == ("", "one is kept; type to replace it")
+    assert (token.value, token.placeholder) == ("", "a token is saved; type to replace it")
     shown = str(app) + str([each.proto for each in (*app.markdown, *app.caption, *app.text_input)])
     assert TOKEN not in shown
     assert "s3cret" not in shown
@@ -154,7 +154,7 @@ def test_findings_stay_until_the_engine_is_changed(open_view: OpenView, tests: E
 def test_a_broken_file_of_engines_is_a_sentence_here_and_no_choice_elsewhere(store: Store) -> None:
     engines_file().parent.mkdir(parents=True, exist_ok=True)
     engines_file().write_text("{")
-    with pytest.raises(EngineUnavailable, match="Mend it, or move it away"):
+    with pytest.raises(EngineUnavailable, match="Repair it, or move it away"):
         known()
     assert names() == ["local[2]"]
     assert home() == "local[2]"

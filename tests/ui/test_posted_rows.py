@@ -56,7 +56,7 @@ def test_rows_are_taken(tmp_path: Path) -> None:
     [
         ("orders", "{", "application/json", 400, "The body is not JSON"),
         ("orders", '{"id": 1}', "text/plain", 415, "Content-Type: application/json"),
-        ("or.ders", '{"id": 1}', "application/json", 400, "is no address"),
+        ("or.ders", '{"id": 1}', "application/json", 400, "is not an address"),
         ("orders", '{"id": "' + "x" * (1 << 20) + '"}', "application/json", 413, "more than 1 MB"),
     ],
 )

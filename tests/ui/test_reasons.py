@@ -19,6 +19,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "topn": {"order_by": [{"column": "row"}], "rank_end": 2},
     "deduplicate": {"keys": ["k"]},
     "join": {"left_keys": ["k"], "right_keys": ["k"]},
+    "over_aggregate": {"aggregates": [{"function": "COUNT"}]},
+    "sort": {},
 }
 
 
@@ -119,6 +121,11 @@ def test_a_padded_row_goes_before_its_first_partner_comes() -> None:
 @pytest.mark.parametrize(("kind", "comes"), [("semi", "it has a partner"), ("anti", "it has no partner")])
 def test_semi_and_anti_joins_say_whether_there_is_a_partner(kind: str, comes: str) -> None:
     assert said("join", ["k"], [("+I", (1,))], kind=kind) == [comes]
+
+
+def test_rows_that_wait_for_their_turn_say_so() -> None:
+    assert said("sort", ["x"], [("+I", (1,))]) == ["the next row in the order of event time"]
+    assert said("over_aggregate", ["x", "n"], [("+I", (1, 1))]) == ["the row, with its result over the rows before it"]
 
 
 def test_a_stateless_operator_passes_on_and_an_unknown_one_has_results() -> None:

@@ -160,7 +160,7 @@ def test_how_much_of_a_live_run_is_kept_and_what_is_told_is_chosen_on_its_page(
     assert begun.wait(10)
     app = open_view("run", run=run_id)
     captions = [caption.value for caption in app.caption]
-    assert "**numbers** is idle: it holds the watermark no longer, until it gets records" in captions
+    assert "**numbers** is idle: it does not hold back the watermark, until it gets records" in captions
     assert "**others** waits for the watermarks of its alignment group" in captions
     app.number_input(key=f"keep-events-{run_id}").set_value(5000).run()
     app.number_input(key=f"keep-hours-{run_id}").set_value(1.5).run()

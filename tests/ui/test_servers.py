@@ -126,16 +126,16 @@ def test_the_columns_of_a_file_of_the_web_are_asked_for_by_a_press_of_a_button(
 
 
 NOT_ASKED = [
-    ("kafka", {"servers": "a:9092"}, "its rows are on a:9092, which is asked for them only when you say so."),
+    ("kafka", {"servers": "a:9092"}, "its rows are on a:9092, which is contacted only when you ask for it."),
     (
         "kafka",
         {"servers": "a:9092", "properties": SECRET},
-        "its rows are on a:9092, which is asked for them only when you say so, with the values of KAFKA_PASSWORD.",
+        "its rows are on a:9092, which is contacted only when you ask for it, with the values of KAFKA_PASSWORD.",
     ),
     (
         "kafka",
         {"servers": "a:9092", "properties": [{"name": "bootstrap.servers", "value": "b:1"}]},
-        "its rows are on a:9092, b:1, which is asked for them only when you say so.",
+        "its rows are on a:9092, b:1, which is contacted only when you ask for it.",
     ),
     (
         "kafka",
@@ -143,12 +143,12 @@ NOT_ASKED = [
             "servers": "a:9092",
             "properties": [{"name": "sasl.oauthbearer.token.endpoint.url", "value": "https://b/token"}],
         },
-        "its rows are on a:9092, https://b/token, which is asked for them only when you say so.",
+        "its rows are on a:9092, https://b/token, which is contacted only when you ask for it.",
     ),
     (
         "postgres_cdc",
         {"host": "db", "password": "${env:PW}"},
-        "its rows are on db:5432, which is asked for them only when you say so, with the values of PW.",
+        "its rows are on db:5432, which is contacted only when you ask for it, with the values of PW.",
     ),
 ]
 

@@ -256,7 +256,7 @@ def test_no_run_starts_beyond_the_limits_of_a_shared_studio(store: Store, monkey
     monkeypatch.setattr(managers, "serving", lambda: Serving(most_runs=2))
     for _ in range(2):
         manager.start(PIPELINE)
-    with pytest.raises(PipelineError, match="2 runs go on or wait, and this studio allows no more"):
+    with pytest.raises(PipelineError, match="this studio allows 2 runs at once, and 2 are running or waiting"):
         manager.start(PIPELINE)
     manager.close()
     monkeypatch.setattr(managers, "serving", lambda: Serving(most_bytes=1))

@@ -28,7 +28,7 @@ class NotAsked(SourceError):
     def __init__(self, source: Source, node: str) -> None:
         self.source = source
         sent = f", with the values of {', '.join(source.variables)}" if source.variables else ""
-        super().__init__(f"its rows are on {source.server}, which is asked for them only when you say so{sent}.", node)
+        super().__init__(f"its rows are on {source.server}, which is contacted only when you ask for it{sent}.", node)
 
 
 def may_be_asked(source: Source) -> bool:

@@ -49,7 +49,7 @@ def read(typed: Typed, taken: Collection[str], before: Engine | None = None) -> 
     elif name.casefold() in {each.casefold() for each in taken}:
         complaints["name"] = f"There is an engine called {escaped(name)} already."
     elif _is_address(name) and (engine is None or name != engine.address):
-        complaints["name"] = "This name is an address, and would be taken for that. Choose another one."
+        complaints["name"] = "This name looks like an address. Choose another one."
     if workspace and not workspace.startswith("/") and "://" not in workspace:
         complaints["workspace"] = "Write an absolute path, `/mnt/shared/studio`, or a URI, `s3a://bucket/studio`."
     if engine is None or complaints:
@@ -79,7 +79,7 @@ def _at(address: str) -> tuple[Engine | None, str]:
         engine = engine_at(address)
     except EngineUnavailable:
         # Not repeated as it was typed: there may be a token in it.
-        return None, f"This is no engine's address. {_FORMS}"
+        return None, f"This is not the address of an engine. {_FORMS}"
     if engine.address.startswith("spark://") and not _has_port(engine.address):
         return None, "Add the port: `spark://host:7077`."
     return engine, ""

@@ -30,7 +30,7 @@ def served_columns(form: FormContext, label: str) -> None:
         icon=":material/download:",
         on_click=guarded(_ask),
         args=(form,),
-        help="They take the place of those below.",
+        help="They replace the columns below.",
     )
 
 
@@ -44,7 +44,7 @@ def _ask(form: FormContext) -> None:
     try:
         source = cls.model_validate(own | ({"types": {}, "fixed_columns": False} if is_file else {"columns": []}))
     except ValidationError as error:
-        message = "the source has to be right before anybody can be asked for its columns. See what its fields say."
+        message = "the server can be asked for columns once the source is complete. See the messages at its fields."
         raise PipelineError(message, name) from error
     agree(source)
     document = drafting.pipeline

@@ -101,7 +101,10 @@ class RunManager:
         with self._lock:
             going_on = sum(job.ended is None for job in self._jobs.values())
         if how.most_runs is not None and going_on >= how.most_runs:
-            message = f"{going_on} runs go on or wait, and this studio allows no more. Wait for one, or cancel one."
+            message = (
+                f"this studio allows {how.most_runs} runs at once, and {going_on} are running or waiting. Wait until "
+                "one ends, or cancel one."
+            )
             raise PipelineError(message)
         size = self._store.size()
         if how.most_bytes is not None and size > how.most_bytes:

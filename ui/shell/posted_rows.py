@@ -24,7 +24,7 @@ _TYPES: Final = ("application/json", "application/x-ndjson", "application/jsonl"
 async def _post(request: Request) -> Response:
     name = request.path_params["name"]
     if not is_address(name):
-        return _refused(400, f"{name[:80]!r} is no address; use letters, digits, _ and -.")
+        return _refused(400, f"{name[:80]!r} is not an address; use letters, digits, _ and -.")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _TYPES:
         return _refused(415, f"Send it with the header Content-Type: {_TYPES[0]}.")
     body = bytearray()

@@ -92,7 +92,7 @@ def check_options(properties: Mapping[str, str], node: str) -> None:
             )
             raise PipelineError(message, node, "properties")
         if name.startswith("sasl.kerberos.") and not (_KERBEROS_WORD.fullmatch(value) or is_named(value)):
-            message = f"properties: {name} becomes a word of a command, so it has letters, digits and . / @ : _ - only."
+            message = f"properties: {name} is passed to a command, so it may only have letters, digits and . / @ : _ -"
             raise PipelineError(message, node, "properties")
         is_plain = bool(_JAAS_PLAIN.search(value)) if name == _JAAS else _SECRET.search(name) and not is_named(value)
         if is_plain:

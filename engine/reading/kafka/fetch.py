@@ -151,7 +151,8 @@ class Fetching:
             self._probed_s = time.monotonic()
         if not heard.trouble:
             return ""
-        return f"no broker at {self._client.servers} answers: {heard.trouble}. The run waits, and goes on by itself."
+        waiting = "The run waits, and continues once one does."
+        return f"no broker at {self._client.servers} answers: {heard.trouble}. {waiting}"
 
     def fetch(self, limit: Limit) -> list[Received]:
         """What is there now, in order; no more than so much, and at least one where there is one."""

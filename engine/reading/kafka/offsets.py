@@ -57,7 +57,7 @@ def first_logs(extent: Extent, client: Client, node: str, *, is_bounded: bool) -
     if not places:
         if not is_bounded:
             return []
-        message = f"topic_pattern: no topic is called like {extent.pattern!r}."
+        message = f"topic_pattern: no topic has a name like {extent.pattern!r}."
         raise SourceError(message, node, "topic_pattern")
     starts = _offsets(extent, client, places, mode, text, node)
     ends: list[int] | list[None] = [None] * len(places)

@@ -31,6 +31,7 @@ from engine.reading.json_scan import EnvelopeReader, JsonReader
 from engine.reading.kafka.client import Client, check_options
 from engine.reading.kafka.fetch import Fetching, messages_of
 from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
+from engine.reading.kafka.stream import KafkaStream
 from engine.reading.message_rows import METADATA, Format, MessageReader, Raw
 from engine.reading.secrets import NOTE, named_in, names_any
 from engine.reading.served import ColumnsThere, ReceivedSource
@@ -38,8 +39,6 @@ from engine.reading.typed_rows import RowTypes
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from engine.reading.kafka.stream import KafkaStream
 
 DISCOVERY: Final = "scan.topic-partition-discovery.interval"
 DISCOVERY_MS: Final = 300_000
@@ -53,8 +52,12 @@ KeyFormat = Literal["json", "csv", "raw"]
 class Property(Parameters):
     """An option of Kafka's client."""
 
-    name: str = Field(min_length=1, title="Name", description="As Kafka calls it, such as security.protocol.")
-    value: str = Field("", title="Value", description="A secret by its name: ${env:KAFKA_PASSWORD}.")
+    name: str = Field(
+        min_length=1, title="Name", description="The name of an option of Kafka's client, such as security.protocol."
+    )
+    value: str = Field(
+        "", title="Value", description="For a secret, name an environment variable: ${env:KAFKA_PASSWORD}."
+    )
 
 
 class MetadataColumn(Parameters):
@@ -75,57 +78,62 @@ class KafkaTopics(ReceivedSource):
     servers: str = Field(
         "", title="Bootstrap servers", description="Brokers as host:port, separated by commas: localhost:9092."
     )
-    topic: str = Field("", title="Topic", description="Its name; several are separated by semicolons.")
+    topic: str = Field("", title="Topic", description="The name of the topic. Separate several with semicolons.")
     topic_pattern: str = Field(
         "",
         title="Pattern of topics",
-        description="In place of their names: a regular expression, such as orders-.*, that whole names match.",
+        description="Instead of names: a regular expression that matches whole names, such as orders-.*",
         json_schema_extra={"last": True},
     )
     discovery_interval_ms: int = Field(
         DISCOVERY_MS,
         ge=0,
         title="Look for more every",
-        description="How often a live run looks for new topics and partitions, and reads them whole. 0: never.",
+        description="How often a live run looks for new topics and partitions. It reads them from their start. 0: "
+        "never.",
         json_schema_extra={"duration": True, "last": True},
     )
     columns: tuple[TypedColumn, ...] = Field(
-        (), title="Columns", description="Their names and types, in the order in which CSV has them."
+        (), title="Columns", description="Names and types, for CSV in the order of the fields."
     )
     key_format: KeyFormat | None = Field(
         None,
         title="Format of the key",
-        description="How the keys of messages are read. Empty: they are not.",
+        description="How message keys are read. Empty: they are ignored.",
         json_schema_extra={"last": True},
     )
     key_prefix: str = Field(
         "",
         title="Prefix of the key's columns",
-        description="What these columns' names begin with, here but not in the key.",
+        description="A prefix of the names of the key's columns. In the key itself the names stand without it.",
         json_schema_extra={"last": True},
     )
     value_has_key: bool = Field(
         True,
         title="Values have the key's columns",
-        description="Off: the columns of the key stand in the key alone.",
+        description="Switch it off if the columns of the key are in the key only.",
         json_schema_extra={"last": True},
     )
     metadata: tuple[MetadataColumn, ...] = Field(
         (),
         title="Metadata",
-        description="Columns that the broker knows: timestamp, its type, offset, partition, topic.",
+        description="Columns with what the broker knows of a message: timestamp, timestamp type, offset, partition, "
+        "topic.",
         json_schema_extra={"last": True},
     )
     properties: tuple[Property, ...] = Field(
         (),
         title="Options of the client",
-        description="Such as security.protocol, sasl.mechanism, sasl.username. Secrets by name: ${env:KAFKA_PASSWORD}.",
+        description="Such as security.protocol, sasl.mechanism and sasl.username. For secrets, name an environment "
+        "variable: ${env:KAFKA_PASSWORD}.",
         json_schema_extra={"last": True},
     )
-    separator: str = Field(",", title="Separator", description="Of CSV.", json_schema_extra={"last": True})
-    quote: str = Field('"', title="Quote", description="Of CSV.", json_schema_extra={"last": True})
+    separator: str = Field(
+        ",", title="Separator", description="One character, for CSV.", json_schema_extra={"last": True}
+    )
+    quote: str = Field('"', title="Quote", description="One character, for CSV.", json_schema_extra={"last": True})
     null_text: str = Field(
-        "", title="NULL text", description="The text that stands for NULL in CSV.", json_schema_extra={"last": True}
+        "", title="NULL text", description="The text that means NULL, for CSV.", json_schema_extra={"last": True}
     )
 
     @property
@@ -154,7 +162,7 @@ class KafkaTopics(ReceivedSource):
         return "unbounded", ""
 
     @property
-    def place(self) -> Extent:
+    def extent(self) -> Extent:
         """What of the topics is wanted."""
         return Extent(tuple(self.topics), self.topic_pattern, self.begins, self.ends, self.options)
 
@@ -169,13 +177,13 @@ class KafkaTopics(ReceivedSource):
             message = "servers: there is no address of a broker. Give it as host:port, such as localhost:9092."
             raise PipelineError(message, node, "servers")
         if bool(self.topics) == bool(self.topic_pattern):
-            both = "there are names and a pattern; one of the two says what is read." if self.topics else ""
+            both = "there are names and a pattern; give only one of the two." if self.topics else ""
             message = f"topic: {both or 'there is none. Give its name, or a pattern of names.'}"
             raise PipelineError(message, node, "topic")
         try:
             re.compile(self.topic_pattern)
         except re.error as error:
-            message = f"topic_pattern: {self.topic_pattern!r} is no regular expression: {error}."
+            message = f"topic_pattern: {self.topic_pattern!r} is not a regular expression: {error}."
             raise PipelineError(message, node, "topic_pattern") from error
         check_options(self.options, node)
         for where, (mode, text) in (("start", self.begins), ("end", self.ends)):
@@ -237,7 +245,7 @@ class KafkaTopics(ReceivedSource):
         """The messages that are there as the run begins. Raises SourceError."""
         client = Client(self.servers, self.options, node)
         try:
-            fetching = Fetching(client, first_logs(self.place, client, node, is_bounded=True))
+            fetching = Fetching(client, first_logs(self.extent, client, node, is_bounded=True))
             for rows in fetching.all(most):
                 yield messages_of(rows, fetching.logs)
         except SourceError as error:
@@ -263,9 +271,16 @@ class KafkaTopics(ReceivedSource):
 
     def stream(self, node: str, folder: Path, run: str) -> KafkaStream:
         """What comes."""
-        from engine.reading.kafka.stream import KafkaStream
-
-        return KafkaStream(self, node, folder, run, self.reader(node, folder))
+        return KafkaStream(
+            self.servers,
+            self.extent,
+            self.origin,
+            self.discovery_interval_ms,
+            node,
+            folder,
+            run,
+            self.reader(node, folder),
+        )
 
     def sql(self, node: str, schema: Schema, primary_key: Sequence[str], options: Mapping[str, str]) -> str:
         """The table in Flink SQL. options: further ones of the connector."""

@@ -11,8 +11,7 @@ from engine.contract.stream import Json, Limit, Taken
 from engine.errors import SourceError
 from engine.reading.kafka.client import Client
 from engine.reading.kafka.fetch import Fetching, Log, messages_of
-from engine.reading.kafka.offsets import first_logs
-from engine.reading.kafka.source import KafkaTopics
+from engine.reading.kafka.offsets import Extent, first_logs
 from engine.reading.kept_messages import Keeping, pieces_of, place_of
 from engine.reading.message_rows import MessageReader
 
@@ -23,9 +22,15 @@ class KafkaStream:
 
     position   {"kept": folder, "logs": [[topic, partition, offset, largest timestamp, end], ...]}
     what       pieces that hold the messages
+
+    servers: the brokers. extent: what of their topics is wanted. origin: the topics, as a person calls them.
+    discovery_interval_ms: how often new topics and partitions are looked for; 0 for never.
     """
 
-    source: KafkaTopics
+    servers: str
+    extent: Extent
+    origin: str
+    discovery_interval_ms: int
     node: str
     folder: Path
     run: str
@@ -74,7 +79,7 @@ class KafkaStream:
 
     def read(self, what: Json) -> Scan:
         """Its pieces."""
-        return Scan(pieces_of(what, self.folder, self.source.origin), self.reader)
+        return Scan(pieces_of(what, self.folder, self.origin), self.reader)
 
     def close(self) -> None:
         """Leave the brokers alone."""
@@ -82,10 +87,10 @@ class KafkaStream:
             self._client.close()
 
     def _begin(self, position: Json) -> None:
-        client = self._client = Client(self.source.servers, self.source.options, self.node)
+        client = self._client = Client(self.servers, self.extent.options, self.node)
         if position is None:
-            logs = first_logs(self.source.place, client, self.node, is_bounded=False)
-            self._place = place_of(self.source.origin, self.node, self.run)
+            logs = first_logs(self.extent, client, self.node, is_bounded=False)
+            self._place = place_of(self.origin, self.node, self.run)
         else:
             logs = [Log(topic, number, at, clock, end) for topic, number, at, clock, end in position["logs"]]
             self._place = position["kept"]
@@ -94,19 +99,19 @@ class KafkaStream:
 
     def _discover(self, fetching: Fetching) -> None:
         """Partitions and topics that were added are read from their start, as in Flink."""
-        interval_ms, since_ms = self.source.discovery_interval_ms, (time.monotonic() - self._listed_s) * 1000
-        if self.source.ends[0] != "unbounded" or not interval_ms or since_ms < interval_ms:
+        interval_ms, since_ms = self.discovery_interval_ms, (time.monotonic() - self._listed_s) * 1000
+        if self.extent.ends[0] != "unbounded" or not interval_ms or since_ms < interval_ms:
             return
         self._listed_s = time.monotonic()
         assert self._client is not None
         try:
-            there = self.source.place.places(self._client)
+            there = self.extent.places(self._client)
             known = {(log.topic, log.partition) for log in fetching.logs}
             new = [place for place in there if place not in known]
             bounds = self._client.bounds(new) if new else []
             logs = [Log(*place, low) for place, (low, _) in zip(new, bounds, strict=True)]
             if logs:
                 fetching.add(logs)
-            fetching.said += [f"{log.name}: it is new, and read from its start." for log in logs]
+            fetching.said += [f"{log.name}: it is new; it is read from its start." for log in logs]
         except SourceError as error:
             fetching.said.append(error.sentence)

@@ -140,7 +140,7 @@ class Database:
         found = self._ask("SELECT plugin, database FROM pg_replication_slots WHERE slot_name = %s", [slot])
         if found and found[0] != ("pgoutput", self.address.database):
             message = (
-                f"slot: the replication slot {slot} is there already, for {found[0][1]} with {found[0][0]}. Choose "
+                f"slot: the replication slot {slot} already exists, for {found[0][1]} with {found[0][0]}. Choose "
                 "another name."
             )
             raise SourceError(message, self._node, "slot")
@@ -150,7 +150,7 @@ class Database:
         elif not self._is_published(slot):
             if not before:
                 message = (
-                    f"slot: the publication {slot} is there already, without {self.address.table_name}. Add the table "
+                    f"slot: the publication {slot} already exists, without {self.address.table_name}. Add the table "
                     "to it, or choose another name."
                 )
                 raise SourceError(message, self._node, "slot")

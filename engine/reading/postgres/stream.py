@@ -70,7 +70,7 @@ class PostgresStream:
                 # What is there would be missing from a run that counts as finished.
                 message = f"{error}. The source cannot end before it answers; resume the run then."
                 raise SourceError(message, self.node) from error
-            self._trouble = f"{error}. The run waits for it, and goes on by itself."
+            self._trouble = f"{error}. The run waits, and continues once it answers."
             return Taken(None, position, notes=(self._trouble,))
         self._trouble = ""
         return taken
@@ -98,7 +98,7 @@ class PostgresStream:
         else:
             message = (
                 f"slot: another run has taken over the replication slot {self.slot}, and with it the changes after "
-                f"{text_of_lsn(position['lsn'])}. This run cannot go on; start one anew, with a slot of its own."
+                f"{text_of_lsn(position['lsn'])}. This run cannot go on; start a new one with its own slot."
             )
             raise SourceError(message, self.node, "slot")
         return self._changed(database, position, None if ending else min(limit.records, _MOST))
@@ -121,7 +121,7 @@ class PostgresStream:
             if position is not None and not database.is_there(self.slot):
                 message = (
                     f"slot: the replication slot {self.slot} is gone, or the server has dropped the log that it needs; "
-                    f"the changes after {text_of_lsn(position['lsn'])} cannot be had any more. Start the run anew."
+                    f"the changes after {text_of_lsn(position['lsn'])} are lost. Start a new run."
                 )
                 raise SourceError(message, self.node, "slot")
         return self._database
@@ -142,7 +142,7 @@ class PostgresStream:
         position = {"kept": place, "slot": self.slot, "lsn": 0, "seen": [seen.limit, seen.open], "left": left}
         taken = _of_snapshot(position, limit, ending=ending)
         note = (
-            (f"The replication slot {self.slot} was another run's; that one cannot be resumed any more.",)
+            (f"The replication slot {self.slot} belonged to another run, which can no longer be resumed.",)
             if was_others
             else ()
         )

@@ -45,7 +45,8 @@ class DatabaseFile(TableFile):
     order_by: tuple[str, ...] = Field(
         (),
         title="Order",
-        description="The columns by which the rows come. Empty: the event time. Equal rows there: by all columns.",
+        description="Rows arrive in the order of these columns, then of all columns. Empty: in the order of the event "
+        "time.",
         json_schema_extra={"columns": True},
     )
 

@@ -51,11 +51,12 @@ class TableServer(DatabaseServer):
 
     protocol: ClassVar[str]
 
-    columns: tuple[TypedColumn, ...] = Field((), title="Columns", description="Those that are read, and their types.")
+    columns: tuple[TypedColumn, ...] = Field((), title="Columns", description="The columns to read, and their types.")
     order_by: tuple[str, ...] = Field(
         (),
         title="Order",
-        description="The columns by which the rows come. Empty: the event time. Equal rows there: by the table's key.",
+        description="Rows arrive in the order of these columns, then of the table's key. Empty: in the order of the "
+        "event time.",
         json_schema_extra={"columns": True},
     )
     primary_key: tuple[str, ...] = Field(

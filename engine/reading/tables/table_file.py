@@ -48,7 +48,7 @@ class TableFile(RowFile):
     table: str = Field(
         "",
         title="Table",
-        description="Its name. Empty: the only one that the file has.",
+        description="The name of the table. It can be left empty if the file has only one.",
         json_schema_extra={"offered": True},
     )
 

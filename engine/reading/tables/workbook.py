@@ -49,7 +49,7 @@ def opened_workbook(file: InputFile, node: str) -> Iterator[CalamineWorkbook]:
         message = f"path: {file.name} needs a password. Save it without one."
         raise SourceError(message, node, "path") from error
     except (CalamineError, OSError) as error:
-        message = f"path: {file.name} is no workbook that can be read: {error}. Choose another file, or save it again."
+        message = f"path: {file.name} cannot be read as a workbook: {error}. Choose another file, or save it again."
         raise SourceError(message, node, "path") from error
 
 
@@ -63,7 +63,7 @@ def _check_extent(file: InputFile, node: str) -> None:
             with zipfile.ZipFile(stream) as archive:
                 size = largest_sheet(archive)
     except (OSError, RuntimeError, NotImplementedError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        message = f"path: {file.name} is no workbook that can be read: {error}. Choose another file, or save it again."
+        message = f"path: {file.name} cannot be read as a workbook: {error}. Choose another file, or save it again."
         raise SourceError(message, node, "path") from error
     if size > MOST_BYTES:
         message = (

@@ -69,7 +69,7 @@ class LiveEvents:
         self._plan, self._spark, self._files, self._live = plan, spark, files, live
         self._folder = folder
         self._progress = progress
-        self._streams: dict[str, Stream] = {
+        self._streams: dict[str, Stream[Source]] = {
             node.id: _source(node).stream(node.id, folder, live.name) for node in plan.sources
         }
         begun = live.checkpoint

@@ -65,7 +65,7 @@ def test_a_line_counts_once_it_has_its_end(tmp_path: Path) -> None:
     put(file, "k,v\na,1\nb,")
     reader = csv(tmp_path)
     assert reader.lines() == [["a", 1]]
-    assert reader.notes == ["in/a.csv: its last line has no end yet; it is read once it has one."]
+    assert reader.notes == ["in/a.csv: its last line is not complete yet; it is read once it ends with a line break."]
     put(file, "2\nc", "a")
     assert reader.lines() == [["b", 2]]
     assert reader.lines() == []
@@ -127,7 +127,7 @@ def test_a_file_that_is_written_anew_is_read_from_its_start_and_that_is_said(tmp
     put(file, "k,v\nb,1\n" + "b,2\nb,3\n" * grown)
     assert reader.lines() == [["b", 1]] + [["b", 2], ["b", 3]] * grown
     assert reader.notes == [
-        "in/a.csv: it was cut off or written anew after 12 bytes of it had been read; it is read from its start."
+        "in/a.csv: it was truncated or rewritten after 12 bytes of it had been read; it is read from its start."
     ]
 
 
@@ -142,7 +142,7 @@ def test_a_file_that_is_rotated_is_read_to_its_end_first(tmp_path: Path, path: s
     put(file, "k,v\nb,1\n")
     reader.again()
     assert reader.lines() == [["a", 2], ["b", 1]]
-    assert reader.notes == ["in/a.csv: it is called a.csv.1 now; the rest was read from there."]
+    assert reader.notes == ["in/a.csv: it was renamed to a.csv.1; the rest was read from there."]
 
 
 def test_a_file_of_a_folder_that_gets_another_name_there_goes_on(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_run_asks_once_and_reads_what_came(site: Site, tmp_path: Path) -> None
 
 def test_outside_of_a_run_nobody_is_asked(site: Site, tmp_path: Path) -> None:
     url = site.url("/rows.csv")
-    with pytest.raises(NotFetched, match=f"localhost:{site.port}, which is asked for it only when you say so"):
+    with pytest.raises(NotFetched, match=f"localhost:{site.port}, which is contacted only when you ask for it"):
         Csv(path=url).derive("n", tmp_path)
     declared = Csv.model_validate({"path": url, **FIXED})
     assert declared.derive("n", tmp_path).schema.names == ("id", "name")
@@ -145,7 +145,7 @@ ANSWERS: list[tuple[str, tuple[int, dict[str, str], bytes], str]] = [
     (
         "to another host of this network",
         (307, {"Location": "https://127.0.0.1/x.csv"}, b""),
-        "127.0.0.1 leads to 127.0.0.1, which is no public address; name it itself.",
+        "127.0.0.1 leads to 127.0.0.1, which is not a public address; name it itself.",
     ),
 ]
 
@@ -162,9 +162,12 @@ def test_what_a_server_answers_is_a_sentence(
 
 
 ADDRESSES = [
-    ("http://localhost/x.csv", "path: http://localhost/x.csv would come unencrypted, and perhaps from somebody else."),
-    ("https:///x.csv", "path: 'https:///x.csv' is no address of the web; write it as https://host/folder/file.csv."),
-    ("https://a:99999/x.csv", "is no address of the web"),
+    (
+        "http://localhost/x.csv",
+        "path: http://localhost/x.csv would be sent unencrypted, and could be changed on its way.",
+    ),
+    ("https:///x.csv", "path: 'https:///x.csv' is not a web address; write it as https://host/folder/file.csv."),
+    ("https://a:99999/x.csv", "is not a web address"),
     ("https://me:secret@localhost/x.csv", "path: a name or password in an address would be kept with the pipeline."),
     ("https://nowhere.invalid/x.csv", "cannot be fetched: the name nowhere.invalid is not known; check the address."),
 ]
@@ -182,7 +185,7 @@ def test_a_certificate_that_nobody_vouches_for_is_a_sentence(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
-    with fetching(tmp_path / "web"), pytest.raises(SourceError, match="cannot prove who it is .*self-signed"):
+    with fetching(tmp_path / "web"), pytest.raises(SourceError, match="has no valid certificate .*self-signed"):
         Csv(path=site.url("/rows.csv")).derive("n", tmp_path)
     assert site.asked == []
 
@@ -197,7 +200,7 @@ def test_a_server_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
 # Folders that a studio for others names, and what it says of a file of localhost; empty: it is fetched.
 SERVED = [
     ("/data", "is in none of the folders that this studio reads"),
-    ("https://", "localhost leads to 127.0.0.1, which is no public address; whoever runs the studio can allow it"),
+    ("https://", "localhost leads to 127.0.0.1, which is not a public address; whoever runs the studio can allow it"),
     ("/data, https://localhost:{port}/d", ""),
 ]
 
@@ -230,7 +233,7 @@ def _only_v4(host: str, port: int, family: int = 0, type: int = 0, *rest: int) -
 @pytest.mark.parametrize("make", [Csv, Parquet, Excel])
 def test_a_live_run_says_that_it_reads_no_file_of_the_web(make: type[FileSource], tmp_path: Path) -> None:
     declared = make.model_validate({"path": "https://localhost/x.csv", **FIXED})
-    with pytest.raises(PipelineError, match="a live run does not go on with a file of the web"):
+    with pytest.raises(PipelineError, match="a live run cannot follow a web file"):
         declared.stream("n", tmp_path, "run")
 
 
@@ -248,7 +251,7 @@ def workbook(folder: Path) -> bytes:
 def test_a_workbook_of_the_web_is_read_in_a_run(site: Site, tmp_path: Path) -> None:
     site.answers["/book.xlsx"] = (200, {}, workbook(tmp_path))
     url = site.url("/book.xlsx")
-    with pytest.raises(NotFetched, match="which is asked for it only when you say so"):
+    with pytest.raises(NotFetched, match="which is contacted only when you ask for it"):
         Excel(path=url).derive("n", tmp_path)
     source = Excel.model_validate({"path": url, **FIXED})
     assert source.offered("table", "n", tmp_path) == ()
@@ -265,7 +268,7 @@ def test_a_workbook_of_the_web_is_read_in_a_run(site: Site, tmp_path: Path) -> N
 def test_a_parquet_file_of_the_web_is_read_in_a_run(site: Site, tmp_path: Path, spark: SparkSession) -> None:
     site.answers["/rows.parquet"] = (200, {}, parquet())
     url = site.url("/rows.parquet")
-    with pytest.raises(NotFetched, match="which is asked for it only when you say so"):
+    with pytest.raises(NotFetched, match="which is contacted only when you ask for it"):
         Parquet(path=url).derive("n", tmp_path)
     source = Parquet.model_validate({"path": url, **FIXED})
     declared = source.derive("n", tmp_path).schema
@@ -293,7 +296,7 @@ def test_no_name_leads_those_who_are_served_into_the_network(
     monkeypatch.setattr(web.socket, "getaddrinfo", lambda *_, **__: found)
     with fetching(tmp_path / "web"), pytest.raises(SourceError) as caught:
         Csv(path="https://data.example/x.csv").derive("n", tmp_path)
-    assert f"data.example leads to {address}, which is no public address" in caught.value.sentence
+    assert f"data.example leads to {address}, which is not a public address" in caught.value.sentence
 
 
 # What a server sends at once; after it comes a byte now and then, for ever.

@@ -28,7 +28,7 @@ def test_columns_are_those_that_were_posted_and_those_with_a_type(tmp_path: Path
 
 @pytest.mark.parametrize("address", ["", "a/b", "../orders", "orders.jsonl"])
 def test_an_address_that_is_none_is_a_sentence(tmp_path: Path, address: str) -> None:
-    with pytest.raises(SourceError, match="is no address; give a name"):
+    with pytest.raises(SourceError, match="is not an address; give a name"):
         HttpRows(path=address, types=TYPES).derive("n", tmp_path)
 
 

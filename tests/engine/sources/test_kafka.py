@@ -196,7 +196,7 @@ def test_topics_that_match_a_pattern_are_read_and_so_are_those_that_come_later(
     brokers: Cluster, topic: str, tmp_path: Path
 ) -> None:
     like = source(brokers, "", topic_pattern=f"{topic}-[ab]", discovery_interval_ms=1)
-    with pytest.raises(SourceError, match="no topic is called like"):
+    with pytest.raises(SourceError, match="no topic has a name like"):
         bounded(like, tmp_path)
     stream = like.stream("n", tmp_path, "run")
     assert stream.poll(None, ALL, 0).what is None
@@ -261,7 +261,7 @@ def test_brokers_that_are_gone_and_come_back_are_waited_for(topic: str, tmp_path
                 break
         [note] = taken.notes
         assert note.startswith(f"no broker at {brokers.servers} answers: ")
-        assert note.endswith(" The run waits, and goes on by itself.")
+        assert note.endswith(" The run waits, and continues once one does.")
         process.send_signal(signal.SIGCONT)
         brokers.send(topic, {"id": 1})
         taken, found = take(stream, taken.position)
@@ -278,8 +278,8 @@ def test_brokers_that_are_gone_and_come_back_are_waited_for(topic: str, tmp_path
         ("ssl.engine.id", "dynamic", "ssl.engine.id would load a library"),
         ("ssl.providers", "evil", "ssl.providers would load a library"),
         ("sasl.kerberos.kinit.cmd", "touch /tmp/x", "sasl.kerberos.kinit.cmd would load a library or run a command"),
-        ("sasl.kerberos.principal", "a; touch /tmp/x", "sasl.kerberos.principal becomes a word of a command"),
-        ("sasl.kerberos.keytab", "$(touch /tmp/x)", "sasl.kerberos.keytab becomes a word of a command"),
+        ("sasl.kerberos.principal", "a; touch /tmp/x", "sasl.kerberos.principal is passed to a command"),
+        ("sasl.kerberos.keytab", "$(touch /tmp/x)", "sasl.kerberos.keytab is passed to a command"),
     ],
 )
 def test_no_option_loads_a_library_or_runs_a_command(name: str, value: str, sentence: str) -> None:

@@ -170,7 +170,7 @@ def test_a_server_that_is_gone_and_comes_back_is_waited_for(
     postgres.stop()
     waiting = stream.poll(taken.position, ALL, 0)
     assert waiting.notes[0].startswith(f"PostgreSQL at 127.0.0.1:{postgres.port}/postgres: ")
-    assert waiting.notes[0].endswith("The run waits for it, and goes on by itself.")
+    assert waiting.notes[0].endswith("The run waits, and continues once it answers.")
     with pytest.raises(SourceError, match="Check the address and the user, and whether the server is running"):
         source(postgres, table).stream("n", tmp_path, "run").poll(None, ALL, 0)
     [sentence] = source(postgres, table).let_go("n", tmp_path, "run", {**taken.position, "kept": "received/none"})
@@ -182,7 +182,7 @@ def test_a_server_that_is_gone_and_comes_back_is_waited_for(
     assert polled(stream, waiting.position)[1] == [("+I", 7, "back")]
     # Another run takes the slot: this one says so instead of missing changes.
     other = source(postgres, table).stream("n", tmp_path, "other")
-    assert "was another run's" in polled(other)[0].notes[0]
+    assert "belonged to another run" in polled(other)[0].notes[0]
     with pytest.raises(SourceError, match="another run has taken over the replication slot"):
         stream.poll(waiting.position, ALL, 0)
     stream.close()
@@ -213,7 +213,7 @@ def test_a_slot_that_is_used_for_another_table_has_its_changes(postgres: Server,
         stream.close()
     postgres.run(f"CREATE PUBLICATION p_{table} FOR TABLE {table}")
     foreign = source(postgres, f"other_{table}", slot=f"p_{table}").stream("n", tmp_path, "third")
-    with pytest.raises(SourceError, match=f"the publication p_{table} is there already, without public.other_{table}"):
+    with pytest.raises(SourceError, match=f"the publication p_{table} already exists, without public.other_{table}"):
         foreign.poll(None, ALL, 0)
     foreign.close()
 

@@ -203,7 +203,7 @@ def test_a_view_is_a_table_too_and_one_of_duckdb_reads_no_other_file(folder: Pat
 WRONG: list[tuple[RowFile, str]] = [
     (Excel(path="book.xlsx", table="Ordres"), "unknown table 'Ordres'.*Orders"),
     (Excel(path="book.xlsx", table="Empty"), "the sheet 'Empty' of book.xlsx is empty"),
-    (Excel(path="text.xlsx"), "text.xlsx is no workbook that can be read"),
+    (Excel(path="text.xlsx"), "text.xlsx cannot be read as a workbook"),
     (Excel(path="*.xlsx"), "is 2 files; a table is read from one"),
     (Sqlite(path="shop.sqlite"), "there are 3: mixed, orders, big orders. Choose one of them"),
     (Sqlite(path="shop.duckdb", table="orders"), "shop.duckdb cannot be read as a SQLite file"),

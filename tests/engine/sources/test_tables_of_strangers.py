@@ -374,5 +374,5 @@ def test_entities_of_a_workbook_are_not_followed(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive:
         for name, data in files.items():
             archive.writestr(name, data)
-    with pytest.raises(StudioError, match="a.xlsx is no workbook that can be read: .*unrecognized entity"):
+    with pytest.raises(StudioError, match="a.xlsx cannot be read as a workbook: .*unrecognized entity"):
         rows_of(Excel(path="a.xlsx"), tmp_path)

@@ -152,7 +152,9 @@ def _records(drafting: Drafting, shown: Overlay | None, node_id: str, port: str)
         edge_in_run(shown, node_id, port)
         return
     if state.run is not None:
-        st.caption(f"Run {state.run} ran something else than what is on the canvas now: these are the first records.")
+        st.caption(
+            f"Run {state.run} ran another version of the pipeline than the one on the canvas: this is a preview."
+        )
     first_rows(drafting.pipeline, node_id)
 
 

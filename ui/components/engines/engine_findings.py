@@ -79,5 +79,5 @@ def _conclusion(test: EngineTest) -> str:
     if "broken" in fits:
         return f"Pipelines cannot run here yet · {took}"
     if "doubtful" in fits:
-        return f"Pipelines run here, with the doubts above · {took}"
+        return f"Pipelines run here, with the warnings above · {took}"
     return f"Ready for pipelines · {took}"

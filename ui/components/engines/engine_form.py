@@ -161,7 +161,7 @@ def engine_form(before: Engine | None, taken: Collection[str]) -> None:
                 key=form.key("token"),
                 type="password",
                 autocomplete="new-password",
-                placeholder="one is kept; type to replace it" if shown.token else "only for sc:// addresses",
+                placeholder="a token is saved; type to replace it" if shown.token else "only for sc:// addresses",
                 help="What a Spark Connect server asks for. It is kept in a file that only you can read, for this "
                 "address, and never shown again.",
             )
@@ -173,7 +173,7 @@ def engine_form(before: Engine | None, taken: Collection[str]) -> None:
                 help="For `sc://` addresses. Spark sends a token to another machine only with TLS.",
             )
             if shown.token:
-                st.checkbox("Forget the token that is kept", key=form.key("forget_token"))
+                st.checkbox("Delete the saved token", key=form.key("forget_token"))
             st.space("stretch")
             st.button("Cancel", key="engine-cancel", on_click=_close)
             st.button(

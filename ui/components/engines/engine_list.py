@@ -42,7 +42,7 @@ def _remove(name: str) -> None:
 
 @st.dialog("Remove this engine?", icon=":material/delete:")
 def _ask_to_remove(engine: Engine) -> None:
-    st.write(f"**{escaped(engine.name)}** and its token are forgotten. A run that waits for it will fail.")
+    st.write(f"**{escaped(engine.name)}** and its token are deleted. A run that waits for it will fail.")
     st.caption("Its runs stay, with all their records.")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep it", key="engine-keep"):

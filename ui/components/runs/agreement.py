@@ -20,5 +20,5 @@ def agreed(made_by: str, key: str) -> bool:
     return st.checkbox(
         f"This is {words.escaped(made_by)}'s: all the same",
         key=key,
-        help="Somebody else made it. Tick this, then the button can be pressed.",
+        help="Somebody else made it. Tick this to enable the button.",
     )

@@ -33,7 +33,7 @@ def batch_check(run: Run) -> Found | None:
     if run.status is not RunStatus.FINISHED or not run.records:
         return None
     if run.kept_from > 1:
-        st.caption("Its first records have gone, so there is nothing that Spark's batch answer could be computed of.")
+        st.caption("Its first records were deleted, so Spark's batch answer cannot be computed.")
         return None
     checks = checker()
     if run.run_id in checks.going_on:

@@ -55,7 +55,7 @@ def keep_choice(run: Run) -> None:
     st.session_state.setdefault(f"{_HOURS}-{run.run_id}", keep.hours)
     with st.popover("Keep", icon=":material/auto_delete:", help="How much of the run's history the store keeps."):
         st.number_input(
-            "The last so many events",
+            "The last events",
             1,
             value=None,
             key=f"{_EVENTS}-{run.run_id}",
@@ -74,8 +74,8 @@ def keep_choice(run: Run) -> None:
         )
         _edge_choice(run)
         st.caption(
-            "What is older goes with one of the next epochs, for good. The rows that are still in a table stay: "
-            "tables are right as of every event that is kept."
+            "Older records are deleted permanently with one of the next epochs. Rows that are still in a table stay: "
+            "the table as of every kept event is unchanged."
         )
         st.caption(f"The store takes {store.size() / 1e6:,.0f} MB.")
 
@@ -91,7 +91,7 @@ def _edge_choice(run: Run) -> None:
         list(edges),
         index=None,
         key=f"{_EDGE}-{run.run_id}",
-        placeholder="as much of all of them",
+        placeholder="the same for all edges",
         help="Of the sources as much is kept as of the run: it is recorded and checked from there.",
     )
     if chosen is None:
@@ -101,11 +101,11 @@ def _edge_choice(run: Run) -> None:
     st.session_state.setdefault(_key(_EDGE_RECORDS, edge), keep.records)
     st.session_state.setdefault(_key(_EDGE_HOURS, edge), keep.hours)
     st.number_input(
-        f"The last so many records of {chosen}",
+        f"The last records of {chosen}",
         1,
         value=None,
         key=_key(_EDGE_RECORDS, edge),
-        placeholder="those of the events that are kept",
+        placeholder="all records of the kept events",
         on_change=_keep_of_edge,
         args=(edge,),
     )

@@ -35,7 +35,7 @@ def _set(run_id: int, kind: str) -> None:
 def condition_choice(run: Run) -> None:
     """The form of a live run that goes on."""
     bounds = workspace.store().conditions.of(run.run_id)
-    with st.popover("Tell me", icon=":material/notifications:", help="What to be told of while the run goes on."):
+    with st.popover("Tell me", icon=":material/notifications:", help="Conditions that raise an alert during the run."):
         for kind in KINDS:
             key = _key(run.run_id, kind)
             # What was cleared stays so: a value of its own would come back.
@@ -49,7 +49,7 @@ def condition_choice(run: Run) -> None:
                 on_change=_set,
                 args=(run.run_id, kind),
             )
-        st.caption("What was met is kept with the run, with the event behind it.")
+        st.caption("Alerts are kept with the run, each with the event that caused it.")
 
 
 def warnings_of(run: Run) -> None:

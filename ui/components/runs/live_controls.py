@@ -53,7 +53,7 @@ def live_controls(run: Run) -> None:
             "One epoch",
             key="live-step",
             icon=":material/skip_next:",
-            help="Takes what the sources have now, keeps what comes of it, and pauses again.",
+            help="Reads what the sources have now, runs one epoch over it, and pauses again.",
             on_click=_step,
             args=(number,),
         )
@@ -80,7 +80,7 @@ def stop_button(run: Run, *, key: str, kind: Literal["secondary", "tertiary"]) -
         key=key,
         type=kind,
         icon=":material/stop:",
-        help="Stops after the epoch that is on. The run can be resumed from there, also after the app was closed.",
+        help="Stops after the current epoch. The run can be resumed from there, even after the app was closed.",
         on_click=_stop,
         args=(run.run_id,),
         kwargs={"end": False},
@@ -96,7 +96,7 @@ def resume_button(run: Run) -> None:
         key="live-resume",
         type="primary",
         icon=":material/resume:",
-        help="Goes on after the last epoch that was kept: nothing is lost, and nothing comes twice.",
+        help="Continues after the last committed epoch: no record is lost or repeated.",
         on_click=_resume,
         args=(run.run_id,),
     )

@@ -133,6 +133,6 @@ def run_actions(run: Run) -> None:
         _again_form(run)
     with st.popover("Rename", icon=":material/edit:"):
         st.text_input("Name", value=run.name, key="run-name", max_chars=120, on_change=_rename, args=(run.run_id,))
-        st.caption("Press Enter to keep it.")
+        st.caption("Press Enter to save it.")
     if st.button("Delete", key="run-delete", icon=":material/delete:"):
         _ask_to_delete(run)

@@ -1,0 +1,76 @@
+"""SQL as sqlglot's trees in which every function stays as it is written: what it means is decided elsewhere.
+
+`Flink` (`engine.sql.dialect`) and Spark SQL are read into the same trees, so that one can be found in the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import Dialect, TokenType, exp, generator, parser, tokens
+
+_OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "FLOOR", "CEIL", "OVERLAY")
+
+
+def _function_of_unit(self: Any) -> exp.Expression:
+    """The arguments of a function of which the first is a unit of time."""
+    name = self._tokens[self._index - 2]
+    unit = self._parse_var(any_token=True, upper=True)
+    self._match(TokenType.COMMA)
+    rest = self._parse_csv(self._parse_disjunction)
+    return exp.Anonymous(this=name.text.upper(), expressions=[unit, *rest]).update_positions(name)
+
+
+class AsWritten(Dialect):
+    """What Flink SQL and Spark SQL share."""
+
+    NULL_ORDERING = "nulls_are_small"
+    TYPED_DIVISION = True
+
+    class Tokenizer(tokens.Tokenizer):
+        """Backticks for names, single quotes for texts."""
+
+        IDENTIFIERS: ClassVar = ["`"]
+        QUOTES: ClassVar = ["'"]
+        COMMENTS: ClassVar = ["--", ("/*", "*/")]
+        # The words after EXECUTE and SHOW are words as all others.
+        COMMANDS: ClassVar = set[TokenType]()
+
+    class Parser(parser.Parser):
+        """Functions are not interpreted, except those with a syntax of their own."""
+
+        FUNCTIONS: ClassVar = {}
+        NO_PAREN_FUNCTIONS: ClassVar = {}
+        FUNCTION_PARSERS: ClassVar = {
+            **{name: parse for name, parse in parser.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
+            **dict.fromkeys(("TIMESTAMPDIFF", "TIMESTAMPADD"), _function_of_unit),
+        }
+
+
+class SparkAsWritten(AsWritten):
+    """Spark SQL."""
+
+    class Tokenizer(AsWritten.Tokenizer):
+        QUOTES: ClassVar = ["'", '"']
+        STRING_ESCAPES: ClassVar = ["\\"]
+
+    class Generator(generator.Generator):
+        TYPE_MAPPING: ClassVar = {
+            **generator.Generator.TYPE_MAPPING,
+            exp.DType.TIMESTAMPNTZ: "TIMESTAMP_NTZ",
+            exp.DType.TIMESTAMPLTZ: "TIMESTAMP",
+            exp.DType.TEXT: "STRING",
+        }
+
+
+def spark_tree(text: str) -> exp.Expr:
+    """The tree of a Spark SQL expression. Raises SqlglotError."""
+    select = SparkAsWritten().parse(f"SELECT {text}")[0]
+    assert isinstance(select, exp.Select)
+    item: exp.Expr = select.expressions[0]
+    return item
+
+
+def spark_sql(tree: exp.Expr) -> str:
+    """A tree of `spark_tree` as Spark SQL again."""
+    return str(tree.sql(dialect=SparkAsWritten))
