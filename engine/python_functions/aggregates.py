@@ -139,14 +139,14 @@ class _Loaded:
 
 def _given(converts: list[Callable[[Any], Any] | None]) -> Callable[[Any], tuple[Any, ...]]:
     """What makes arguments of a value."""
-    match converts:
-        case []:
-            return lambda value: ()
-        case [None]:
+    if len(converts) == 1:
+        (one,) = converts
+        if one is None:
             return lambda value: (value,)
-        case [one]:
-            convert = one
-            return lambda value: (value if value is None else convert(value),)
+        convert = one
+        return lambda value: (value if value is None else convert(value),)
+    if not converts:
+        return lambda value: ()
     if not any(converts):
         return tuple
     return lambda values: tuple(

@@ -32,7 +32,7 @@ class ArrayAgg(AggregateFunction):
         return Reader(lambda acc: acc[slot].copy() if acc[slot] else None)
 
     def batch(self, call: BatchCall) -> str:
-        values = values_by_arrival(call, with_nulls=True)
+        values = values_by_arrival(call, call.type[6:-1], with_nulls=True)
         return f"CASE WHEN size({values}) > 0 THEN {values} END"
 
 

@@ -33,7 +33,7 @@ class ListAgg(AggregateFunction):
         return Reader(lambda acc: join(acc[slot]) if acc[slot] else None)
 
     def batch(self, call: BatchCall) -> str:
-        values = values_by_arrival(call)
+        values = values_by_arrival(call, call.type)
         separator = call.separator.replace("\\", "\\\\").replace("'", "\\'")
         return f"nullif(array_join({values}, '{separator}'), CASE WHEN size({values}) = 0 THEN '' END)"
 

@@ -37,7 +37,8 @@ APPENDS = CODE.replace("def retract", "def other")
 def planned(operator: str = "aggregate", source: Any = None, **parameters: Any) -> NodePlan:
     parameters = {"group_by": ["k"], "code": CODE, "aggregates": [CALL], **parameters}
     source = source or rows("k string, v bigint")
-    return plan_of("t -> node -> out", t=source, node=(operator, parameters), out=("sink", {})).node("node")
+    types = {"v + 1": "bigint", "v > 1": "boolean"}
+    return plan_of("t -> node -> out", types, t=source, node=(operator, parameters), out=("sink", {})).node("node")
 
 
 def test_its_result_is_a_column_of_the_type_that_its_code_says() -> None:
