@@ -67,8 +67,8 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     made = _calls(emitter, emitted, relation.calls, taken)
     if _is_one_row_each(emitter, emitted, group_by) and all(_is_its_argument(one, group_by) for _, one in made):
         return _ungrouped(emitter, emitted, relation, group_by, [one for _, one in made])
-    parameters = {"group_by": group_by, "aggregates": [parameters for _, parameters in made]}
-    parameters |= code_of(relation.calls, relation.at)
+    aggregates = [parameters for _, parameters in made]
+    parameters = {"group_by": group_by, "aggregates": aggregates, **code_of(relation.calls, relation.at)}
     node = emitter.add("aggregate", parameters, [emitted.node], relation.at)
     names = dict(zip(relation.columns, (column.name for column in emitter.derived[node].schema), strict=True))
     return Emitted(node, names)
@@ -327,10 +327,10 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
 
 def given_to(arguments: Sequence[Expr], emitted: Emitted, writer: Writer) -> dict[str, Any]:
     """What a function in Python is given, as parameters of its call."""
-    first, *others = [_written(argument, emitted, writer) for argument in arguments] or [None]
-    parameters: dict[str, Any] = {} if first is None else {"argument": first}
-    if others:
-        parameters["others"] = [{"expression": other} for other in others]
+    written = [_written(argument, emitted, writer) for argument in arguments]
+    parameters: dict[str, Any] = {"argument": written[0]} if written else {}
+    if written[1:]:
+        parameters["others"] = [{"expression": other} for other in written[1:]]
     return parameters
 
 
