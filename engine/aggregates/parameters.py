@@ -127,7 +127,11 @@ def plan_calls(
 def value_of(aggregate: Aggregate, schema: Schema) -> str:
     """What a call is over, in Spark SQL: its argument, or all its arguments as a row."""
     arguments = [expression_of(argument, schema) for argument in aggregate.arguments]
-    return arguments[0] if len(arguments) == 1 else f"struct({', '.join(arguments)})"
+    if len(arguments) == 1:
+        return arguments[0]
+    # Arrow wants a name of its own for each field.
+    fields = ", ".join(f"'a{at}', {argument}" for at, argument in enumerate(arguments))
+    return f"named_struct({fields})"
 
 
 def argument_types(aggregate: Aggregate, schema: Schema) -> tuple[str, ...]:

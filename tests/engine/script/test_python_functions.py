@@ -86,10 +86,6 @@ def test_each_call_is_a_node_below_what_reads_it(
             "SELECT k FROM t, LATERAL TABLE(twice(k)) AS u (p)",
             "`twice` is of type bigint, but values are those of an array",
         ),
-        (
-            "SELECT a.k FROM t AS a JOIN t AS b ON twice(a.k) = twice(b.k)",
-            "twice is a function in Python, which is called in SELECT, WHERE, GROUP BY and HAVING",
-        ),
     ],
 )
 def test_what_cannot_be_called_is_said(query: str, sentence: str, folder: Path, spark: SparkSession) -> None:
