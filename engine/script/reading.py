@@ -146,8 +146,7 @@ def _called_as_views(nodes: Sequence[Node], names: Names, emitter: Emitter) -> d
             relation = read(query, _near(query, within, _NEAR, read_before, alone))
             emitted = alone.emit(relation, relation.columns)
         except SqlRejected:
-            # Nobody reads it: what is used has been read above.
-            continue
+            continue  # Nobody reads it: what is used has been read above.
         for last in reversed(alone.nodes):
             same = [node for node in nodes if (node.operator, node.parameters) == (last.operator, last.parameters)]
             if (
@@ -194,8 +193,7 @@ def _near(query: Expr, names: Names, depth: int, read_before: Mapping[str, _Read
         if node.id not in emitter.derived:
             emitter.nodes.append(node)
             emitter.derived[node.id] = replace(known.derived, node=node.id)
-    near = ChainMap(tables, cast(Any, names.tables)) if tables else names.tables
-    return replace(names, tables=near, views=views)
+    return replace(names, tables=ChainMap(tables, cast(Any, names.tables)), views=views)
 
 
 def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:
